@@ -1,0 +1,53 @@
+# make demo | test | lint | clean. All that is made lies in .venv, .cache and runs of this folder.
+# Another Python than python3: make demo PYTHON=python3.12
+
+PYTHON ?= python3
+VENV := .venv/bin/python
+PIP := $(VENV) -m pip install --quiet --disable-pip-version-check --no-compile
+version = $(shell $(1) -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+is_new = $(shell $(PYTHON) -c 'import sys; print(sys.version_info >= (3, 11) or "")')
+
+# pip, matplotlib and others would keep their caches in the home directory.
+export XDG_CACHE_HOME := $(CURDIR)/.cache
+export MPLCONFIGDIR := $(CURDIR)/.cache/matplotlib
+# Byte code is made on first import and kept: a third less to do than making it for all that is installed.
+unexport PYTHONDONTWRITEBYTECODE
+
+.PHONY: demo test lint clean same-python
+.NOTPARALLEL:
+
+demo: .venv/installed-sims
+	$(VENV) -m sims phase_diagram --preset default --out runs/demo
+
+test: .venv/installed-test
+	$(VENV) -m pytest
+
+lint: .venv/installed-test
+	$(VENV) -m ruff check .
+	$(VENV) -m ruff format --check .
+	$(VENV) -m mypy
+
+clean:
+	rm -rf .venv .cache build *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -prune -exec rm -rf {} +
+
+.venv/installed-sims: pyproject.toml .venv/created | same-python
+	$(PIP) --editable ".[sims]"
+	@touch $@
+
+.venv/installed-test: pyproject.toml .venv/created | same-python
+	$(PIP) --editable ".[test]"
+	@touch .venv/installed-sims $@
+
+.venv/created:
+	$(if $(is_new),,\
+	  $(error mixjax needs Python 3.11 or newer, and $(PYTHON) is not; name one: make demo PYTHON=python3.12))
+	$(PYTHON) -m venv --clear .venv
+	@touch $@
+
+# A Python that was asked for by name is the one that is used.
+same-python: .venv/created
+ifneq ($(origin PYTHON),file)
+	@$(if $(filter $(call version,$(PYTHON)),$(call version,$(VENV))),,\
+	  $(error .venv holds Python $(call version,$(VENV)), not $(PYTHON); run make clean first))
+endif

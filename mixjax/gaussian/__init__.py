@@ -1,0 +1,35 @@
+"""The Gaussian model of the paper: exact calibration errors, finite-sample laws, and limits.
+
+`score_law` the two numbers that everything depends on; `population` the calibration errors of a law;
+`samplers` the exact law over training sets; `expectations` the same without sampling; `limits` p/n -> c;
+`weights` from (alpha, beta) to the Mixup weight t; `model` and `estimators` the literal versions.
+"""
+
+from mixjax.gaussian.estimators import fixed_lam_estimator as fixed_lam_estimator
+from mixjax.gaussian.estimators import mean_estimator as mean_estimator
+from mixjax.gaussian.estimators import mixup_estimator as mixup_estimator
+from mixjax.gaussian.estimators import random_pairs_estimator as random_pairs_estimator
+from mixjax.gaussian.estimators import sigma_estimator as sigma_estimator
+from mixjax.gaussian.estimators import weighted_estimator as weighted_estimator
+from mixjax.gaussian.expectations import expected_errors as expected_errors
+from mixjax.gaussian.limits import best_weight as best_weight
+from mixjax.gaussian.limits import critical_ratio as critical_ratio
+from mixjax.gaussian.limits import critical_weight as critical_weight
+from mixjax.gaussian.limits import derivative_at_zero as derivative_at_zero
+from mixjax.gaussian.limits import limit_scores as limit_scores
+from mixjax.gaussian.model import direction as direction
+from mixjax.gaussian.model import sample_data as sample_data
+from mixjax.gaussian.population import CalibrationErrors as CalibrationErrors
+from mixjax.gaussian.population import population_accuracy as population_accuracy
+from mixjax.gaussian.population import population_brier as population_brier
+from mixjax.gaussian.population import population_ece as population_ece
+from mixjax.gaussian.population import population_errors as population_errors
+from mixjax.gaussian.population import population_mce as population_mce
+from mixjax.gaussian.population import population_nll as population_nll
+from mixjax.gaussian.population import population_signed_gap as population_signed_gap
+from mixjax.gaussian.population import reliability_curve as reliability_curve
+from mixjax.gaussian.samplers import sample_scores as sample_scores
+from mixjax.gaussian.score_law import ScoreLaw as ScoreLaw
+from mixjax.gaussian.score_law import score_law as score_law
+from mixjax.gaussian.weights import mixup_weight as mixup_weight
+from mixjax.gaussian.weights import symmetric_alpha as symmetric_alpha

@@ -1,0 +1,50 @@
+"""The Gaussian model and its literal data, the reference for every dimension-free law.
+
+Paper: Definition 3.1. y is uniform on {-1, +1} and x | y ~ N(y theta, sigma^2 I_p).
+"""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.typing import ArrayLike
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from mixjax._arguments import as_floats, check_positive, check_size
+from mixjax.random import normal
+
+
+def direction(p: int, theta_norm: ArrayLike) -> Float[Array, "p"]:
+    """A mean of length `theta_norm` in R^p: theta_norm 1_p / sqrt(p), the paper's choice of direction."""
+    check_size("p", p)
+    (theta_norm,) = as_floats(theta_norm=theta_norm)
+    return jnp.broadcast_to(theta_norm / np.sqrt(p), (p,))
+
+
+def sample_data(
+    key: PRNGKeyArray, *, n: int, theta: ArrayLike, sigma: ArrayLike = 1.0
+) -> tuple[Float[Array, "n p"], Float[Array, " n"]]:
+    """n independent pairs (x, y) of the model, drawn literally.
+
+    Args:
+      key: spent.
+      n: sample size; static.
+      theta: mean given y = +1, shape [p].
+      sigma: standard deviation of a coordinate given y, > 0.
+
+    Returns:
+      x of shape [n, p] and y of shape [n] with entries -1 and +1, of one floating dtype.
+
+    Raises:
+      ValueError: if n < 1, theta is not a vector, or sigma is not positive.
+    """
+    check_size("n", n)
+    check_positive("sigma", sigma)
+    theta, sigma = as_floats(theta=theta, sigma=sigma)
+    if theta.ndim != 1:
+        raise ValueError(f"theta must have shape [p], got {theta.shape}")
+    key_labels, key_noise = jax.random.split(key)
+    y = jax.random.rademacher(key_labels, (n,), theta.dtype)
+    noise = normal(key_noise, (n, theta.shape[0]), theta.dtype)
+    return y[:, None] * theta[None, :] + sigma * noise, y

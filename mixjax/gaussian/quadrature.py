@@ -1,0 +1,72 @@
+"""Integrals against a normal density over the half line, to machine precision at every scale.
+
+    integral over v >= 0 of N(v; centre, var) f(v) dv
+
+f has a length scale of its own, 1, beside sqrt(var) and the centre, and the density may peak
+beyond zero or be cut off far down its tail. Gauss-Legendre nodes on the interval that carries the
+mass resolve all of this when they are spread by a cubic, v = low + width (a x + (1 - a) x^3),
+whose slope at 0 is a few units. Unsplit rules (Gauss-Hermite) are wrong by up to 6e-2 here.
+
+Measured over var from 1e-4 to 1e4 and centres of either sign, for the calibration errors:
+absolute and relative error 1e-12 with 64 nodes (float64), 5e-6 with 20 nodes (float32).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+_NODES = {np.dtype(np.float32): 20, np.dtype(np.float64): 64}
+_REACH = {np.dtype(np.float32): 16.0, np.dtype(np.float64): 38.0}  # -log of the neglected tail
+_SLOPE = 4.0  # of the map at 0, in units of f's own length
+
+Integrand = Callable[[jax.Array], tuple[jax.Array, ...]]
+
+
+def half_line_integrals(centre: jax.Array, var: jax.Array, integrand: Integrand) -> tuple[jax.Array, ...]:
+    """The integrals of one or two functions; `integrand(v)` returns the tuple of their values at one v for each law.
+
+    Two sums are carried as one complex array, since XLA would compute what they share once for each array.
+    """
+    dtype = var.dtype
+    low, width = _interval(centre, var, _REACH[dtype])
+    linear = jnp.minimum(1.0, (_SLOPE + 1.5 * jnp.maximum(centre, 0.0)) / width)
+    x, weights = unit_legendre(_NODES[dtype], dtype)
+    half_precision = 0.5 / var
+
+    def at_node(k: jax.Array) -> jax.Array:
+        square = x[k] * x[k]
+        v = low + width * x[k] * (linear + (1.0 - linear) * square)
+        slope = linear + 3.0 * (1.0 - linear) * square
+        weight = weights[k] * slope * jnp.exp(-half_precision * (v - centre) ** 2)
+        weighted = [weight * value for value in integrand(v)]
+        return weighted[0] if len(weighted) == 1 else lax.complex(*weighted)
+
+    nothing = jax.eval_shape(at_node, jnp.int32(0))
+    unroll = 4 if dtype == jnp.float32 else 1  # float64 is for precision: it compiles sooner instead
+    total = lax.fori_loop(
+        0, len(x), lambda k, total: total + at_node(k), jnp.zeros(nothing.shape, nothing.dtype), unroll=unroll
+    )
+    density = width / jnp.sqrt(2.0 * np.pi * var)
+    if jnp.iscomplexobj(total):
+        return density * total.real, density * total.imag
+    return (density * total,)
+
+
+def _interval(centre: jax.Array, var: jax.Array, reach: float) -> tuple[jax.Array, jax.Array]:
+    """Start and length of the part of v >= 0 outside which the density is exp(-reach) of its largest there."""
+    spread = jnp.sqrt(2.0 * reach * var)
+    low = jnp.maximum(0.0, centre - spread)
+    tail = jnp.minimum(centre, 0.0)  # centre < 0: the tail falls by exp(-reach) sooner than over `spread`
+    beyond_zero = 2.0 * reach * var / (jnp.sqrt(tail**2 + 2.0 * reach * var) - tail)
+    return low, jnp.where(centre > 0, centre + spread - low, beyond_zero)
+
+
+def unit_legendre(count: int, dtype: np.dtype) -> tuple[jax.Array, jax.Array]:
+    """Gauss-Legendre nodes and weights on [0, 1]."""
+    x, weights = np.polynomial.legendre.leggauss(count)
+    return jnp.asarray(0.5 * (x + 1.0), dtype), jnp.asarray(0.5 * weights, dtype)

@@ -1,0 +1,196 @@
+r"""The exact finite-sample law of the score, drawn without ever forming a p-vector.
+
+Paper: Section 3.1 (its estimators); the law itself is not in the paper. Take sigma = 1. Let A be the mean
+of the noise y_i e_i, so that theta_hat(0) = theta + A, and D = xbar - ybar theta_hat(0). Given the labels,
+A ~ N(0, I/n) and D ~ N(0, (1 - ybar^2) I/n) are independent, and for every Mixup weight t
+
+    theta_hat(t) = kappa theta_hat(0) + t ybar D,    kappa = 1 - t (1 - ybar^2).
+
+The score's law needs <theta_hat(t), theta> and |theta_hat(t)|^2 only. They follow from six numbers, whatever
+n and p: ybar; A along theta and the length of the rest of A; D along theta, D along the rest of A, and the
+length of what remains of D.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Literal, NamedTuple, get_args
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jax.typing import ArrayLike
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from mixjax._arguments import aligned, as_floats, check, check_count, check_not_negative, check_positive, check_size
+from mixjax._threefry import Source, Words, fold_in, key_words
+from mixjax.gaussian.score_law import ScoreLaw
+from mixjax.random import centred_chisquare_from, normals, rademacher_mean_from
+
+SigmaEstimate = Literal["known", "paper", "pooled"]
+
+
+def sample_scores(
+    key: PRNGKeyArray,
+    *,
+    n: ArrayLike,
+    p: ArrayLike,
+    theta_norm: ArrayLike,
+    t: ArrayLike,
+    sigma: ArrayLike = 1.0,
+    replicates: int,
+    sigma_estimate: SigmaEstimate = "known",
+) -> ScoreLaw:
+    r"""Score laws of independent training sets, exact at every n and p, at a cost that grows with neither.
+
+    Draws are keyed by what they are: the key and the values of (n, p, theta_norm, sigma). Entries that differ
+    only in t therefore share their training sets, whatever the shape of the call, and an entry is the same
+    alone or in a grid. (Entries that are equal in all of these are equal: ask for more replicates instead.)
+
+    Args:
+      key: spent.
+      n: training sample size, whole numbers from 1 to 1e10, any int or float dtype.
+      p: dimension, likewise.
+      theta_norm: |theta| >= 0.
+      t: Mixup weight, in [0, 1]; 0 is the plain estimator, a Beta law has t < 1/2 (`mixup_weight`).
+      sigma: standard deviation of a coordinate given the label, > 0.
+      replicates: training sets an entry; static.
+      sigma_estimate: static. "known": the classifier knows sigma. "paper" or "pooled": it divides by
+        sigma_hat^2 of `estimators.sigma_estimator` instead (Section 3.3, unknown sigma).
+
+    Returns:
+      Laws of shape broadcast(n, p, theta_norm, t, sigma) + (replicates,). NaN where sigma_hat = 0 (with
+      "paper", all labels equal: probability 2^(1-n)), and under `jit` for values that are refused eagerly.
+
+    Raises:
+      ValueError: for a value out of its range.
+
+    n, p, theta_norm, t and sigma are data: changing them does not recompile.
+    """
+    check_count("n", n)
+    check_count("p", p)
+    check_not_negative("theta_norm", theta_norm)
+    check("t", t, lambda v: (v >= 0) & (v <= 1), "in [0, 1]")
+    check_positive("sigma", sigma)
+    check_size("replicates", replicates)
+    if sigma_estimate not in get_args(SigmaEstimate):
+        raise ValueError(f"sigma_estimate must be one of {get_args(SigmaEstimate)}, got {sigma_estimate!r}")
+    arrays = aligned(*as_floats(n=n, p=p, theta_norm=theta_norm, t=t, sigma=sigma))
+    return _sample_scores(key, *arrays, replicates=replicates, sigma_estimate=sigma_estimate)
+
+
+@partial(jax.jit, static_argnames=("replicates", "sigma_estimate"))
+def _sample_scores(
+    key: PRNGKeyArray,
+    n: jax.Array,
+    p: jax.Array,
+    theta_norm: jax.Array,
+    t: jax.Array,
+    sigma: jax.Array,
+    *,
+    replicates: int,
+    sigma_estimate: SigmaEstimate,
+) -> ScoreLaw:
+    valid = (n >= 1) & (n == jnp.floor(n)) & (p >= 1) & (p == jnp.floor(p)) & (theta_norm >= 0) & (sigma > 0)
+    cell = jnp.broadcast_arrays(jnp.where(valid, n, jnp.nan), p, theta_norm, sigma)
+    source = _cell_source(key, cell, replicates)
+    n, p, theta_norm, sigma = (value[..., None] for value in cell)
+    theta = theta_norm / sigma
+    noise = draw_noise(source, n, p)
+    law = score_law_of(noise, n, p, theta, jnp.where((t >= 0) & (t <= 1), t, jnp.nan)[..., None])
+    if sigma_estimate != "known":
+        law = _divide_by_estimate(law, _sigma_excess(noise, source.spend_on(_SIGMA), n, p, sigma_estimate))
+    return law
+
+
+def _cell_source(key: PRNGKeyArray, cell: list[jax.Array], replicates: int) -> Source:
+    """Words for [*cell, replicates], from the key and the bits of the cell's values."""
+    words: Words = key_words(key)
+    for value in cell:
+        bits = lax.bitcast_convert_type(value, np.uint32).reshape(*value.shape, -1)
+        for part in range(bits.shape[-1]):
+            words = fold_in(words, bits[..., part])
+    position = lax.iota(np.uint32, replicates).reshape((1,) * cell[0].ndim + (replicates,))
+    return Source((words[0][..., None], words[1][..., None]), position)
+
+
+class Noise(NamedTuple):
+    """The six numbers of a training set, each of shape [*cell, replicates].
+
+    mean_label: ybar. along, across: sqrt(n) A along theta, and n |rest of A|^2 - (p - 1).
+    difference_along, difference_aligned: sqrt(n / (1 - ybar^2)) D along theta, and along the rest of A (0 if p = 1);
+    difference_across: the square of what remains of it, minus max(p - 2, 0).
+    """
+
+    mean_label: Float[Array, "*cell replicates"]
+    along: Float[Array, "*cell replicates"]
+    across: Float[Array, "*cell replicates"]
+    difference_along: Float[Array, "*cell replicates"]
+    difference_aligned: Float[Array, "*cell replicates"]
+    difference_across: Float[Array, "*cell replicates"]
+
+
+_LABELS, _NORMALS, _ACROSS, _DIFFERENCE, _SIGMA = range(5)  # what the words of a source are spent on
+
+
+def draw_noise(source: Source, n: jax.Array, p: jax.Array) -> Noise:
+    """The exact joint law of the six numbers."""
+    along, difference_along, difference_aligned = _three_normals(source.spend_on(_NORMALS), n)
+    return Noise(
+        mean_label=rademacher_mean_from(source.spend_on(_LABELS), n),
+        along=along,
+        across=centred_chisquare_from(source.spend_on(_ACROSS), p - 1.0),
+        difference_along=difference_along,
+        difference_aligned=jnp.where(p >= 2, difference_aligned, 0.0),
+        difference_across=centred_chisquare_from(source.spend_on(_DIFFERENCE), jnp.maximum(p - 2.0, 0.0)),
+    )
+
+
+def _three_normals(source: Source, n: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """Standard normals, in a loop of one turn: XLA would otherwise draw them again for each of their uses."""
+    zeros = jnp.zeros(source.shape, n.dtype)
+
+    def draw(state: tuple[jax.Array, ...]) -> tuple[jax.Array, ...]:
+        first, second = normals(source, 0, n.dtype)
+        third, _ = normals(source, 1, n.dtype)
+        return jnp.bool_(False), first, second, third
+
+    return lax.while_loop(lambda state: state[0], draw, (jnp.any(n != 0), zeros, zeros, zeros))[1:]
+
+
+def score_law_of(noise: Noise, n: jax.Array, p: jax.Array, theta: jax.Array, t: jax.Array) -> ScoreLaw:
+    """The law at weight t for sigma = 1: mean <theta_hat, theta> and gap <theta_hat, theta_hat - theta>."""
+    ybar = noise.mean_label
+    spread = (1.0 - ybar) * (1.0 + ybar)
+    kappa, push = 1.0 - t * spread, t * ybar
+    scale, difference_scale = lax.rsqrt(n), jnp.sqrt(spread / n)
+    a = scale * noise.along
+    a_across = jnp.sqrt(jnp.maximum(p - 1.0 + noise.across, 0.0)) * scale
+    d = difference_scale * noise.difference_along
+    d_aligned = difference_scale * noise.difference_aligned
+    d_across_square = difference_scale**2 * jnp.maximum(jnp.maximum(p - 2.0, 0.0) + noise.difference_across, 0.0)
+
+    along = kappa * (theta + a) + push * d  # theta_hat(t) along theta
+    error = kappa * a + push * d - t * spread * theta  # the same of theta_hat(t) - theta
+    across_square = (kappa * a_across + push * d_aligned) ** 2 + push**2 * d_across_square
+    return ScoreLaw(theta * along, along * error + across_square)
+
+
+def _sigma_excess(noise: Noise, spare: Source, n: jax.Array, p: jax.Array, sigma_estimate: SigmaEstimate) -> jax.Array:
+    """sigma_hat^2 / sigma^2 - 1, from the D of the same training set."""
+    ybar = noise.mean_label
+    spread = (1.0 - ybar) * (1.0 + ybar)
+    aligned_square = jnp.where(p >= 2, noise.difference_aligned**2 - 1.0, 0.0)
+    excess = (noise.difference_along**2 - 1.0 + aligned_square + noise.difference_across) / p  # of |D|^2 n / (p spread)
+    if sigma_estimate == "paper":
+        return spread * excess - ybar**2
+    mixed = spread > 0
+    rest = centred_chisquare_from(spare, p * jnp.where(mixed, jnp.maximum(n - 2.0, 0.0), n - 1.0)) / p
+    return (jnp.where(mixed, excess, 0.0) + rest - 1.0) / n
+
+
+def _divide_by_estimate(law: ScoreLaw, excess: jax.Array) -> ScoreLaw:
+    """The law of the score divided by S = 1 + excess: mean / S, variance / S^2."""
+    square = jnp.where(excess > -1, 1.0 + excess, jnp.nan)
+    return ScoreLaw(law.mean / square, (law.gap - law.mean * excess) / square**2)

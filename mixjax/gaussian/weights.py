@@ -1,0 +1,47 @@
+r"""The Mixup weight t: what a Beta(alpha, beta) mixing law does to the estimator.
+
+Paper: Section 3.1 and Appendix A. Averaging the mixed estimate over lambda gives
+
+    theta_mix = (1 - t) theta_hat(0) + t xbar ybar,    t = E 2 lambda (1 - lambda) = 2 alpha beta / ((alpha + beta)(alpha + beta + 1)),
+
+so t is in [0, 1/2). (The paper writes (0, 1]; t = 1/2 needs lambda = 1/2 always.)
+"""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+from jax.typing import ArrayLike
+from jaxtyping import Array, Float
+
+from mixjax._arguments import aligned, as_floats, check, check_not_negative, check_positive
+
+
+def mixup_weight(alpha: ArrayLike, beta: ArrayLike) -> Float[Array, "*batch"]:
+    """t = 2 alpha beta / ((alpha + beta)(alpha + beta + 1)) of lambda ~ Beta(alpha, beta).
+
+    Args:
+      alpha: >= 0; 0 is no Mixup (the paper's Beta(0, beta), a point mass at 0).
+      beta: > 0. dt/dalpha at alpha = 0 is 2 / (beta + 1).
+
+    Returns:
+      t in [0, 1/2), of the broadcast shape.
+
+    Raises:
+      ValueError: for a negative alpha or a beta that is not positive (NaN under `jit`).
+    """
+    check_not_negative("alpha", alpha)
+    check_positive("beta", beta)
+    alpha, beta = aligned(*as_floats(alpha=alpha, beta=beta))
+    total = alpha + beta
+    return jnp.where((alpha >= 0) & (beta > 0), 2.0 * (alpha / total) * (beta / (total + 1.0)), jnp.nan)
+
+
+def symmetric_alpha(t: ArrayLike) -> Float[Array, "*batch"]:
+    """The alpha = beta with Mixup weight t: t / (1 - 2t); infinite at t = 1/2.
+
+    Raises:
+      ValueError: unless 0 <= t <= 1/2 (NaN under `jit`).
+    """
+    check("t", t, lambda v: (v >= 0) & (v <= 0.5), "in [0, 1/2]")
+    (t,) = as_floats(t=t)
+    return jnp.where((t >= 0) & (t <= 0.5), t / jnp.maximum(1.0 - 2.0 * t, 0.0), jnp.nan)

@@ -1,0 +1,131 @@
+"""The cells of a study: axes as they are written on a command line, checked and laid out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mixjax.gaussian import mixup_weight
+from mixjax.runs import RunError
+
+AxisValue = str | float | int | Sequence[float] | np.ndarray
+
+
+def axis(name: str, value: AxisValue, *, whole: bool = False, least: float = 0.0, above: bool = False) -> np.ndarray:
+    """The values of an axis, from "start:stop:count[:log]", "a,b,c", a number, or a sequence of numbers.
+
+    Args:
+      name: for messages.
+      value: as above; a range includes both ends.
+      whole: whether values must be whole numbers; those of a range are rounded, and repeats dropped.
+      least: the smallest value allowed; `above` excludes it.
+
+    Raises:
+      RunError: one sentence that says what is wrong.
+    """
+    if isinstance(value, str) and ":" in value:
+        values = _range(name, value)
+        values = np.unique(np.rint(values)) if whole else values
+    else:
+        values = _numbers(name, value)
+    wrong = ~np.isfinite(values) | (values < least) | (above & (values == least))
+    if wrong.any():
+        rule = f"above {least:g}" if above else f"{least:g} or more"
+        raise RunError(f"{name} must be finite and {rule}, got {values[wrong][0]:g}")
+    if whole and (values != np.floor(values)).any():
+        raise RunError(f"{name} must be whole numbers, got {values[values != np.floor(values)][0]:g}")
+    if len(np.unique(values)) < len(values):
+        raise RunError(f"{name} must not repeat a value, got {value}")
+    return values
+
+
+def _numbers(name: str, value: AxisValue) -> np.ndarray:
+    parts = value.split(",") if isinstance(value, str) else value
+    try:
+        values = np.atleast_1d(np.asarray(parts, dtype=np.float64))
+    except (TypeError, ValueError):
+        raise RunError(f"{name} must be numbers, as in 0.5 or 0.2,1,5 or 0.05:8:64:log, got {value!r}") from None
+    if values.ndim != 1 or values.size == 0:
+        raise RunError(f"{name} must be a non-empty list of numbers, got {value!r}")
+    return values
+
+
+def _range(name: str, text: str) -> np.ndarray:
+    parts = text.split(":")
+    spacing = parts[3] if len(parts) == 4 else "lin"
+    if len(parts) not in (3, 4) or spacing not in ("log", "lin"):
+        raise RunError(f"{name} must be a range start:stop:count or start:stop:count:log, got {text!r}")
+    start, stop, count = _numbers(name, parts[:3])
+    if not (start < stop) or count < 2 or count != np.floor(count):
+        raise RunError(f"{name} must be a range from a smaller to a larger number with 2 or more points, got {text!r}")
+    if count > 1e7:
+        raise RunError(f"{name} must have at most 10,000,000 points, got {count:g}")
+    if spacing == "log" and start <= 0:
+        raise RunError(f"{name} must start above 0 in a logarithmic range, got {text!r}")
+    return (np.geomspace if spacing == "log" else np.linspace)(start, stop, int(count))
+
+
+def mixup_settings(alpha: AxisValue, beta: AxisValue) -> dict[str, np.ndarray]:
+    """alpha, beta and the weight t of each (alpha, beta) pair; beta is "same", one number, or as many as alpha."""
+    alphas = axis("alpha", alpha)
+    if isinstance(beta, str) and beta == "same":
+        betas = alphas
+    else:
+        betas = _numbers("beta", beta)
+        if betas.size not in (1, alphas.size):
+            raise RunError(f'beta must be "same", one number, or one for each of the {alphas.size} alphas, got {betas.size}')
+        betas = np.broadcast_to(betas, alphas.shape)
+        if not ((betas > 0) & np.isfinite(betas)).all():
+            raise RunError(f"beta must be finite and above 0, got {betas[~((betas > 0) & np.isfinite(betas))][0]:g}")
+    none = alphas == 0
+    weights = np.asarray(mixup_weight(np.where(none, 1.0, alphas), np.where(none, 1.0, betas)), np.float64)
+    return {"alpha": alphas, "beta": betas, "t": np.where(none, 0.0, weights)}
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Cells and settings. A cell is a training distribution; every setting is applied to the same training sets.
+
+    Attributes:
+      axes: name and values of each axis of cells, in order.
+      cells: for each argument of the sampler, one value a cell, in C order of the axes.
+      settings: for each property of a setting, one value a setting; `t` is the Mixup weight.
+    """
+
+    axes: Mapping[str, np.ndarray]
+    cells: Mapping[str, np.ndarray]
+    settings: Mapping[str, np.ndarray]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(len(values) for values in self.axes.values())
+
+    @property
+    def num_cells(self) -> int:
+        return int(np.prod(self.shape))
+
+    def spec(self) -> dict[str, Any]:
+        """Everything that determines the numbers, as JSON."""
+        parts = {"axes": self.axes, "cells": self.cells, "settings": self.settings}
+        return {f"{part}.{name}": list(map(float, values)) for part, arrays in parts.items() for name, values in arrays.items()}
+
+
+def gaussian_grid(*, n: AxisValue, ratio: AxisValue | None, p: AxisValue | None, theta_norm: AxisValue,
+                  alpha: AxisValue, beta: AxisValue) -> Grid:  # fmt: skip
+    """Cells (n, p/n or p, |theta|) of the Gaussian model, with Mixup settings (alpha, beta)."""
+    ns = axis("n", n, whole=True, least=1)
+    thetas = axis("theta_norm", theta_norm)
+    if (ratio is None) == (p is None):
+        raise RunError("give either ratio (p/n) or p, not both")
+    if p is None:
+        dimension = {"ratio": axis("ratio", ratio if ratio is not None else 1.0, above=True)}
+        mesh_n, mesh, theta = np.meshgrid(ns, dimension["ratio"], thetas, indexing="ij")
+        mesh_p = np.maximum(1.0, np.rint(mesh * mesh_n))
+    else:
+        dimension = {"p": axis("p", p, whole=True, least=1)}
+        mesh_n, mesh_p, theta = np.meshgrid(ns, dimension["p"], thetas, indexing="ij")
+    cells = {"n": mesh_n.ravel(), "p": mesh_p.ravel(), "theta_norm": theta.ravel()}
+    return Grid({"n": ns, **dimension, "theta_norm": thetas}, cells, mixup_settings(alpha, beta))

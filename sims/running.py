@@ -1,0 +1,150 @@
+"""Run a study to the end, or take up one that was interrupted; load what a run left."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import tempfile
+import time
+from collections.abc import Callable
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from mixjax.runs import RunDirectory, RunError, provenance, read_manifest, write_atomically
+from sims.engine import BLOCK, Layout, Unit, collect, compute, layout_for, plan, prepare_devices
+from sims.grid import AxisValue, Grid
+from sims.studies import STUDIES
+from sims.studies.study import Study
+
+Progress = Callable[[int, int], None]
+
+
+def configured(study: str, preset: str = "default", **axes: AxisValue | None) -> Any:
+    """The configuration of a study: a preset with some of its axes replaced.
+
+    Raises:
+      RunError: for an unknown study, preset or axis.
+    """
+    if study not in STUDIES:
+        raise RunError(f"there is no study {study!r}; there are {', '.join(STUDIES)}")
+    chosen = STUDIES[study]
+    if preset not in chosen.presets:
+        raise RunError(f"{study} has no preset {preset!r}; it has {', '.join(chosen.presets)}")
+    fields = [field.name for field in dataclasses.fields(chosen.config)]
+    if unknown := [name for name in axes if name not in fields]:
+        raise RunError(f"{study} has no axis {unknown[0]!r}; it has {', '.join(fields)}")
+    if axes.get("p") is not None and "ratio" not in axes and "ratio" in fields:
+        axes = {**axes, "ratio": None}  # p replaces the preset's p/n
+    return chosen.config(**{**chosen.presets[preset], **axes})
+
+
+def run(
+    study: str,
+    out: str | PathLike[str] | None = None,
+    *,
+    preset: str = "default",
+    progress: Progress | None = None,
+    layout: Layout | None = None,
+    command: str = "",
+    **axes: AxisValue | None,
+) -> xr.Dataset:
+    """Run a study and return its table.
+
+    Args:
+      study: "phase_diagram", "low_dimension", "high_dimension" or "capacity".
+      out: folder to keep the run in; the same call takes up an interrupted run, and a finished one is loaded. By
+        default nothing is kept.
+      preset: "quick", "default" or "full".
+      progress: called with (finished, all) units.
+      layout: how the work is cut; changes no number.
+      command: what to record as the origin of the run.
+      **axes: of the study, in place of those of the preset: numbers, sequences, or text as on the command line.
+
+    Raises:
+      RunError: for wrong axes, or a folder that cannot be used.
+    """
+    config = configured(study, preset, **axes)
+    if out is None:
+        with tempfile.TemporaryDirectory() as folder:
+            return run(study, folder, preset=preset, progress=progress, layout=layout, **axes)
+    chosen = STUDIES[study]
+    grid = chosen.grid(config)
+    replicates, seed = _size("replicates", config.replicates, 1), _size("seed", config.seed, 0)
+    prepare_devices()
+    made_with = provenance()
+    spec = {"study": study, "replicates": replicates, "seed": seed, "block": BLOCK, **grid.spec()}
+    environment = {name: str(made_with[name]) for name in ("jax", "jaxlib", "platform")}
+    wanted = dataclasses.asdict(layout or layout_for(str(made_with["platform"])))
+    directory = RunDirectory.open(out, spec=spec, environment=environment, layout=wanted)
+    if not directory.finished:
+        kept = Layout(**directory.manifest["layout"])
+        units = plan(grid, replicates, kept)
+        started = time.perf_counter()
+        _compute_missing(directory, chosen, grid, units, seed, kept, progress)
+        made_with |= {"command": command or f"sims.run({study!r}, ...)", "seconds": round(time.perf_counter() - started, 2)}
+        _finish(directory, chosen, config, grid, units, made_with)
+    return load(directory.path)
+
+
+def _compute_missing(
+    directory: RunDirectory, study: Study, grid: Grid, units: list[Unit], seed: int, layout: Layout, progress: Progress | None
+) -> None:
+    missing = [unit for unit in units if not directory.has(unit.name)]
+    finished = len(units) - len(missing)
+    if progress:
+        progress(finished, len(units))
+    for _ in compute(directory, study.experiment, grid, missing, study=study.name, seed=seed, layout=layout):
+        finished += 1
+        if progress:
+            progress(finished, len(units))
+
+
+def _finish(directory: RunDirectory, study: Study, config: Any, grid: Grid, units: list[Unit], made_with: dict[str, Any]) -> None:
+    table = study.table(config, grid, collect(directory, units))
+    table.attrs = {
+        "study": study.name,
+        "summary": study.summary,
+        "config": json.dumps(dataclasses.asdict(config), default=_plain),
+        "replicates": config.replicates,
+        "seed": config.seed,
+        "provenance": json.dumps({name: value for name, value in made_with.items() if name != "seconds"}),
+    }
+    with tempfile.TemporaryDirectory(dir=directory.path, prefix=".tmp-") as folder:
+        path = Path(folder) / "dataset"
+        table.to_netcdf(path, engine="h5netcdf")
+        content = path.read_bytes()
+    write_atomically(directory.path / "provenance.json", json.dumps(made_with, indent=2).encode())
+    write_atomically(directory.path / "dataset.nc", content)
+
+
+def load(path: str | PathLike[str]) -> xr.Dataset:
+    """The table of a finished run.
+
+    Raises:
+      RunError: if the folder holds no run, or one that is not finished.
+    """
+    read_manifest(path)
+    file = Path(path) / "dataset.nc"
+    if not file.exists():
+        raise RunError(f"the run in {path} is not finished; run the same command again to go on")
+    try:
+        with xr.open_dataset(file, engine="h5netcdf") as table:
+            return table.load()
+    except (OSError, ValueError) as error:
+        raise RunError(f"{file} cannot be read: {error}") from None
+
+
+def _size(name: str, value: Any, least: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least or value >= 2**31:
+        raise RunError(f"{name} must be a whole number from {least} to 2^31 - 1, got {value!r}")
+    return int(value)
+
+
+def _plain(value: Any) -> Any:
+    """JSON for what an axis may be given as."""
+    return np.asarray(value).tolist()
+

@@ -1,0 +1,8 @@
+"""The studies, by the name that the command line knows."""
+
+from sims.studies import capacity, phase_diagram, slices
+from sims.studies.study import Study
+
+STUDIES: dict[str, Study] = {
+    study.name: study for study in (phase_diagram.STUDY, slices.LOW_DIMENSION, slices.HIGH_DIMENSION, capacity.STUDY)
+}

@@ -1,0 +1,137 @@
+"""Plain against Mixup on the same training sets: the experiment that the phase diagram and the slices share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import xarray as xr
+
+from mixjax.gaussian import (
+    ScoreLaw,
+    critical_ratio,
+    expected_errors,
+    limit_scores,
+    population_accuracy,
+    population_errors,
+    sample_scores,
+)
+from sims.engine import Arrays, Experiment, Moments
+from sims.grid import Grid
+
+METRICS = {"ece": 1, "ece2": 2, "mce": np.inf}  # name -> norm
+LONG_NAMES = {"ece": "ECE", "ece2": "ECE_2", "mce": "MCE", "accuracy": "accuracy"}
+
+
+def _sample(key: jax.Array, cells: Arrays, settings: Arrays, replicates: int) -> ScoreLaw:
+    """Laws of shape [cells, 1 + settings, replicates]: the plain classifier first."""
+    n, p, theta_norm = (cells[name][:, None] for name in ("n", "p", "theta_norm"))
+    t = jnp.concatenate([jnp.zeros_like(settings["t"][:1]), settings["t"]])
+    return sample_scores(key, n=n, p=p, theta_norm=theta_norm, t=t[None, :], replicates=replicates)
+
+
+def _score(law: ScoreLaw) -> Arrays:
+    values: Arrays = {}
+    for name, error in population_errors(law)._asdict().items():
+        difference = error[:, 1:] - error[:, :1]
+        values[name], values[f"{name}_mix"], values[f"{name}_difference"] = error[:, 0], error[:, 1:], difference
+        better = (difference < 0).astype(difference.dtype)
+        values[f"{name}_mix_better"] = jnp.where(jnp.isfinite(difference), better, jnp.nan)
+    accuracy = population_accuracy(law)
+    values["accuracy"], values["accuracy_mix"] = accuracy[:, 0], accuracy[:, 1:]
+    return values
+
+
+EXPERIMENT = Experiment(_sample, _score)
+
+
+def comparison_dataset(grid: Grid, moments: Mapping[str, Moments]) -> xr.Dataset:
+    """Means, standard errors, P(mix better) with its 95 % Wilson interval, and the limits p/n -> c."""
+    table = grid_dataset(grid)
+    for name, value in moments.items():
+        if name.endswith("_mix_better"):
+            low, high = wilson_interval(value.mean, value.count)
+            for suffix, part in (("", _mean(value)), ("_low", low), ("_high", high)):
+                table[name + suffix] = as_variable(grid, part, f"P({_label(name)})", "1")
+        else:
+            table[name] = as_variable(grid, _mean(value), _label(name), "1")
+            table[f"{name}_se"] = as_variable(grid, value.standard_error, f"standard error of {_label(name)}", "1")
+    table["replicates_used"] = as_variable(grid, moments["ece"].count.astype(np.int64), "replicates that are not degenerate", "1")
+    return table.assign(_limits(grid))
+
+
+def expected_variables(grid: Grid, num_nodes: int = 12) -> dict[str, xr.Variable]:
+    """Noise-free expectations of the errors and their differences, in float64 (`expected_errors`)."""
+    with jax.enable_x64(True):
+        cells = {name: values[:, None] for name, values in grid.cells.items()}
+        t = np.concatenate([[0.0], grid.settings["t"]])[None, :]
+        errors = expected_errors(**cells, t=t, num_nodes=num_nodes)
+    variables = {}
+    for name, error in errors._asdict().items():
+        error = np.asarray(error)
+        variables[f"{name}_expected"] = as_variable(grid, error[:, 0], f"expected {LONG_NAMES[name]}", "1")
+        variables[f"{name}_difference_expected"] = as_variable(
+            grid, error[:, 1:] - error[:, :1], f"expected {_label(name + '_difference')}", "1"
+        )
+    return variables
+
+
+def _limits(grid: Grid) -> dict[str, xr.Variable]:
+    """The limits of the errors and differences at each cell's own p/n, and the phase boundaries."""
+    with jax.enable_x64(True):
+        ratio, theta_norm = grid.cells["p"] / grid.cells["n"], grid.cells["theta_norm"]
+        t = np.concatenate([[0.0], grid.settings["t"]])[None, :]
+        errors = jax.jit(population_errors)(limit_scores(ratio[:, None], theta_norm[:, None], t))
+        boundaries = {
+            name: np.asarray(critical_ratio(grid.axes["theta_norm"][:, None], t[:, 1:], norm=norm)) for name, norm in METRICS.items()
+        }
+    variables = {}
+    for name, error in errors._asdict().items():
+        error = np.asarray(error)
+        variables[f"{name}_limit"] = as_variable(grid, error[:, 0], f"limit of {LONG_NAMES[name]} as p/n stays", "1")
+        difference = error[:, 1:] - error[:, :1]
+        variables[f"{name}_difference_limit"] = as_variable(grid, difference, f"limit of {_label(name + '_difference')}", "1")
+        attributes = {"long_name": f"p/n above which Mixup lowers the {LONG_NAMES[name]}, in the limit", "units": "1"}
+        variables[f"{name}_critical_ratio"] = xr.Variable(("theta_norm", "mixup"), boundaries[name], attributes)
+    return variables
+
+
+def grid_dataset(grid: Grid) -> xr.Dataset:
+    """The coordinates of a grid."""
+    settings = {name: ("mixup", values) for name, values in grid.settings.items()}
+    table = xr.Dataset(coords={**grid.axes, **settings})
+    dims = tuple(grid.axes)
+    p, n = (grid.cells[name].reshape(grid.shape)[..., 0] for name in ("p", "n"))
+    realised = {"realised_p": (dims[:2], p), "realised_ratio": (dims[:2], p / n)}
+    return table.assign_coords(realised)
+
+
+def as_variable(grid: Grid, values: np.ndarray, long_name: str, units: str) -> xr.Variable:
+    """Values with a leading axis of cells, laid out along the axes of the grid."""
+    dims: tuple[Any, ...] = (*grid.axes, "mixup")[: len(grid.axes) + values.ndim - 1]
+    return xr.Variable(dims, values.reshape(grid.shape + values.shape[1:]), {"long_name": long_name, "units": units})
+
+
+def wilson_interval(fraction: np.ndarray, count: np.ndarray, z: float = 1.959963984540054) -> tuple[np.ndarray, np.ndarray]:
+    """The 95 % interval of a binomial fraction (Wilson 1927): [0, 1] without data, never empty at 0 or 1."""
+    count = np.maximum(count, 1e-300)
+    centre = (fraction + z**2 / (2 * count)) / (1 + z**2 / count)
+    half = z / (1 + z**2 / count) * np.sqrt(fraction * (1 - fraction) / count + z**2 / (4 * count**2))
+    return np.clip(centre - half, 0, 1), np.clip(centre + half, 0, 1)
+
+
+def _mean(value: Moments) -> np.ndarray:
+    return np.where(value.count > 0, value.mean, np.nan)
+
+
+def _label(name: str) -> str:
+    metric = name.split("_")[0]
+    long_name = LONG_NAMES[metric]
+    if name.endswith("_mix_better"):
+        return f"{long_name}(mix) < {long_name}"
+    if name.endswith("_difference"):
+        return f"{long_name}(mix) - {long_name}"
+    return f"{long_name}(mix)" if name.endswith("_mix") else long_name

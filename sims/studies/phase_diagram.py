@@ -1,0 +1,61 @@
+"""The phase diagram of ECE(mix) - ECE over p/n and |theta|.
+
+Paper: Theorems 3.1 and 3.2 (5.1 and 5.2 for the MCE): where does Mixup help? The map shows it for chosen
+(alpha, beta) at finite n, beside the boundary of the limit, `critical_ratio`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sims.figures import phase_diagram_figures
+from sims.grid import AxisValue, Grid, gaussian_grid
+from sims.studies.comparison import EXPERIMENT, comparison_dataset
+from sims.studies.study import Study
+
+
+@dataclass(frozen=True)
+class PhaseDiagram:
+    """Axes are start:stop:count, start:stop:count:log, or values separated by commas."""
+
+    n: AxisValue = "1000"
+    """Training sample sizes."""
+    ratio: AxisValue | None = "0.05:8:64:log"
+    """p/n; p is max(1, round(ratio n))."""
+    p: AxisValue | None = None
+    """Dimensions, instead of p/n."""
+    theta_norm: AxisValue = "0.25:4:64:log"
+    """Signal |theta| / sigma."""
+    alpha: AxisValue = "0.2,0.5,1,5"
+    """alpha of lambda ~ Beta(alpha, beta); 0 is no Mixup."""
+    beta: AxisValue = "same"
+    """beta, one for each alpha or one for all; "same" is alpha."""
+    replicates: int = 1000
+    """Training sets a cell."""
+    seed: int = 0
+    """Of every draw."""
+
+
+def _grid(config: PhaseDiagram) -> Grid:
+    return gaussian_grid(n=config.n, ratio=config.ratio, p=config.p, theta_norm=config.theta_norm, alpha=config.alpha, beta=config.beta)
+
+
+STUDY = Study(
+    name="phase_diagram",
+    summary="where Mixup lowers the ECE, the ECE_2 and the MCE, over p/n and |theta|",
+    config=PhaseDiagram,
+    presets={
+        "quick": {"ratio": "0.05:8:20:log", "theta_norm": "0.25:4:20:log"},
+        "default": {},
+        "full": {
+            "ratio": "0.02:16:256:log",
+            "theta_norm": "0.125:6:256:log",
+            "alpha": "0.05,0.1,0.15,0.2,0.3,0.4,0.5,0.6,0.8,1,1.5,2,3,5,10,20",
+            "replicates": 10_000,
+        },
+    },
+    grid=_grid,
+    experiment=EXPERIMENT,
+    table=lambda config, grid, moments: comparison_dataset(grid, moments),
+    figures=phase_diagram_figures(),
+)

@@ -1,0 +1,46 @@
+"""What a study is: axes with presets, an experiment, a table, and figures made from the table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import xarray as xr
+
+from sims.engine import Experiment, Moments
+from sims.grid import Grid
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure to draw: its file name, how, and the caption that goes with it."""
+
+    name: str
+    draw: Callable[[xr.Dataset], Any]
+    caption: Callable[[xr.Dataset], str]
+
+
+@dataclass(frozen=True)
+class Study:
+    """A named experiment on a grid.
+
+    Attributes:
+      name: on the command line.
+      summary: one line.
+      config: a frozen dataclass of axes and options; its defaults are the default preset.
+      presets: for each name, the fields that differ from the defaults.
+      grid: config -> cells and settings.
+      experiment: what is computed in a cell.
+      table: (config, grid, moments) -> Dataset.
+      figures: made from the table alone.
+    """
+
+    name: str
+    summary: str
+    config: type[Any]
+    presets: Mapping[str, Mapping[str, Any]]
+    grid: Callable[[Any], Grid]
+    experiment: Experiment
+    table: Callable[[Any, Grid, Mapping[str, Moments]], xr.Dataset]
+    figures: tuple[Figure, ...]

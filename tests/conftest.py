@@ -1,0 +1,59 @@
+"""Settings and fixtures of the whole suite.
+
+Tests run with 64-bit types, and with implicit rank and dtype promotion forbidden: what passes here
+passes for users who forbid them. Every random input follows from the test's own name, so that a
+failure repeats.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator
+
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+
+import jax
+import numpy as np
+import pytest
+
+jax.config.update("jax_enable_x64", True)
+jax.config.update("jax_numpy_rank_promotion", "raise")
+jax.config.update("jax_numpy_dtype_promotion", "strict")
+
+
+def seed_of(name: str) -> int:
+    """63 bits that belong to a name, the same in every process."""
+    return int.from_bytes(hashlib.sha256(name.encode()).digest()[:8]) >> 1
+
+
+@pytest.fixture
+def key(request: pytest.FixtureRequest) -> jax.Array:
+    """A JAX key of the test's own."""
+    return jax.random.key(seed_of(request.node.nodeid), impl="threefry2x32")
+
+
+@pytest.fixture(scope="module")
+def module_key(request: pytest.FixtureRequest) -> jax.Array:
+    """A JAX key of the file's own, for draws that several tests look at."""
+    return jax.random.key(seed_of(request.node.nodeid), impl="threefry2x32")
+
+
+@pytest.fixture
+def rng(request: pytest.FixtureRequest) -> np.random.Generator:
+    """A NumPy generator of the test's own."""
+    return np.random.default_rng(seed_of(request.node.nodeid))
+
+
+@pytest.fixture
+def compilations() -> Iterator[list[str]]:
+    """A list that grows by one entry with every program that XLA compiles."""
+    compiled: list[str] = []
+
+    def listen(event: str, duration: float, **_: object) -> None:
+        if event == "/jax/core/compile/backend_compile_duration":
+            compiled.append(event)
+
+    jax.monitoring.register_event_duration_secs_listener(listen)
+    yield compiled
+    jax.monitoring.unregister_event_duration_listener(listen)
