@@ -18,6 +18,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
+from jax.typing import ArrayLike
 from jaxtyping import Array, PRNGKeyArray, UInt32
 
 _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
@@ -77,7 +78,7 @@ class Source(NamedTuple):
     def shape(self) -> tuple[int, ...]:
         return jnp.broadcast_shapes(self.key[0].shape, self.position.shape)
 
-    def words(self, stream: jax.Array | int) -> Words:
+    def words(self, stream: ArrayLike) -> Words:
         """Two words a position."""
         stream = jnp.asarray(stream).astype(np.uint32) | np.uint32(self.purpose << 24)
         words = tuple(k.reshape((1,) * (len(self.shape) - k.ndim) + k.shape) for k in self.key)

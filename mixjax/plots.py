@@ -16,7 +16,14 @@ if TYPE_CHECKING:
     from matplotlib.collections import QuadMesh
 
 COLUMN_WIDTH = 3.35  # inches, one column of a two-column paper
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")  # Okabe and Ito: safe for colour-blind readers
+COLOURS = (
+    "#0072B2",
+    "#D55E00",
+    "#009E73",
+    "#CC79A7",
+    "#E69F00",
+    "#56B4E9",
+)  # Okabe and Ito: safe for colour-blind readers
 MARKERS = ("o", "s", "^", "D", "v", "P")
 
 
@@ -25,15 +32,31 @@ def paper_style() -> AbstractContextManager[Any]:
     import matplotlib
 
     return matplotlib.rc_context(
-        {"font.size": 8, "axes.titlesize": 8, "axes.labelsize": 8, "xtick.labelsize": 7, "ytick.labelsize": 7,
-         "legend.fontsize": 7, "axes.linewidth": 0.6, "lines.linewidth": 1.1, "savefig.dpi": 300}  # fmt: skip
+        {
+            "font.size": 8,
+            "axes.titlesize": 8,
+            "axes.labelsize": 8,
+            "xtick.labelsize": 7,
+            "ytick.labelsize": 7,
+            "legend.fontsize": 7,
+            "axes.linewidth": 0.6,
+            "lines.linewidth": 1.1,
+            "savefig.dpi": 300,
+        }
     )
 
 
 def heat_map(
-    ax: Axes, x: np.ndarray, y: np.ndarray, values: np.ndarray, *, centre: float, limit: float, linear: float | None = None,
+    ax: Axes,
+    x: np.ndarray,
+    y: np.ndarray,
+    values: np.ndarray,
+    *,
+    centre: float,
+    limit: float,
+    linear: float | None = None,
     cmap: str = "RdBu_r",
-) -> QuadMesh:  # fmt: skip
+) -> QuadMesh:
     """A diverging map of values[y, x] over logarithmic axes, white at `centre` and saturated at centre +- limit.
 
     Args:
@@ -58,7 +81,15 @@ def level_line(ax: Axes, x: np.ndarray, y: np.ndarray, values: np.ndarray, level
 
 
 def points_with_bars(
-    ax: Axes, x: np.ndarray, mean: np.ndarray, standard_error: np.ndarray, spread: np.ndarray, *, colour: str, marker: str, label: str
+    ax: Axes,
+    x: np.ndarray,
+    mean: np.ndarray,
+    standard_error: np.ndarray,
+    spread: np.ndarray,
+    *,
+    colour: str,
+    marker: str,
+    label: str,
 ) -> None:
     """Monte Carlo means with bars of two standard errors, over a band of one standard deviation of the replicates."""
     ax.fill_between(x, mean - spread, mean + spread, color=colour, alpha=0.15, linewidth=0)
@@ -85,14 +116,16 @@ def _edges(centres: np.ndarray) -> np.ndarray:
     return np.exp(np.concatenate([[2 * logs[0] - middle[0]], middle, [2 * logs[-1] - middle[-1]]]))
 
 
-def panels(count: int, columns: int, *, height: float, width: float = COLUMN_WIDTH) -> tuple[Any, Sequence[Axes]]:
-    """A figure of `count` panels that share their axes; the surplus of the last row is left empty."""
+def panels(
+    count: int, columns: int, *, height: float, share_y: bool = True, width: float = COLUMN_WIDTH
+) -> tuple[Any, Sequence[Axes]]:
+    """A figure of `count` panels with common axes (`share_y`: both); the surplus of the last row is left empty."""
     from matplotlib.figure import Figure
 
     columns = min(columns, count)
     rows = -(-count // columns)
     figure = Figure(figsize=(width, height * rows), layout="constrained")
-    axes = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).ravel()
+    axes = figure.subplots(rows, columns, sharex=True, sharey=share_y, squeeze=False).ravel()
     for spare in axes[count:]:
         spare.remove()
     return figure, list(axes[:count])

@@ -62,7 +62,7 @@ def normal(key: PRNGKeyArray, shape: Sequence[int] = (), dtype: DTypeLike | None
     return jnp.concatenate(pair)[:size].reshape(tuple(shape))
 
 
-def normals(source: Source, stream: ArrayLike, dtype: np.dtype) -> tuple[jax.Array, jax.Array]:
+def normals(source: Source, stream: jax.Array | int, dtype: np.dtype) -> tuple[jax.Array, jax.Array]:
     """Two independent standard normals a position, from streams 2 `stream` and 2 `stream` + 1."""
     if dtype == jnp.float32:
         first, second = source.words(2 * stream)
@@ -70,7 +70,7 @@ def normals(source: Source, stream: ArrayLike, dtype: np.dtype) -> tuple[jax.Arr
     return _normal_from_words(source.words(2 * stream)), _normal_from_words(source.words(2 * stream + 1))
 
 
-def normal_and_exponential(source: Source, stream: ArrayLike, dtype: np.dtype) -> tuple[jax.Array, jax.Array]:
+def normal_and_exponential(source: Source, stream: jax.Array | int, dtype: np.dtype) -> tuple[jax.Array, jax.Array]:
     """An independent standard normal and standard exponential a position, from the same two streams."""
     if dtype == jnp.float32:
         first, second = source.words(2 * stream)

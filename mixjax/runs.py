@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 
 FORMAT = 1
+_DIGEST_SIZE = 32
 
 
 class RunError(Exception):
@@ -61,15 +62,15 @@ class RunDirectory:
           RunError: if the folder holds something else or cannot be written.
         """
         path = Path(path)
-        with _explained(path):
+        with explained(path):
             path.mkdir(parents=True, exist_ok=True)
             manifest_path = path / "manifest.json"
             if not manifest_path.exists():
                 if any(child.name != "shards" and not child.name.startswith(".tmp-") for child in path.iterdir()):
                     raise RunError(f"{path} holds files that are not a run; choose another output folder")
-                manifest = {"format": FORMAT, "spec": dict(spec), "environment": dict(environment), "layout": dict(layout)}
+                parts = {"spec": dict(spec), "environment": dict(environment), "layout": dict(layout)}
                 (path / "shards").mkdir(exist_ok=True)
-                write_atomically(manifest_path, json.dumps(manifest, indent=2).encode())
+                write_atomically(manifest_path, json.dumps({"format": FORMAT, **parts}, indent=2).encode())
             manifest = read_manifest(path)
             (path / "shards").mkdir(exist_ok=True)
         _refuse_difference(path, "spec", manifest["spec"], spec)
@@ -92,10 +93,8 @@ class RunDirectory:
 
     def write(self, name: str, arrays: Mapping[str, np.ndarray]) -> None:
         """Store a finished unit."""
-        buffer = io.BytesIO()
-        np.savez(buffer, allow_pickle=False, checksum=_checksum(arrays), **arrays)
-        with _explained(self.path):
-            write_atomically(self._shard(name), buffer.getvalue())
+        with explained(self.path):
+            write_atomically(self._shard(name), _sealed(arrays))
 
     def read(self, name: str) -> dict[str, np.ndarray]:
         """A stored unit.
@@ -110,12 +109,9 @@ class RunDirectory:
 
     def _read(self, name: str) -> dict[str, np.ndarray] | None:
         try:
-            with np.load(self._shard(name), allow_pickle=False) as stored:
-                arrays = {key: stored[key] for key in stored.files}
-        except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile):
+            return _unsealed(self._shard(name).read_bytes())
+        except OSError:
             return None
-        checksum = arrays.pop("checksum", None)
-        return arrays if checksum is not None and np.array_equal(checksum, _checksum(arrays)) else None
 
 
 def read_manifest(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -131,7 +127,12 @@ def read_manifest(path: str | os.PathLike[str]) -> dict[str, Any]:
         raise RunError(f"{path} holds no run (no manifest.json)") from None
     except (ValueError, OSError) as error:
         raise RunError(f"{manifest_path} cannot be read: {error}") from None
-    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
+    parts = ("spec", "environment", "layout")
+    if (
+        not isinstance(manifest, dict)
+        or manifest.get("format") != FORMAT
+        or not all(isinstance(manifest.get(part), dict) for part in parts)
+    ):
         raise RunError(f"{manifest_path} is not a manifest of format {FORMAT}, the one that this version reads")
     return manifest
 
@@ -186,7 +187,9 @@ def _commit() -> str:
         return "unknown"
 
     def git(*arguments: str) -> str:
-        return subprocess.run(["git", "-C", str(root), *arguments], capture_output=True, text=True, check=True).stdout.strip()
+        return subprocess.run(
+            ["git", "-C", str(root), *arguments], capture_output=True, text=True, check=True
+        ).stdout.strip()
 
     try:
         return git("rev-parse", "--short=12", "HEAD") + ("-modified" if git("status", "--porcelain", "-uno") else "")
@@ -202,12 +205,25 @@ def _cpu_name() -> str:
     return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), platform.machine())
 
 
-def _checksum(arrays: Mapping[str, np.ndarray]) -> np.ndarray:
-    digest = hashlib.sha256()
-    for key in sorted(arrays):
-        digest.update(f"{key} {arrays[key].dtype.str} {arrays[key].shape}".encode())
-        digest.update(np.ascontiguousarray(arrays[key]).tobytes())
-    return np.frombuffer(digest.digest(), np.uint8)
+def _sealed(arrays: Mapping[str, np.ndarray]) -> bytes:
+    """An .npz file that ends in the SHA-256 of all before it, as the comment that a zip file may have."""
+    buffer = io.BytesIO()
+    np.savez(buffer, allow_pickle=False, **arrays)
+    with zipfile.ZipFile(buffer, "a") as archive:
+        archive.comment = bytes(_DIGEST_SIZE)
+    body = buffer.getvalue()[:-_DIGEST_SIZE]
+    return body + hashlib.sha256(body).digest()
+
+
+def _unsealed(content: bytes) -> dict[str, np.ndarray] | None:
+    """The arrays, or None if anything is wrong; damaged bytes are never parsed."""
+    if hashlib.sha256(content[:-_DIGEST_SIZE]).digest() != content[-_DIGEST_SIZE:]:
+        return None
+    try:
+        with np.load(io.BytesIO(content), allow_pickle=False) as stored:
+            return {key: stored[key] for key in stored.files}
+    except (ValueError, OSError, EOFError, zipfile.BadZipFile):
+        return None
 
 
 def _refuse_difference(path: Path, what: str, stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
@@ -222,16 +238,23 @@ def _refuse_difference(path: Path, what: str, stored: Mapping[str, Any], wanted:
 
 
 def _brief(value: object) -> str:
-    text = json.dumps(value)
-    return text if len(text) <= 60 else text[:57] + "..."
+    if isinstance(value, list) and len(value) > 4:
+        return f"{len(value)} values from {value[0]:g} to {value[-1]:g}" if _numeric(value) else f"{len(value)} values"
+    return json.dumps(value)[:80]
+
+
+def _numeric(values: list[Any]) -> bool:
+    return all(isinstance(value, int | float) for value in values)
 
 
 @contextmanager
-def _explained(path: Path) -> Iterator[None]:
+def explained(path: Path) -> Iterator[None]:
     """Turn what the file system refuses into one sentence."""
     try:
         yield
     except OSError as error:
         reasons = {errno.ENOSPC: "the disk is full", errno.EDQUOT: "the disk quota is used up"}
         reason = reasons.get(error.errno or 0, os.strerror(error.errno) if error.errno else str(error)).lower()
-        raise RunError(f"cannot write to {path}: {reason}; finished work is kept, and the same command goes on from it") from None
+        raise RunError(
+            f"cannot write to {path}: {reason}; finished work is kept, and the same command goes on from it"
+        ) from None

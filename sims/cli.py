@@ -1,27 +1,28 @@
-"""The command line: studies with their axes as options, figures of a stored run, and the check against exact expectations."""
+"""The command line: studies with their axes as options, and what can be done with a stored run."""
 
 from __future__ import annotations
 
+import argparse
 import dataclasses
 import shlex
-import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import NoReturn
 
-import tyro
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from mixjax.runs import RunError
+from mixjax.runs import RunError, explained, write_atomically
 from sims.figures import write_figures
-from sims.running import configured, load, run
+from sims.publishing import publish
+from sims.running import load, run
 from sims.studies import STUDIES
 from sims.verification import report
 
 USAGE = """usage: python -m sims STUDY [--preset quick|default|full] [--out DIR] [axes]
        python -m sims figures RUN      draw the figures of a stored run again
        python -m sims verify RUN       compare a stored run with the exact expectations
+       python -m sims publish RUN DIR  write its figures, a table and their origin into a folder
 
 studies:
 {studies}
@@ -48,33 +49,57 @@ def _dispatch(arguments: list[str]) -> int:
         print(USAGE.format(studies="\n".join(f"  {name:{width}}  {study.summary}" for name, study in STUDIES.items())))
         return 0 if arguments else 2
     command, *rest = arguments
-    if command in ("figures", "verify"):
-        if len(rest) != 1:
-            raise RunError(f"{command} takes the folder of one run, as in: python -m sims {command} runs/phase_diagram")
-        return {"figures": _figures, "verify": _verify}[command](Path(rest[0]))
+    if command in _STORED:
+        function, arity = _STORED[command]
+        if len(rest) != arity:
+            example = " ".join(["runs/phase_diagram", "results/phase_diagram"][:arity])
+            raise RunError(
+                f"{command} takes {arity} folder{'s' * (arity > 1)}, as in: python -m sims {command} {example}"
+            )
+        with explained(Path(rest[-1])):
+            return function(*map(Path, rest))
     return _study(command, rest)
 
 
 def _study(name: str, arguments: list[str]) -> int:
-    preset, arguments = _option(arguments, "--preset", "default")
-    out, arguments = _option(arguments, "--out", f"runs/{name}")
-    config = configured(name, preset)
-    if _gives(arguments, "--p") and not _gives(arguments, "--ratio") and hasattr(config, "ratio"):
-        config = dataclasses.replace(config, ratio=None)  # p replaces the preset's p/n
-    config = tyro.cli(
-        type(config), args=arguments, default=config, prog=f"python -m sims {name} [--preset NAME] [--out DIR]", description=STUDIES[name].summary,
-        config=(tyro.conf.AvoidSubcommands,),
-    )  # fmt: skip
-    axes = {field.name: getattr(config, field.name) for field in dataclasses.fields(config)}
-    command = shlex.join(["python", "-m", "sims", *sys.argv[1:]])
-    with _progress(name) as shown:
+    if name not in STUDIES:
+        raise RunError(f"there is no study {name!r}; there are {', '.join(STUDIES)}")
+    given = vars(_parser(name).parse_args(arguments))
+    preset, out = given.pop("preset"), Path(given.pop("out"))
+    axes = {axis: value for axis, value in given.items() if value is not None}
+    options = [part for axis, value in axes.items() for part in (f"--{axis.replace('_', '-')}", str(value))]
+    command = shlex.join(["python", "-m", "sims", name, "--preset", preset, "--out", out.name, *options])
+    with _Progress(name) as shown:
         table = run(name, out, preset=preset, progress=shown, command=command, **axes)
-    pictures = write_figures(STUDIES[name], table, Path(out) / "figures")
+    pictures = write_figures(STUDIES[name], table, out / "figures")
     for picture in pictures[1:]:
         print(picture)
-    print(f"table: {Path(out) / 'dataset.nc'}")
-    print(f"figure: {pictures[0]}" if pictures else "no figure: a map needs two or more values of p/n and of theta_norm")
+    print(f"table: {out / 'dataset.nc'}")
+    print(
+        f"figure: {pictures[0]}" if pictures else "no figure: a map needs two or more values of p/n and of theta_norm"
+    )
     return 0
+
+
+class _Parser(argparse.ArgumentParser):
+    """An argument parser whose errors are one sentence."""
+
+    def error(self, message: str) -> NoReturn:
+        raise RunError(f"{message}; {self.prog} --help lists what there is")
+
+
+def _parser(name: str) -> argparse.ArgumentParser:
+    """The options of a study, from the fields of its configuration."""
+    study = STUDIES[name]
+    axes = "Axes are start:stop:count, start:stop:count:log, or values separated by commas."
+    parser = _Parser(f"python -m sims {name}", description=f"{study.summary}. {axes}", allow_abbrev=False)
+    parser.add_argument("--preset", default="default", help=f"{', '.join(study.presets)} (default: default)")
+    parser.add_argument("--out", default=f"runs/{name}", help=f"folder of the run (default: runs/{name})")
+    for field in dataclasses.fields(study.config):
+        kind = int if isinstance(field.default, int) else str
+        usual = "" if field.default is None else f" (default: {field.default})"
+        parser.add_argument(f"--{field.name.replace('_', '-')}", type=kind, help=field.metadata["help"] + usual)
+    return parser
 
 
 def _figures(folder: Path) -> int:
@@ -86,43 +111,42 @@ def _figures(folder: Path) -> int:
 
 def _verify(folder: Path) -> int:
     text, agrees = report(load(folder))
+    write_atomically(folder / "verification.txt", (text + "\n").encode())
     print(text)
     return 0 if agrees else 1
 
 
-def _option(arguments: list[str], name: str, default: str) -> tuple[str, list[str]]:
-    """The value of --name VALUE or --name=VALUE, and the other arguments."""
-    for index, argument in enumerate(arguments):
-        if argument == name:
-            if index + 1 == len(arguments):
-                raise RunError(f"{name} needs a value")
-            return arguments[index + 1], arguments[:index] + arguments[index + 2 :]
-        if argument.startswith(f"{name}="):
-            return argument.partition("=")[2], arguments[:index] + arguments[index + 1 :]
-    return default, arguments
+def _publish(run_folder: Path, folder: Path) -> int:
+    print(publish(run_folder, folder))
+    return 0
 
 
-def _gives(arguments: list[str], name: str) -> bool:
-    return any(argument == name or argument.startswith(f"{name}=") for argument in arguments)
+_STORED: dict[str, tuple[Callable[..., int], int]] = {  # commands on stored runs, and how many folders they take
+    "figures": (_figures, 1),
+    "verify": (_verify, 1),
+    "publish": (_publish, 2),
+}
 
 
-class _progress:
-    """A progress bar over units of work, as a context that gives the function to call."""
+class _Progress:
+    """A progress bar over units of work, shown once work begins, as a context that gives the function to call."""
 
     def __init__(self, title: str):
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("units"), TimeElapsedColumn(), TimeRemainingColumn())
-        self.bar = Progress(*columns, console=Console(stderr=True))
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("units"))
+        times = (TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn())
+        self.bar = Progress(*columns, *times, console=Console(stderr=True))
         self.title = title
 
-    def __enter__(self) -> Any:
-        self.bar.start()
-        task = self.bar.add_task(f"{self.title} (compiling)", total=None)
+    def __enter__(self) -> Callable[[int, int], None]:
+        return self._advance
 
-        def advance(done: int, total: int) -> None:
-            description = self.title if done else f"{self.title} (compiling)"
-            self.bar.update(task, completed=done, total=total, description=description)
-
-        return advance
+    def _advance(self, done: int, total: int) -> None:
+        if not self.bar.tasks:
+            self.bar.start()
+            self.bar.add_task(f"{self.title} (compiling)", total=total, completed=done)
+            return
+        self.bar.update(self.bar.tasks[0].id, completed=done, description=self.title)
 
     def __exit__(self, *_: object) -> None:
-        self.bar.stop()
+        if self.bar.tasks:
+            self.bar.stop()

@@ -7,11 +7,12 @@ a unit's numbers are the same to the last bit in any order, with any number of d
 
 from __future__ import annotations
 
+import contextlib
 import os
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import jax
@@ -31,7 +32,7 @@ Arrays = dict[str, jax.Array]
 
 @dataclass(frozen=True)
 class Experiment:
-    """What is computed in a cell, as two functions of arrays with a leading axis of cells and a trailing one of replicates.
+    """What is computed in a cell: two functions of arrays whose first axis is cells and whose last is replicates.
 
     Attributes:
       sample: (key, cells, settings, replicates) -> any pytree: the random part.
@@ -78,11 +79,12 @@ def layout_for(platform: str) -> Layout:
 
 
 def prepare_devices() -> None:
-    """One host device a core, if JAX has not started yet: XLA:CPU uses a single core for most of this work."""
-    from jax._src import xla_bridge
-
-    if not xla_bridge.backends_are_initialized() and "xla_force_host_platform_device_count" not in os.environ.get("XLA_FLAGS", ""):
-        jax.config.update("jax_num_cpu_devices", len(os.sched_getaffinity(0)))
+    """One host device a core, unless JAX has started or was told otherwise: one device keeps one core busy."""
+    if "xla_force_host_platform_device_count" in os.environ.get("XLA_FLAGS", ""):
+        return
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    with contextlib.suppress(RuntimeError):  # JAX has started: its devices are what there is
+        jax.config.update("jax_num_cpu_devices", cores)
 
 
 def plan(grid: Grid, replicates: int, layout: Layout) -> list[Unit]:
@@ -109,6 +111,7 @@ def compute(
         pending = started
 
 
+@lru_cache(maxsize=8)
 def _program(experiment: Experiment, layout: Layout) -> Callable[[jax.Array, Unit, Grid], Arrays]:
     """(root key, unit, grid) -> moments of the unit's cells, still padded to whole tiles."""
     devices = np.asarray(jax.local_devices())
@@ -118,7 +121,11 @@ def _program(experiment: Experiment, layout: Layout) -> Callable[[jax.Array, Uni
 
     @jax.jit
     @partial(
-        jax.shard_map, mesh=mesh, in_specs=(Spec(), Spec(), Spec(), Spec("devices")), out_specs=Spec("devices"), check_vma=False
+        jax.shard_map,
+        mesh=mesh,
+        in_specs=(Spec(), Spec(), Spec(), Spec("devices")),
+        out_specs=Spec("devices"),
+        check_vma=False,
     )
     def compiled(key: jax.Array, replicates: jax.Array, settings: Arrays, cells: Arrays) -> Arrays:
         return lax.map(lambda tile: _tile_moments(experiment, layout, key, replicates, settings, tile), cells)
@@ -143,12 +150,12 @@ def _tile_moments(
     groups = {name: values.reshape(-1, layout.draw_cells) for name, values in tile.items()}
     drawn = lax.map(lambda group: experiment.sample(key, group, settings, BLOCK), groups)
     drawn = jax.tree.map(lambda a: a.reshape(-1, *a.shape[2:]), drawn)
-    wanted = jnp.arange(BLOCK) < replicates
+    wanted = jnp.arange(BLOCK, dtype=jnp.int32) < replicates
     moments = {}
     for name, values in experiment.score(drawn).items():
         keep = jnp.isfinite(values) & wanted.reshape((1,) * (values.ndim - 1) + (BLOCK,))
         count = jnp.sum(keep, axis=-1, dtype=jnp.int32)
-        mean = jnp.sum(jnp.where(keep, values, 0.0), axis=-1) / jnp.maximum(count, 1)
+        mean = jnp.sum(jnp.where(keep, values, 0.0), axis=-1) / jnp.maximum(count, 1).astype(values.dtype)
         moments[f"{name}.count"] = count
         moments[f"{name}.mean"] = mean
         moments[f"{name}.m2"] = jnp.sum(jnp.where(keep, values - mean[..., None], 0.0) ** 2, axis=-1)

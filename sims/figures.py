@@ -10,7 +10,17 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from mixjax.plots import COLOURS, COLUMN_WIDTH, MARKERS, decades, heat_map, level_line, panels, paper_style, points_with_bars
+from mixjax.plots import (
+    COLOURS,
+    COLUMN_WIDTH,
+    MARKERS,
+    decades,
+    heat_map,
+    level_line,
+    panels,
+    paper_style,
+    points_with_bars,
+)
 from mixjax.runs import write_atomically
 from sims.studies.study import Figure, Study
 
@@ -19,7 +29,7 @@ PLAIN_NAMES = {"ece": "ECE", "ece2": "ECE_2", "mce": "MCE"}
 
 
 def write_figures(study: Study, table: xr.Dataset, folder: Path) -> list[Path]:
-    """Draw every figure of a study as DIR/NAME.png with its caption in DIR/NAME.txt; returns the pictures, the main one first."""
+    """Draw every figure of a study, NAME.png with its caption in NAME.txt; returns the pictures, the main one first."""
     folder.mkdir(parents=True, exist_ok=True)
     written = []
     for figure in study.figures:
@@ -39,19 +49,35 @@ def write_figures(study: Study, table: xr.Dataset, folder: Path) -> list[Path]:
 def phase_diagram_figures() -> tuple[Figure, ...]:
     figures = []
     for metric in NAMES:
-        figures.append(Figure(f"{metric}_difference", partial(_difference_map, metric=metric), partial(_difference_caption, metric=metric)))
-        figures.append(Figure(f"{metric}_mix_better", partial(_better_map, metric=metric), partial(_better_caption, metric=metric)))
+        figures.append(
+            Figure(
+                f"{metric}_difference",
+                partial(_difference_map, metric=metric),
+                partial(_difference_caption, metric=metric),
+            )
+        )
+        figures.append(
+            Figure(f"{metric}_mix_better", partial(_better_map, metric=metric), partial(_better_caption, metric=metric))
+        )
     return tuple(figures)
 
 
 def slice_figures(axis: str) -> tuple[Figure, ...]:
     return tuple(
-        Figure(f"{metric}_difference", partial(_slice, metric=metric, axis=axis), partial(_slice_caption, metric=metric, axis=axis)) for metric in NAMES
+        Figure(
+            f"{metric}_difference",
+            partial(_slice, metric=metric, axis=axis),
+            partial(_slice_caption, metric=metric, axis=axis),
+        )
+        for metric in NAMES
     )
 
 
 def capacity_figures() -> tuple[Figure, ...]:
-    return tuple(Figure(f"{metric}_derivative", partial(_capacity, metric=metric), partial(_capacity_caption, metric=metric)) for metric in ("ece", "mce"))
+    return tuple(
+        Figure(f"{metric}_derivative", partial(_capacity, metric=metric), partial(_capacity_caption, metric=metric))
+        for metric in ("ece", "mce")
+    )
 
 
 def _is_map(table: xr.Dataset) -> bool:
@@ -62,15 +88,16 @@ def _map_panels(table: xr.Dataset, draw: Any) -> Any:
     """One panel for each Mixup setting (of the first n), each drawn by `draw(ax, panel table)`."""
     if not _is_map(table):
         return None
-    figure, axes = panels(table.sizes["mixup"], 2, height=1.62)
+    count = table.sizes["mixup"]
+    columns, width = (2, COLUMN_WIDTH) if count <= 6 else (4, 2 * COLUMN_WIDTH)
+    figure, axes = panels(count, columns, height=1.62, width=width)
     mesh = None
     for ax, setting in zip(axes, range(table.sizes["mixup"]), strict=True):
         panel = table.isel(n=0, mixup=setting)
         mesh = draw(ax, panel)
         ax.set_title(_setting_label(panel), pad=3)
         decades(ax, x=True, y=True)
-        ax.tick_params(axis="x", labelrotation=0)
-    columns = min(2, len(axes))
+    columns = min(columns, count)
     for ax in axes[-columns:]:
         ax.set_xlabel("$p/n$")
         ax.tick_params(labelbottom=True)
@@ -139,7 +166,7 @@ def _better_map(table: xr.Dataset, metric: str) -> Any:
 
 
 def _slice(table: xr.Dataset, metric: str, axis: str) -> Any:
-    figure, axes = panels(table.sizes["theta_norm"], 1, height=1.75)
+    figure, axes = panels(table.sizes["theta_norm"], 1, height=1.75, share_y=False)
     other = "p" if axis == "n" else "n"
     for ax, theta in zip(axes, range(table.sizes["theta_norm"]), strict=True):
         for index in range(table.sizes["mixup"]):
@@ -167,7 +194,7 @@ def _capacity(table: xr.Dataset, metric: str) -> Any:
     for index in range(table.sizes["theta_norm"]):
         line = table.isel(n=0, mixup=0, theta_norm=index)
         name = f"{metric}_derivative"
-        points_with_bars(ax, line["ratio"].values, line[name].values, line[f"{name}_se"].values, line[f"{name}_sd"].values,
+        points_with_bars(ax, line["ratio"].values, *(line[name + part].values for part in ("", "_se", "_sd")),
                          colour=COLOURS[index % 6], marker=MARKERS[index % 6],
                          label=rf"$|\theta|/\sigma = {float(line['theta_norm']):g}$")  # fmt: skip
         ax.plot(line["ratio"].values, line[f"{name}_limit"].values, color=COLOURS[index % 6], linewidth=0.9)
@@ -192,7 +219,7 @@ def _settings_text(table: xr.Dataset) -> str:
     n = ", ".join(f"{int(value)}" for value in table["n"].values[:3]) + (", ..." if table.sizes["n"] > 3 else "")
     return (
         f"Settings: Gaussian model, sigma = 1 (theta in units of sigma); n = {n}; (alpha, beta) = {pairs}; "
-        f"{table.attrs['replicates']} training sets a cell, seed {table.attrs['seed']}. All quantities are dimensionless probabilities. "
+        f"{table.attrs['replicates']} training sets a cell, seed {table.attrs['seed']}. Without units. "
         f"Made with mixjax {made['mixjax']} ({made['commit']}), jax {made['jax']}, on {made['platform']}."
     )
 
@@ -201,10 +228,10 @@ def _difference_caption(table: xr.Dataset, metric: str) -> str:
     name = PLAIN_NAMES[metric]
     worst = float(table[f"{metric}_difference_se"].max())
     return (
-        f"Mean of {name}(mix) - {name} over training sets: blue where Mixup calibrates better, red where worse. Solid: the zero contour "
-        f"of the Monte Carlo map; dashed: the boundary in the limit p/n -> c (critical ratio). Only the first n is shown. The largest "
-        f"standard error of a cell is {worst:.2g}; the colour is linear up to 1/30 of the largest difference and logarithmic beyond. "
-        + _settings_text(table)
+        f"Mean of {name}(mix) - {name} over training sets: blue where Mixup calibrates better, red where worse. "
+        "Solid: the zero contour of the Monte Carlo map; dashed: the boundary in the limit p/n -> c (critical ratio). "
+        f"Only the first n is shown. The largest standard error of a cell is {worst:.2g}; the colour is linear up to "
+        f"1/30 of the largest difference and logarithmic beyond. {_settings_text(table)}"
     )
 
 
@@ -212,25 +239,26 @@ def _better_caption(table: xr.Dataset, metric: str) -> str:
     name = PLAIN_NAMES[metric]
     width = float((table[f"{metric}_mix_better_high"] - table[f"{metric}_mix_better_low"]).max())
     return (
-        f"Fraction of training sets with {name}(mix) < {name}. Solid: one half; dashed: the boundary in the limit p/n -> c. "
-        f"The widest 95 % interval of a cell is {width:.2g} wide. " + _settings_text(table)
+        f"Fraction of training sets with {name}(mix) < {name}. Solid: one half; dashed: the boundary in the limit "
+        f"p/n -> c. The widest 95 % interval of a cell is {width:.2g} wide. {_settings_text(table)}"
     )
 
 
 def _slice_caption(table: xr.Dataset, metric: str, axis: str) -> str:
     name = PLAIN_NAMES[metric]
-    fixed = f"p = {', '.join(f'{int(p)}' for p in table['p'].values)}" if axis == "n" else "n fixed"
+    fixed = f"n (p = {', '.join(f'{int(p)}' for p in table['p'].values)})" if axis == "n" else "p/n"
     return (
-        f"{name}(mix) - {name} against {'n' if axis == 'n' else 'p/n'} ({fixed}). Points: mean over training sets with bars of two standard "
-        f"errors (mostly smaller than the point); bands: one standard deviation over training sets; solid: the exact expectation at this n and p; "
-        f"dashed: the limit at the same p/n. " + _settings_text(table)
+        f"{name}(mix) - {name} against {fixed}. Points: mean over training sets with bars of two standard errors "
+        "(mostly smaller than the point); bands: one standard deviation over training sets; solid: the exact "
+        f"expectation at this n and p; dashed: the limit at the same p/n. {_settings_text(table)}"
     )
 
 
 def _capacity_caption(table: xr.Dataset, metric: str) -> str:
-    name = PLAIN_NAMES[metric]
+    name, theorem = PLAIN_NAMES[metric], {"ece": "3.3", "mce": "5.3"}[metric]
     return (
-        f"Derivative of the {name} in alpha at alpha = 0+ for lambda ~ Beta(alpha, beta), against p/n. Points: mean over training sets of the exact "
-        f"derivative, with bars of two standard errors; bands: one standard deviation over training sets; lines: the closed form in the limit. "
-        f"The paper claims that it decreases with p/n for large theta (Theorem {'3.3' if metric == 'ece' else '5.3'}). " + _settings_text(table)
+        f"Derivative of the {name} in alpha at alpha = 0+ for lambda ~ Beta(alpha, beta), against p/n. Points: mean "
+        "over training sets of the exact derivative, with bars of two standard errors; bands: one standard deviation "
+        "over training sets; lines: the closed form in the limit. The paper claims that it decreases with p/n for "
+        f"large theta (Theorem {theorem}). {_settings_text(table)}"
     )

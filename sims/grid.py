@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import jax
 import numpy as np
 
 from mixjax.gaussian import mixup_weight
@@ -14,7 +15,15 @@ from mixjax.runs import RunError
 AxisValue = str | float | int | Sequence[float] | np.ndarray
 
 
-def axis(name: str, value: AxisValue, *, whole: bool = False, least: float = 0.0, above: bool = False) -> np.ndarray:
+def axis(
+    name: str,
+    value: AxisValue,
+    *,
+    whole: bool = False,
+    least: float = 0.0,
+    above: bool = False,
+    distinct: bool = True,
+) -> np.ndarray:
     """The values of an axis, from "start:stop:count[:log]", "a,b,c", a number, or a sequence of numbers.
 
     Args:
@@ -22,6 +31,7 @@ def axis(name: str, value: AxisValue, *, whole: bool = False, least: float = 0.0
       value: as above; a range includes both ends.
       whole: whether values must be whole numbers; those of a range are rounded, and repeats dropped.
       least: the smallest value allowed; `above` excludes it.
+      distinct: whether a repeated value is refused.
 
     Raises:
       RunError: one sentence that says what is wrong.
@@ -37,12 +47,12 @@ def axis(name: str, value: AxisValue, *, whole: bool = False, least: float = 0.0
         raise RunError(f"{name} must be finite and {rule}, got {values[wrong][0]:g}")
     if whole and (values != np.floor(values)).any():
         raise RunError(f"{name} must be whole numbers, got {values[values != np.floor(values)][0]:g}")
-    if len(np.unique(values)) < len(values):
+    if distinct and len(np.unique(values)) < len(values):
         raise RunError(f"{name} must not repeat a value, got {value}")
     return values
 
 
-def _numbers(name: str, value: AxisValue) -> np.ndarray:
+def _numbers(name: str, value: AxisValue | list[str]) -> np.ndarray:
     parts = value.split(",") if isinstance(value, str) else value
     try:
         values = np.atleast_1d(np.asarray(parts, dtype=np.float64))
@@ -59,7 +69,7 @@ def _range(name: str, text: str) -> np.ndarray:
     if len(parts) not in (3, 4) or spacing not in ("log", "lin"):
         raise RunError(f"{name} must be a range start:stop:count or start:stop:count:log, got {text!r}")
     start, stop, count = _numbers(name, parts[:3])
-    if not (start < stop) or count < 2 or count != np.floor(count):
+    if not (-np.inf < start < stop < np.inf) or count < 2 or count != np.floor(count):
         raise RunError(f"{name} must be a range from a smaller to a larger number with 2 or more points, got {text!r}")
     if count > 1e7:
         raise RunError(f"{name} must have at most 10,000,000 points, got {count:g}")
@@ -70,18 +80,21 @@ def _range(name: str, text: str) -> np.ndarray:
 
 def mixup_settings(alpha: AxisValue, beta: AxisValue) -> dict[str, np.ndarray]:
     """alpha, beta and the weight t of each (alpha, beta) pair; beta is "same", one number, or as many as alpha."""
-    alphas = axis("alpha", alpha)
+    alphas = axis("alpha", alpha, distinct=False)
     if isinstance(beta, str) and beta == "same":
         betas = alphas
     else:
-        betas = _numbers("beta", beta)
+        betas = axis("beta", beta, above=True, distinct=False)
         if betas.size not in (1, alphas.size):
-            raise RunError(f'beta must be "same", one number, or one for each of the {alphas.size} alphas, got {betas.size}')
+            raise RunError(
+                f'beta must be "same", one number, or one for each of the {alphas.size} alphas, got {betas.size}'
+            )
         betas = np.broadcast_to(betas, alphas.shape)
-        if not ((betas > 0) & np.isfinite(betas)).all():
-            raise RunError(f"beta must be finite and above 0, got {betas[~((betas > 0) & np.isfinite(betas))][0]:g}")
+    if len(np.unique(np.stack([alphas, betas]), axis=1).T) < alphas.size:
+        raise RunError(f"alpha and beta must not repeat a pair, got alpha {alpha} and beta {beta}")
     none = alphas == 0
-    weights = np.asarray(mixup_weight(np.where(none, 1.0, alphas), np.where(none, 1.0, betas)), np.float64)
+    with jax.enable_x64(True):
+        weights = np.asarray(mixup_weight(np.where(none, 1.0, alphas), np.where(none, 1.0, betas)))
     return {"alpha": alphas, "beta": betas, "t": np.where(none, 0.0, weights)}
 
 
@@ -109,8 +122,7 @@ class Grid:
 
     def spec(self) -> dict[str, Any]:
         """Everything that determines the numbers, as JSON."""
-        parts = {"axes": self.axes, "cells": self.cells, "settings": self.settings}
-        return {f"{part}.{name}": list(map(float, values)) for part, arrays in parts.items() for name, values in arrays.items()}
+        return {name: list(map(float, values)) for name, values in {**self.axes, **self.settings}.items()}
 
 
 def gaussian_grid(*, n: AxisValue, ratio: AxisValue | None, p: AxisValue | None, theta_norm: AxisValue,

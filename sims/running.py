@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from mixjax.runs import RunDirectory, RunError, provenance, read_manifest, write_atomically
+from mixjax.runs import RunDirectory, RunError, explained, provenance, read_manifest, write_atomically
 from sims.engine import BLOCK, Layout, Unit, collect, compute, layout_for, plan, prepare_devices
 from sims.grid import AxisValue, Grid
 from sims.studies import STUDIES
@@ -67,16 +67,21 @@ def run(
     Raises:
       RunError: for wrong axes, or a folder that cannot be used.
     """
+    prepare_devices()
     config = configured(study, preset, **axes)
     if out is None:
         with tempfile.TemporaryDirectory() as folder:
-            return run(study, folder, preset=preset, progress=progress, layout=layout, **axes)
-    chosen = STUDIES[study]
-    grid = chosen.grid(config)
+            return _run(STUDIES[study], config, Path(folder), progress, layout, command)
+    return _run(STUDIES[study], config, Path(out), progress, layout, command)
+
+
+def _run(
+    study: Study, config: Any, out: Path, progress: Progress | None, layout: Layout | None, command: str
+) -> xr.Dataset:
+    grid = study.grid(config)
     replicates, seed = _size("replicates", config.replicates, 1), _size("seed", config.seed, 0)
-    prepare_devices()
-    made_with = provenance()
-    spec = {"study": study, "replicates": replicates, "seed": seed, "block": BLOCK, **grid.spec()}
+    made_with: dict[str, Any] = {**provenance()}
+    spec = {"study": study.name, "replicates": replicates, "seed": seed, "block": BLOCK, **grid.spec()}
     environment = {name: str(made_with[name]) for name in ("jax", "jaxlib", "platform")}
     wanted = dataclasses.asdict(layout or layout_for(str(made_with["platform"])))
     directory = RunDirectory.open(out, spec=spec, environment=environment, layout=wanted)
@@ -84,14 +89,23 @@ def run(
         kept = Layout(**directory.manifest["layout"])
         units = plan(grid, replicates, kept)
         started = time.perf_counter()
-        _compute_missing(directory, chosen, grid, units, seed, kept, progress)
-        made_with |= {"command": command or f"sims.run({study!r}, ...)", "seconds": round(time.perf_counter() - started, 2)}
-        _finish(directory, chosen, config, grid, units, made_with)
+        _compute_missing(directory, study, grid, units, seed, kept, progress)
+        made_with |= {
+            "command": command or f"sims.run({study.name!r}, ...)",
+            "seconds": round(time.perf_counter() - started, 2),
+        }
+        _finish(directory, study, config, grid, units, made_with)
     return load(directory.path)
 
 
 def _compute_missing(
-    directory: RunDirectory, study: Study, grid: Grid, units: list[Unit], seed: int, layout: Layout, progress: Progress | None
+    directory: RunDirectory,
+    study: Study,
+    grid: Grid,
+    units: list[Unit],
+    seed: int,
+    layout: Layout,
+    progress: Progress | None,
 ) -> None:
     missing = [unit for unit in units if not directory.has(unit.name)]
     finished = len(units) - len(missing)
@@ -103,7 +117,9 @@ def _compute_missing(
             progress(finished, len(units))
 
 
-def _finish(directory: RunDirectory, study: Study, config: Any, grid: Grid, units: list[Unit], made_with: dict[str, Any]) -> None:
+def _finish(
+    directory: RunDirectory, study: Study, config: Any, grid: Grid, units: list[Unit], made_with: dict[str, Any]
+) -> None:
     table = study.table(config, grid, collect(directory, units))
     table.attrs = {
         "study": study.name,
@@ -113,12 +129,13 @@ def _finish(directory: RunDirectory, study: Study, config: Any, grid: Grid, unit
         "seed": config.seed,
         "provenance": json.dumps({name: value for name, value in made_with.items() if name != "seconds"}),
     }
-    with tempfile.TemporaryDirectory(dir=directory.path, prefix=".tmp-") as folder:
-        path = Path(folder) / "dataset"
-        table.to_netcdf(path, engine="h5netcdf")
-        content = path.read_bytes()
-    write_atomically(directory.path / "provenance.json", json.dumps(made_with, indent=2).encode())
-    write_atomically(directory.path / "dataset.nc", content)
+    with explained(directory.path):
+        with tempfile.TemporaryDirectory(dir=directory.path, prefix=".tmp-") as folder:
+            path = Path(folder) / "dataset"
+            table.to_netcdf(path, engine="h5netcdf")
+            content = path.read_bytes()
+        write_atomically(directory.path / "provenance.json", json.dumps(made_with, indent=2).encode())
+        write_atomically(directory.path / "dataset.nc", content)
 
 
 def load(path: str | PathLike[str]) -> xr.Dataset:
@@ -147,4 +164,3 @@ def _size(name: str, value: Any, least: int) -> int:
 def _plain(value: Any) -> Any:
     """JSON for what an axis may be given as."""
     return np.asarray(value).tolist()
-

@@ -25,7 +25,7 @@ def z_scores(table: xr.Dataset) -> xr.Dataset:
     if "ece_difference" not in table:
         raise RunError(f"{study.name} has no differences to verify")
     grid = study.grid(study.config(**json.loads(table.attrs["config"])))
-    expected = xr.Dataset(expected_variables(grid))
+    expected = xr.Dataset(expected_variables(grid, float64=False))
     names = [name for metric in METRICS for name in (metric, f"{metric}_difference")]
     z = {}
     for name in names:
@@ -45,7 +45,10 @@ def report(table: xr.Dataset) -> tuple[str, bool]:
         top = float(np.abs(values).max())
         largest = max(largest, top)
         typical = math.sqrt(2 * math.log(2 * max(values.size, 2)))
-        lines.append(f"{name:18} {values.size:16d} {top:13.2f} {typical:20.2f} {values.mean():8.3f} {values.std():6.3f}")
+        lines.append(
+            f"{name:18} {values.size:16d} {top:13.2f} {typical:20.2f} {values.mean():8.3f} {values.std():6.3f}"
+        )
     agrees = largest < LARGEST
-    lines.append(f"largest |z| = {largest:.2f}: {'agrees with' if agrees else 'DIFFERS from'} the exact expectations (limit {LARGEST:g})")
+    verdict = "agrees with" if agrees else "DIFFERS from"
+    lines.append(f"largest |z| = {largest:.2f}: {verdict} the exact expectations (limit {LARGEST:g})")
     return "\n".join(lines), agrees

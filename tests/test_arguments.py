@@ -90,7 +90,9 @@ def test_wrong_values_are_refused_alone_in_an_array_and_as_a_jax_array(checker, 
         checker("size", value)
 
 
-@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.uint64, np.float16, ml_dtypes.bfloat16, np.float32, np.float64])
+@pytest.mark.parametrize(
+    "dtype", [np.int8, np.uint8, np.uint64, np.float16, ml_dtypes.bfloat16, np.float32, np.float64]
+)
 def test_whole_numbers_of_every_dtype_are_counts(dtype):
     check_count("n", np.array([1, 2, 100], dtype))
     check_count("n", np.array([0], dtype), least=0)

@@ -33,7 +33,7 @@ draw_mean = jax.jit(rademacher_mean, static_argnums=2)
 
 
 def assert_law(draws, cdf):
-    """Kolmogorov-Smirnov at every hundredth order statistic: at 1e6 draws this sees a distribution function wrong by 0.003 anywhere."""
+    """Kolmogorov-Smirnov at every hundredth order statistic: 1e6 draws show what is wrong by 0.003 anywhere."""
     places = np.arange(50, draws.size, 100)
     theirs = cdf(np.sort(np.asarray(draws, np.float64))[places])
     difference = np.maximum(np.abs(theirs - places / draws.size), np.abs(theirs - (places + 1) / draws.size)).max()
@@ -64,14 +64,19 @@ def count_beyond(key, dtype, millions):
 
     def count(chunk_key):
         draws = lax.optimization_barrier(normal(chunk_key, (10**6,), dtype))  # drawn once for all counts
-        return jnp.stack([jnp.stack([jnp.sum(draws > z, dtype=np.int32), jnp.sum(draws < -z, dtype=np.int32)]) for z in BEYOND.astype(dtype)])
+        return jnp.stack(
+            [
+                jnp.stack([jnp.sum(draws > z, dtype=np.int32), jnp.sum(draws < -z, dtype=np.int32)])
+                for z in BEYOND.astype(dtype)
+            ]
+        )
 
     return jnp.sum(lax.map(count, jax.random.split(key, millions)), axis=0)
 
 
 @pytest.mark.parametrize("dtype, millions", [(np.float32, 200), (np.float64, 20)])
 def test_normal_tails(key, dtype, millions):
-    """Each tail beyond 4, 4.5, 5 and 5.23: `jax.random.normal` in float32 has nothing above 5.22, where 17 are expected (p = 8e-8)."""
+    """Each tail. `jax.random.normal` in float32 has nothing above 5.22, where 17 are expected (p = 8e-8)."""
     counts = count_beyond(key, dtype, millions)
     for z, (above, below) in zip(BEYOND, counts, strict=True):
         assert_share(above, millions * 10**6, stats.norm.sf(z))
@@ -79,7 +84,7 @@ def test_normal_tails(key, dtype, millions):
 
 
 def test_float32_normal_is_the_quantile_of_its_word(rng):
-    """One sign bit and a 31-bit tail probability (k + 1/2) 2^-31, within 1e-6 relative (8 units of float32) of SciPy's quantile."""
+    """One sign bit and 31 bits k of tail probability (k + 1/2) 2^-32: SciPy's quantile within 1e-6 (8 units of float32)."""
     edges = np.unique(np.concatenate([[0, 1, 2, 3], 2 ** np.arange(2, 31), 2**31 - 2 ** np.arange(0, 31), [2**31 - 1]]))
     tails = np.concatenate([edges, rng.integers(0, 2**31, 200_000)]).astype(np.uint32)
     expected = stats.norm.isf((tails.astype(np.float64) + 0.5) * 2.0**-32)
@@ -91,7 +96,7 @@ def test_float32_normal_is_the_quantile_of_its_word(rng):
 
 
 def test_float64_normal_is_the_quantile_of_its_words(rng):
-    """Lower tail probability (k + 1/2) 2^-52 for the 52-bit k of the words; XLA's erf_inv is good to 1e-10 at z = 6, 1e-13 below 4."""
+    """Lower tail probability (k + 1/2) 2^-52 for the 52 bits k of the words; XLA's erf_inv is good to 1e-10 at z = 6."""
     high = np.concatenate([[0] * 40, [2**32 - 1] * 40, [2**31, 2**31 - 1], rng.integers(0, 2**32, 200_000)])
     edges = np.concatenate([[0], 2 ** np.arange(32), [2**32 - 1] * 7])
     low = np.concatenate([edges, 2**32 - 1 - edges, [0, 2**32 - 1], rng.integers(0, 2**32, 200_000)])
@@ -107,7 +112,7 @@ def test_float64_normal_is_the_quantile_of_its_words(rng):
 
 @BOTH
 def test_normals_of_one_call_are_independent(key, dtype):
-    """Correlations of draws and of their squares, at six distances, of size 1 / sqrt(draws): 6 standard errors, 2e-9 each."""
+    """Correlations of draws and of their squares at six distances, within 6 standard errors: 2e-9 each."""
     draws = np.asarray(draw_normal(key, (DRAWS,), dtype), np.float64)
     for distance in (1, 2, 3, 32, DRAWS // 2, DRAWS // 2 + 1):  # the halves come from the two words of a block
         first, second = draws[distance:], draws[:-distance]
@@ -140,7 +145,7 @@ DEGREES = [1, 1.5, 2, 3, 10, 100, 1e4, 1e6, 1e8, 1e10]
 
 
 def chisquare_cdf(x, df):
-    """P(chi-square - df <= x): SciPy, and beyond df = 1e5, where SciPy fails outside 4.5 sd, Edgeworth's series to 1/df."""
+    """P(chi-square - df <= x): SciPy; from df = 1e5 on, where SciPy fails outside 4.5 sd, Edgeworth's series to 1/df."""
     if df < 1e5:
         return stats.chi2.cdf(x + df, df)
     z, skewness, excess = x / np.sqrt(2 * df), np.sqrt(8 / df), 12 / df
@@ -223,7 +228,7 @@ LARGE = [1e6, 1e8 + 1, 1e10]
 
 
 def sums_of_signs(means, n, dtype):
-    """The sums behind the means, after checking that each mean is a sum that n signs can have over n, to one rounding more than float."""
+    """The sums behind the means, after checking that n signs can have them, and that means are sums / n but for rounding."""
     means = np.asarray(means)
     assert means.dtype == dtype
     sums = np.rint(means.astype(np.float64) * n)
@@ -247,13 +252,17 @@ def test_rademacher_mean_law(key, n, dtype):
         return np.concatenate([[x[: first + 1].sum()], x[first + 1 : last], [x[last:].sum()]])
 
     assert stats.chisquare(pooled(observed), pooled(expected), sum_check=False).pvalue > FALSE_ALARM
-    assert_share(observed[first:].sum() - observed[last + 1 :].sum(), DRAWS, stats.binom.cdf(last, n, 0.5) - stats.binom.cdf(first - 1, n, 0.5))
+    assert_share(
+        observed[first:].sum() - observed[last + 1 :].sum(),
+        DRAWS,
+        stats.binom.cdf(last, n, 0.5) - stats.binom.cdf(first - 1, n, 0.5),
+    )
 
 
 @BOTH
 @pytest.mark.parametrize("n", LARGE)
 def test_rademacher_mean_law_of_many(key, n, dtype):
-    """Kolmogorov-Smirnov at the points of the lattice, against the normal law with correction for continuity, off by 0.1 / n."""
+    """Kolmogorov-Smirnov on the lattice, against the normal law with correction for continuity, right to 0.1 / n."""
     n = float(dtype(n))  # float32 holds 24 binary digits
     sums = sums_of_signs(draw_mean(key, dtype(n), (DRAWS,)), n, dtype)
     points, counts = np.unique(sums, return_counts=True)
@@ -283,7 +292,9 @@ def test_rademacher_mean_depends_on_its_own_position_and_parameter_only(key, dty
         np.testing.assert_allclose(together[i::4], alone[n][i::4], rtol=np.finfo(dtype).eps)
 
 
-@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int32, np.uint64, np.float16, jnp.bfloat16, np.float32, np.float64])
+@pytest.mark.parametrize(
+    "dtype", [np.int8, np.uint8, np.int32, np.uint64, np.float16, jnp.bfloat16, np.float32, np.float64]
+)
 def test_rademacher_mean_takes_every_dtype(key, dtype):
     narrow = np.dtype(dtype) in (np.float16, jnp.bfloat16, np.float32)
     n = np.array([1, 7, 100], dtype)
@@ -336,7 +347,9 @@ def test_parameters_are_real_numbers(key, sample, value):
         sample(key, value)
 
 
-@pytest.mark.xfail(reason="the while_loop of an eager call closes over its arguments: traced and compiled at every call")
+@pytest.mark.xfail(
+    reason="the while_loop of an eager call closes over its arguments: traced and compiled at every call"
+)
 @pytest.mark.parametrize("sample", [centred_chisquare, rademacher_mean])
 def test_a_new_parameter_does_not_recompile(key, sample, compilations):
     sample(key, np.float32(100), (10,))

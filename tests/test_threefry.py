@@ -46,7 +46,10 @@ def test_keys_and_counters_broadcast(rng):
 
 def test_words_of_a_key_are_its_data():
     seed = 0x123456789ABCDEF
-    assert [int(word) for word in key_words(jax.random.key(seed, impl="threefry2x32"))] == [seed >> 32, seed & 0xFFFFFFFF]
+    assert [int(word) for word in key_words(jax.random.key(seed, impl="threefry2x32"))] == [
+        seed >> 32,
+        seed & 0xFFFFFFFF,
+    ]
 
 
 def test_words_of_many_keys(key):
@@ -63,7 +66,9 @@ def test_other_kinds_of_keys_have_words_of_their_own(shape):
     assert len({(int(a), int(b)) for a, b in zip(first.ravel(), second.ravel(), strict=True)}) == keys.size
 
 
-@pytest.mark.parametrize("not_a_key", [0, np.uint32([0, 1]), jax.random.PRNGKey(0), None], ids=["int", "words", "raw", "None"])
+@pytest.mark.parametrize(
+    "not_a_key", [0, np.uint32([0, 1]), jax.random.PRNGKey(0), None], ids=["int", "words", "raw", "None"]
+)
 def test_only_keys_are_keys(not_a_key):
     with pytest.raises(TypeError, match=r"key must be made by jax\.random\.key\(seed\)"):
         key_words(not_a_key)

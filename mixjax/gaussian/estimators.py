@@ -32,7 +32,9 @@ def weighted_estimator(x: Float[Array, "n p"], y: Float[Array, " n"], t: ArrayLi
     return (1.0 - t) * mean_estimator(x, y) + t * jnp.mean(x, axis=0) * jnp.mean(y)
 
 
-def mixup_estimator(x: Float[Array, "n p"], y: Float[Array, " n"], *, alpha: ArrayLike, beta: ArrayLike) -> Float[Array, " p"]:
+def mixup_estimator(
+    x: Float[Array, "n p"], y: Float[Array, " n"], *, alpha: ArrayLike, beta: ArrayLike
+) -> Float[Array, " p"]:
     """The paper's Mixup estimator: all pairs, in expectation over lambda ~ Beta(alpha, beta)."""
     return weighted_estimator(x, y, mixup_weight(alpha, beta))
 
@@ -45,7 +47,13 @@ def fixed_lam_estimator(x: Float[Array, "n p"], y: Float[Array, " n"], *, lam: A
 
 
 def random_pairs_estimator(
-    key: PRNGKeyArray, x: Float[Array, "n p"], y: Float[Array, " n"], *, alpha: ArrayLike, beta: ArrayLike, num_pairs: int
+    key: PRNGKeyArray,
+    x: Float[Array, "n p"],
+    y: Float[Array, " n"],
+    *,
+    alpha: ArrayLike,
+    beta: ArrayLike,
+    num_pairs: int,
 ) -> Float[Array, " p"]:
     """The mean of x y over finitely many mixed pairs, each with its own i, j (i = j allowed) and lambda.
 
@@ -74,7 +82,9 @@ def random_pairs_estimator(
     return jnp.mean(mixed_y[:, None] * mixed_x, axis=0)
 
 
-def sigma_estimator(x: Float[Array, "n p"], y: Float[Array, " n"], *, sigma_estimate: str = "paper") -> Float[Array, ""]:
+def sigma_estimator(
+    x: Float[Array, "n p"], y: Float[Array, " n"], *, sigma_estimate: str = "paper"
+) -> Float[Array, ""]:
     """An estimate of sigma from the residuals x_i - y_i theta_hat(0).
 
     Args:

@@ -68,12 +68,16 @@ def expected_errors(
 
 
 @partial(jax.jit, static_argnames="num_nodes")
-def _expected_errors(n: jax.Array, p: jax.Array, theta: jax.Array, t: jax.Array, *, num_nodes: int) -> CalibrationErrors:
+def _expected_errors(
+    n: jax.Array, p: jax.Array, theta: jax.Array, t: jax.Array, *, num_nodes: int
+) -> CalibrationErrors:
     cell = partial(_expected_errors_of_cell, num_nodes=num_nodes)
     return jax.lax.map(lambda args: cell(*args), (n, p, theta, t))
 
 
-def _expected_errors_of_cell(n: jax.Array, p: jax.Array, theta: jax.Array, t: jax.Array, *, num_nodes: int) -> CalibrationErrors:
+def _expected_errors_of_cell(
+    n: jax.Array, p: jax.Array, theta: jax.Array, t: jax.Array, *, num_nodes: int
+) -> CalibrationErrors:
     square, label_weights = _mean_label_square_rule(n, num_nodes // 2)  # of ybar^2
     across, across_weights = _chisquare_rule(p - 1.0, num_nodes)
     spread = 1.0 - square
@@ -94,7 +98,10 @@ def _expected_errors_of_cell(n: jax.Array, p: jax.Array, theta: jax.Array, t: ja
 def _along_rule(
     centre: jax.Array, tau: jax.Array, length: jax.Array, theta: jax.Array, num_nodes: int
 ) -> tuple[jax.Array, jax.Array]:
-    """Nodes and weights for Z, in five panels that meet where u = centre + tau Z is 0 or solves u (u - theta) + length = 0, and at Z = 0."""
+    """Nodes and weights for Z, in five panels.
+
+    They meet at Z = 0 and where u = centre + tau Z is 0 or solves u (u - theta) + length = 0.
+    """
     reach = _LARGEST_NORMAL[centre.dtype]
     root = jnp.sqrt(jnp.maximum(theta**2 - 4.0 * length, 0.0))
     larger = 0.5 * (theta + root)  # without real roots, any point will do
@@ -110,7 +117,7 @@ def _along_rule(
 
 
 def _mean_label_square_rule(n: jax.Array, num_nodes: int) -> tuple[jax.Array, jax.Array]:
-    """Gauss rule of the law of ybar^2 for n fair signs; exact, with the spare nodes at weight 0, once n < 2 num_nodes."""
+    """Gauss rule of the law of ybar^2 for n fair signs; the law itself once n < 2 num_nodes (spare nodes: weight 0)."""
     k = jnp.arange(2 * num_nodes, dtype=n.dtype)
     b = jnp.maximum(k * (n - k + 1.0), 0.0) / n**2  # squared off-diagonal of ybar's own Jacobi matrix; b[0] = 0
     even, odd = b[0::2], b[1::2]

@@ -3,7 +3,8 @@ r"""The proportional limit p/n -> c: closed forms, phase boundaries and derivati
 Paper: Theorems 3.1 to 3.3 and 5.1 to 5.3, whose proofs work in this limit. The score's law becomes
 deterministic,
 
-    m_t = (1-t) |theta|^2,    w_t = (1-t)^2 (|theta|^2 + c),    rho_t = rho_0 / (1-t),    rho_0 = |theta|^2 / (|theta|^2 + c),
+    m_t = (1-t) |theta|^2,    w_t = (1-t)^2 (|theta|^2 + c),
+    rho_t = rho_0 / (1-t),    rho_0 = |theta|^2 / (|theta|^2 + c),
 
 so that Mixup acts as a temperature 1/(1-t). The weight t* = c / (|theta|^2 + c) calibrates exactly; from
 there on the error grows again, and passes the plain classifier's at the critical weight.
@@ -53,7 +54,7 @@ def _limit_scores(ratio: jax.Array, theta_norm: jax.Array, t: jax.Array) -> Scor
 
 
 def best_weight(ratio: ArrayLike, theta_norm: ArrayLike) -> Float[Array, "*batch"]:
-    """t* = c / (|theta|^2 + c), at which ECE and MCE are 0; a Beta law can have it if it is below 1/2 (c < |theta|^2)."""
+    """t* = c / (|theta|^2 + c), at which ECE and MCE are 0; a Beta law reaches it if c < |theta|^2 (t* < 1/2)."""
     ratio, theta_norm, _ = _limit_arguments(ratio, theta_norm, 0.0)
     return ratio / (theta_norm**2 + ratio)
 
@@ -145,10 +146,13 @@ def _increasing_root(function: Callable[[jax.Array], jax.Array], low: jax.Array,
     return lax.custom_root(function, low, bisect, lambda linear, y: y / linear(jnp.ones_like(y)))
 
 
-def derivative_at_zero(ratio: ArrayLike, theta_norm: ArrayLike, *, beta: ArrayLike, norm: float = 1) -> Float[Array, "*batch"]:
+def derivative_at_zero(
+    ratio: ArrayLike, theta_norm: ArrayLike, *, beta: ArrayLike, norm: float = 1
+) -> Float[Array, "*batch"]:
     r"""Theorems 3.3 and 5.3: the derivative of ECE (or MCE) in alpha at alpha = 0+, for lambda ~ Beta(alpha, beta).
 
-    .. math:: \frac{2}{\beta+1}\cdot\Bigl(-\tfrac12 E\,|v|\,\mathrm{sech}^2 v\Bigr), \quad v \sim N(|\theta|^2, |\theta|^2 + c),
+    .. math:: \frac{2}{\beta+1}\cdot\Bigl(-\tfrac12 E\,|v|\,\mathrm{sech}^2 v\Bigr)
+              \quad\text{with}\quad v \sim N(|\theta|^2, |\theta|^2 + c),
               \qquad \frac{2}{\beta+1}\cdot\Bigl(-\tfrac12 v_* \mathrm{sech}^2 v_*\Bigr)
 
     with :math:`v_*` the score of the largest gap.

@@ -16,6 +16,7 @@ which neither cancels nor overflows for any m, positive or negative.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import jax
@@ -40,6 +41,9 @@ __all__ = [
     "population_signed_gap",
     "reliability_curve",
 ]
+
+
+Function = Callable[[jax.Array], jax.Array]
 
 
 class CalibrationErrors(NamedTuple):
@@ -145,7 +149,13 @@ def _half_tanh_difference(x: jax.Array, r: jax.Array, one_minus_r: jax.Array) ->
 
 # x - s/2 as a function of s = -log r: 0.7717 (where 2x tanh x = 1) at s = 0, log 2 at infinity. Rational
 # approximation of error 1.7e-4 on all of s >= 0; the value at x is second order in it.
-_WIDEST_NUMERATOR = (0.771696913205141, 0.23395081161387193, 0.1653866400948271, 0.004796578130414096, 0.024103109506873232)
+_WIDEST_NUMERATOR = (
+    0.771696913205141,
+    0.23395081161387193,
+    0.1653866400948271,
+    0.004796578130414096,
+    0.024103109506873232,
+)
 _WIDEST_DENOMINATOR = (1.0, 0.45065135599389744, 0.21806230579631738, 0.00800894650018031, 0.03476349928651286)
 
 
@@ -210,7 +220,7 @@ def population_brier(law: ScoreLaw) -> Float[Array, "*batch"]:
     return jnp.where(law.var > 0, 2.0 * (wrong + right), jnp.nan)
 
 
-def _folded(law: ScoreLaw, negative, positive) -> tuple[jax.Array, jax.Array]:
+def _folded(law: ScoreLaw, negative: Function, positive: Function) -> tuple[jax.Array, jax.Array]:
     """E negative(|u|) over u < 0 and E positive(u) over u > 0, for u ~ N(m, w)."""
     var = jnp.where(law.var > 0, law.var, 1.0)
     (left,) = half_line_integrals(-law.mean, var, lambda v: (negative(v),))

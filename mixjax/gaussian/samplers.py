@@ -149,14 +149,14 @@ def draw_noise(source: Source, n: jax.Array, p: jax.Array) -> Noise:
 
 def _three_normals(source: Source, n: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
     """Standard normals, in a loop of one turn: XLA would otherwise draw them again for each of their uses."""
-    zeros = jnp.zeros(source.shape, n.dtype)
 
-    def draw(state: tuple[jax.Array, ...]) -> tuple[jax.Array, ...]:
+    def draw(_: object) -> tuple[jax.Array, tuple[jax.Array, jax.Array, jax.Array]]:
         first, second = normals(source, 0, n.dtype)
         third, _ = normals(source, 1, n.dtype)
-        return jnp.bool_(False), first, second, third
+        return jnp.array(False), (first, second, third)
 
-    return lax.while_loop(lambda state: state[0], draw, (jnp.any(n != 0), zeros, zeros, zeros))[1:]
+    zeros = jnp.zeros(source.shape, n.dtype)
+    return lax.while_loop(lambda state: state[0], draw, (jnp.any(n != 0), (zeros, zeros, zeros)))[1]
 
 
 def score_law_of(noise: Noise, n: jax.Array, p: jax.Array, theta: jax.Array, t: jax.Array) -> ScoreLaw:

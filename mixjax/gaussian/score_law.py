@@ -49,7 +49,7 @@ class ScoreLaw(NamedTuple):
 
 
 def score_law(theta_hat: ArrayLike, theta: ArrayLike, *, sigma: ArrayLike = 1.0) -> ScoreLaw:
-    r"""The law of the score of an estimate: :math:`m = \langle\hat\theta,\theta\rangle/\sigma^2`, gap without cancellation.
+    r"""The law of the score of an estimate, :math:`m = \langle\hat\theta,\theta\rangle/\sigma^2`, and its exact gap.
 
     Args:
       theta_hat: estimates, shape [..., p].
@@ -71,4 +71,3 @@ def score_law(theta_hat: ArrayLike, theta: ArrayLike, *, sigma: ArrayLike = 1.0)
     gap = jnp.sum(theta_hat * (theta_hat - theta), axis=-1)
     mean, gap, sigma = aligned(mean, gap, sigma)
     return ScoreLaw(mean / sigma**2, gap / sigma**2)
-

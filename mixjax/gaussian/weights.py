@@ -2,7 +2,8 @@ r"""The Mixup weight t: what a Beta(alpha, beta) mixing law does to the estimato
 
 Paper: Section 3.1 and Appendix A. Averaging the mixed estimate over lambda gives
 
-    theta_mix = (1 - t) theta_hat(0) + t xbar ybar,    t = E 2 lambda (1 - lambda) = 2 alpha beta / ((alpha + beta)(alpha + beta + 1)),
+    theta_mix = (1 - t) theta_hat(0) + t xbar ybar,
+    t = E 2 lambda (1 - lambda) = 2 alpha beta / ((alpha + beta)(alpha + beta + 1)),
 
 so t is in [0, 1/2). (The paper writes (0, 1]; t = 1/2 needs lambda = 1/2 always.)
 """

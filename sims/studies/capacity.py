@@ -19,25 +19,19 @@ from sims.engine import Arrays, Experiment, Moments
 from sims.figures import capacity_figures
 from sims.grid import AxisValue, Grid, axis, gaussian_grid
 from sims.studies.comparison import as_variable, grid_dataset
-from sims.studies.study import Study
+from sims.studies.study import Study, option
 
 
 @dataclass(frozen=True)
 class Capacity:
     """Axes are start:stop:count, start:stop:count:log, or values separated by commas."""
 
-    n: AxisValue = "1000"
-    """Training sample sizes."""
-    ratio: AxisValue = "0.05:16:41:log"
-    """p/n; p is max(1, round(ratio n))."""
-    theta_norm: AxisValue = "0.5,1,1.7,2.5"
-    """Signal |theta| / sigma."""
-    beta: AxisValue = "1"
-    """beta of lambda ~ Beta(alpha, beta)."""
-    replicates: int = 2000
-    """Training sets a cell."""
-    seed: int = 0
-    """Of every draw."""
+    n: AxisValue = option("1000", "Training sample sizes")
+    ratio: AxisValue = option("0.05:16:41:log", "p/n; p is max(1, round(ratio n))")
+    theta_norm: AxisValue = option("0.5,1,1.7,2.5", "Signal |theta| / sigma")
+    beta: AxisValue = option("1", "beta of lambda ~ Beta(alpha, beta)")
+    replicates: int = option(2000, "Training sets a cell")
+    seed: int = option(0, "Of every draw")
 
 
 def _sample(key: jax.Array, cells: Arrays, settings: Arrays, replicates: int) -> tuple[ScoreLaw, ScoreLaw, jax.Array]:
@@ -47,7 +41,8 @@ def _sample(key: jax.Array, cells: Arrays, settings: Arrays, replicates: int) ->
     def laws(t: jax.Array) -> ScoreLaw:
         return sample_scores(key, n=n, p=p, theta_norm=theta_norm, t=t, replicates=replicates)
 
-    at_zero, slope = jax.jvp(laws, (jnp.zeros((1, 1)),), (jnp.ones((1, 1)),))
+    zero = jnp.zeros((1, 1), n.dtype)
+    at_zero, slope = jax.jvp(laws, (zero,), (jnp.ones_like(zero),))
     rate = jnp.broadcast_to(2.0 / (settings["beta"] + 1.0), (n.shape[0], settings["beta"].shape[0]))
     return at_zero, slope, rate
 
@@ -73,12 +68,16 @@ def _table(config: Capacity, grid: Grid, moments: Mapping[str, Moments]) -> xr.D
         value, label = moments[f"{name}_derivative"], f"d{name.upper()}/dalpha at alpha = 0+"
         table[f"{name}_derivative"] = as_variable(grid, np.where(value.count > 0, value.mean, np.nan), label, "1")
         table[f"{name}_derivative_se"] = as_variable(grid, value.standard_error, f"standard error of {label}", "1")
-        table[f"{name}_derivative_sd"] = as_variable(grid, value.standard_deviation, f"standard deviation over training sets of {label}", "1")
+        table[f"{name}_derivative_sd"] = as_variable(
+            grid, value.standard_deviation, f"standard deviation over training sets of {label}", "1"
+        )
         with jax.enable_x64(True):
             ratio, theta = (a[:, None] for a in (grid.cells["p"] / grid.cells["n"], grid.cells["theta_norm"]))
             limit = np.asarray(derivative_at_zero(ratio, theta, beta=grid.settings["beta"][None, :], norm=norm))
         table[f"{name}_derivative_limit"] = as_variable(grid, limit, f"limit of {label}", "1")
-    table["replicates_used"] = as_variable(grid, moments["ece_derivative"].count[:, 0].astype(np.int64), "replicates that are not degenerate", "1")
+    table["replicates_used"] = as_variable(
+        grid, moments["ece_derivative"].count[:, 0].astype(np.int64), "replicates that are not degenerate", "1"
+    )
     return table
 
 
@@ -86,7 +85,11 @@ STUDY = Study(
     name="capacity",
     summary="the derivative of ECE and MCE in alpha at alpha = 0+ against p/n (Theorems 3.3, 5.3)",
     config=Capacity,
-    presets={"quick": {"ratio": "0.05:16:13:log", "replicates": 1000}, "default": {}, "full": {"ratio": "0.02:128:121:log", "replicates": 100_000}},
+    presets={
+        "quick": {"ratio": "0.05:16:13:log", "replicates": 1000},
+        "default": {},
+        "full": {"ratio": "0.02:128:121:log", "replicates": 100_000},
+    },
     grid=_grid,
     experiment=Experiment(_sample, _score),
     table=_table,

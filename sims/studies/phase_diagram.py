@@ -11,33 +11,27 @@ from dataclasses import dataclass
 from sims.figures import phase_diagram_figures
 from sims.grid import AxisValue, Grid, gaussian_grid
 from sims.studies.comparison import EXPERIMENT, comparison_dataset
-from sims.studies.study import Study
+from sims.studies.study import Study, option
 
 
 @dataclass(frozen=True)
 class PhaseDiagram:
     """Axes are start:stop:count, start:stop:count:log, or values separated by commas."""
 
-    n: AxisValue = "1000"
-    """Training sample sizes."""
-    ratio: AxisValue | None = "0.05:8:64:log"
-    """p/n; p is max(1, round(ratio n))."""
-    p: AxisValue | None = None
-    """Dimensions, instead of p/n."""
-    theta_norm: AxisValue = "0.25:4:64:log"
-    """Signal |theta| / sigma."""
-    alpha: AxisValue = "0.2,0.5,1,5"
-    """alpha of lambda ~ Beta(alpha, beta); 0 is no Mixup."""
-    beta: AxisValue = "same"
-    """beta, one for each alpha or one for all; "same" is alpha."""
-    replicates: int = 1000
-    """Training sets a cell."""
-    seed: int = 0
-    """Of every draw."""
+    n: AxisValue = option("1000", "Training sample sizes")
+    ratio: AxisValue | None = option("0.05:8:64:log", "p/n; p is max(1, round(ratio n))")
+    p: AxisValue | None = option(None, "Dimensions, instead of p/n")
+    theta_norm: AxisValue = option("0.25:4:64:log", "Signal |theta| / sigma")
+    alpha: AxisValue = option("0.2,0.5,1,5", "alpha of lambda ~ Beta(alpha, beta); 0 is no Mixup")
+    beta: AxisValue = option("same", "beta, one for each alpha or one for all; 'same' is alpha")
+    replicates: int = option(1000, "Training sets a cell")
+    seed: int = option(0, "Of every draw")
 
 
 def _grid(config: PhaseDiagram) -> Grid:
-    return gaussian_grid(n=config.n, ratio=config.ratio, p=config.p, theta_norm=config.theta_norm, alpha=config.alpha, beta=config.beta)
+    return gaussian_grid(
+        n=config.n, ratio=config.ratio, p=config.p, theta_norm=config.theta_norm, alpha=config.alpha, beta=config.beta
+    )
 
 
 STUDY = Study(

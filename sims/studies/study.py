@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import xarray as xr
 
 from sims.engine import Experiment, Moments
 from sims.grid import Grid
+
+
+def option(default: Any, description: str) -> Any:
+    """A field of a study's configuration, with the line that --help shows."""
+    return field(default=default, metadata={"help": description})
 
 
 @dataclass(frozen=True)

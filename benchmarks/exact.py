@@ -1,0 +1,73 @@
+"""The exact sampler as a study runs it: the engine's own compiled program, on whole units of cells.
+
+All that a study does is included but for ECE_2 and accuracy (they are not part of the comparison) and for storing
+results (timed with the phase diagram).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from unittest import mock
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from mixjax.gaussian import ScoreLaw, population_ece, population_mce, samplers
+from sims import engine
+from sims.engine import BLOCK, Arrays, Experiment, Layout, plan
+from sims.grid import Grid
+from sims.studies.comparison import EXPERIMENT
+
+T = 1 / 3  # the Mixup weight of lambda uniform on [0, 1]
+
+
+def _score(law: ScoreLaw) -> Arrays:
+    ece, mce = population_ece(law), population_mce(law)
+    return {"ece": ece[:, 0], "ece_mix": ece[:, 1:], "mce": mce[:, 0], "mce_mix": mce[:, 1:]}
+
+
+def _sample_noise(key: jax.Array, cells: Arrays, settings: Arrays, replicates: int) -> samplers.Noise:
+    n, p, theta_norm = (cells[name] for name in ("n", "p", "theta_norm"))
+    source = samplers._cell_source(key, [n, p, theta_norm, jnp.ones_like(n)], replicates)
+    return samplers.draw_noise(source, n[:, None], p[:, None])
+
+
+EXACT = Experiment(EXPERIMENT.sample, _score)  # ECE and MCE, plain and mixed
+LAWS = Experiment(EXPERIMENT.sample, lambda law: {"var": law.var})  # as far as the laws of the scores
+NOISE = Experiment(_sample_noise, lambda noise: {"sum": sum(noise[1:], noise[0])})  # the six random numbers alone
+
+Program = Callable[..., Arrays]
+
+
+class Exact:
+    """Timed calls of the engine."""
+
+    def __init__(self, layout: Layout, units: int):
+        self.layout = layout
+        self.cells = units * layout.unit_cells  # of a call, unless said otherwise
+        self.replicates = self.cells * BLOCK
+        self.root = jax.random.key(0, impl="threefry2x32")
+
+    def program(self, experiment: Experiment, devices: Sequence[jax.Device] | None = None) -> Program:
+        """The engine's program for an experiment, on all local devices or on some of them."""
+        held = list(devices or jax.local_devices())
+        with mock.patch.object(jax, "local_devices", lambda: held):  # the engine takes all that there are
+            return engine._program(experiment, self.layout)
+
+    def call(self, program: Program, grid: Grid, replicates: int = BLOCK) -> Callable[[], list[Arrays]]:
+        """Compute every unit of a grid."""
+        units = plan(grid, replicates, self.layout)
+        return lambda: [program(self.root, unit, grid) for unit in units]
+
+    def grid(self, n: float, *, cells: int | None = None, t: Sequence[float] = (T,)) -> Grid:
+        """Cells of n = p that differ in |theta|."""
+        theta_norm = np.linspace(0.5, 3.0, cells or self.cells)
+        size = np.full(theta_norm.shape, float(n))
+        return Grid({"theta_norm": theta_norm}, {"n": size, "p": size, "theta_norm": theta_norm}, {"t": np.asarray(t)})
+
+
+def device_sets() -> dict[str, list[jax.Device]]:
+    """All local devices, and the first alone."""
+    devices = jax.local_devices()
+    return {"all devices": devices} if len(devices) == 1 else {"all devices": devices, "one device": devices[:1]}

@@ -1,0 +1,96 @@
+"""The simulation that the exact sampler replaces: draw the n x p data, estimate, look up the score's law.
+
+Both versions do the least work that is still literal. Each data set is drawn once and serves the plain and the Mixup
+estimator; ECE and MCE come from the two laws by `mixjax.gaussian.population_ece` and `population_mce`, for all
+replicates of a call at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jax.sharding import AxisType, Mesh
+from jax.sharding import PartitionSpec as Spec
+
+from mixjax.gaussian import (
+    ScoreLaw,
+    mean_estimator,
+    population_ece,
+    population_mce,
+    sample_data,
+    score_law,
+    weighted_estimator,
+)
+from mixjax.gaussian.model import direction
+
+
+def errors(law: ScoreLaw) -> jax.Array:
+    """ECE and MCE of laws of shape [replicates, 2], as [replicates, 4]."""
+    return jnp.concatenate([population_ece(law), population_mce(law)], axis=-1)
+
+
+_errors = jax.jit(errors)
+
+
+class NumpyReplicates:
+    """Literal replicates in NumPy, one for each of `theta_norms`.
+
+    The normals and the products of the data with (y, 1) are written over and over in the same memory, and both
+    estimators come from one matrix product. With several threads, each has a share of the replicates and a generator
+    of its own (NumPy draws outside of Python's lock).
+    """
+
+    def __init__(self, size: int, theta_norms: np.ndarray, t: float, dtype: str, threads: int = 1):
+        self.size, self.t, self.dtype = size, t, np.dtype(dtype)
+        self.shares = [share for share in np.array_split(theta_norms, threads) if len(share)]
+        self.rngs = np.random.default_rng(1).spawn(len(self.shares))
+        self.buffers = [np.empty((size, size), dtype) for _ in self.shares]
+        self.pool = ThreadPoolExecutor(threads) if threads > 1 else None
+
+    def __call__(self) -> jax.Array:
+        mapped = map if self.pool is None else self.pool.map
+        laws = np.concatenate(list(mapped(self._laws, self.rngs, self.buffers, self.shares)))
+        return _errors(ScoreLaw(*np.moveaxis(laws.astype(np.float32), -1, 0)))
+
+    def _laws(self, rng: np.random.Generator, x: np.ndarray, theta_norms: np.ndarray) -> np.ndarray:
+        return np.array([self._law(rng, x, theta_norm) for theta_norm in theta_norms])
+
+    def _law(self, rng: np.random.Generator, x: np.ndarray, theta_norm: float) -> np.ndarray:
+        """(mean, gap) of both estimators; n = p = size."""
+        theta = np.full(self.size, theta_norm / np.sqrt(self.size), self.dtype)
+        y = rng.choice(np.array([-1, 1], self.dtype), self.size)
+        rng.standard_normal(dtype=self.dtype, out=x)
+        x += y[:, None] * theta
+        plain, xbar = np.stack([y, np.ones_like(y)]) @ x / self.size
+        theta_hat = np.stack([plain, (1 - self.t) * plain + self.t * y.mean() * xbar])
+        return np.stack([theta_hat @ theta, np.sum(theta_hat * (theta_hat - theta), axis=-1)], axis=-1)
+
+
+def jax_replicates(
+    size: int, theta_norms: np.ndarray, t: float, devices: Sequence[jax.Device], batch: int
+) -> Callable[[], jax.Array]:
+    """Literal replicates in jitted JAX, one for each of `theta_norms`, `batch` at a time on each device."""
+    weight = np.float32(t)
+
+    def law(key: jax.Array, theta_norm: jax.Array) -> ScoreLaw:
+        theta = direction(size, theta_norm)
+        x, y = sample_data(key, n=size, theta=theta)
+        return score_law(jnp.stack([mean_estimator(x, y), weighted_estimator(x, y, weight)]), theta)
+
+    compiled = on_devices(
+        lambda keys, theta_norms: errors(lax.map(lambda pair: law(*pair), (keys, theta_norms), batch_size=batch)),
+        devices,
+    )
+    keys = jax.random.split(jax.random.key(2, impl="threefry2x32"), len(theta_norms))
+    return lambda: compiled(keys, jnp.asarray(theta_norms, jnp.float32))
+
+
+def on_devices(function: Callable[..., jax.Array], devices: Sequence[jax.Device]) -> Callable[..., jax.Array]:
+    """Compile a function for arrays of which each device has a share of the leading axis."""
+    mesh, spec = Mesh(np.asarray(devices), ("devices",), axis_types=(AxisType.Auto,)), Spec("devices")
+    return jax.jit(jax.shard_map(function, mesh=mesh, in_specs=spec, out_specs=spec, check_vma=False))

@@ -1,0 +1,85 @@
+"""From a finished run to results that are small enough to keep: figures, a table, and where they come from."""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+from pathlib import Path
+
+import numpy as np
+import xarray as xr
+
+from mixjax.runs import RunError, write_atomically
+from sims.figures import write_figures
+from sims.running import load
+from sims.studies import STUDIES
+
+
+def publish(run: Path, folder: Path) -> Path:
+    """Write figures, captions, table.csv and README.md of a run into a folder; returns the README.
+
+    Raises:
+      RunError: if the run is not finished, or the folder holds files that are not published results.
+    """
+    table = load(run)
+    if folder.exists() and any(folder.iterdir()) and not (folder / "README.md").exists():
+        raise RunError(f"{folder} holds files that are not published results; choose another folder")
+    study = STUDIES[table.attrs["study"]]
+    pictures = write_figures(study, table, folder / "figures")
+    write_atomically(folder / "table.csv", _csv(table).encode())
+    sections = [f"# {study.name}", f"{study.summary[0].upper()}{study.summary[1:]}.", _origin(run, table)]
+    verification = run / "verification.txt"
+    if verification.exists():
+        shutil.copy(verification, folder / "verification.txt")
+        sections.append(
+            f"Against the exact expectations (`python -m sims verify`):\n\n```\n{verification.read_text()}```"
+        )
+    for picture in pictures:
+        caption = picture.with_suffix(".txt").read_text().strip()
+        sections.append(f"![{picture.stem}](figures/{picture.name})\n\n{caption}")
+    write_atomically(folder / "README.md", ("\n\n".join(sections) + "\n").encode())
+    return folder / "README.md"
+
+
+def _origin(run: Path, table: xr.Dataset) -> str:
+    made = json.loads((run / "provenance.json").read_text())
+    config = json.loads(table.attrs["config"])
+    rows = {
+        "command": f"`{made['command']}`",
+        "axes": ", ".join(f"{name} = {value}" for name, value in config.items() if value is not None),
+        "computing": f"{made['seconds']} s, compilation included",
+        "machine": f"{made['device']}, {made['cores']} cores, {made['memory_gib']} GiB; "
+        f"devices: {made['devices']} {made['platform']}",
+        "versions": f"mixjax {made['mixjax']} ({made['commit']}), jax {made['jax']}, "
+        f"jaxlib {made['jaxlib']}, Python {made['python']}",
+        "table": "`table.csv`: means and standard errors (`_se`) over training sets, a row for each cell and setting"
+        + "".join(f"; every {stride}th {dim}" for dim, stride in _strides(table).items()),
+    }
+    return "\n".join(["| | |", "|---|---|", *(f"| {name} | {text} |" for name, text in rows.items())])
+
+
+def _strides(table: xr.Dataset) -> dict[str, int]:
+    """Every how many-th value of each axis of cells is kept, so that the table stays within MOST_ROWS."""
+    rows = int(np.prod(list(table.sizes.values())))
+    wide = [dim for dim, size in table.sizes.items() if dim != "mixup" and size > 8]
+    stride = math.ceil((rows / MOST_ROWS) ** (1 / max(len(wide), 1)))
+    return {str(dim): stride for dim in wide} if stride > 1 else {}
+
+
+MOST_ROWS = 20_000
+_FIRST = ("n", "p", "ratio", "theta_norm", "alpha", "beta", "t")
+_LEFT_OUT = ("_mix", "_mix_se", "_low", "_high", "_sd", "_limit", "_critical_ratio", "accuracy_se", "realised_ratio")
+
+
+def _csv(table: xr.Dataset) -> str:
+    """What cannot be recovered from the other columns or by a formula, at every cell and setting, to four digits."""
+    strides = _strides(table)
+    flat = table.isel({dim: slice(None, None, stride) for dim, stride in strides.items()}).reset_coords()
+    flat = flat.drop_vars([name for name in flat if str(name).endswith(_LEFT_OUT)])
+    if "p" not in flat.coords:
+        flat = flat.rename(realised_p="p")
+    frame = flat.to_dataframe().reset_index()
+    first = [name for name in _FIRST if name in frame]
+    rest = [name for name in frame if name not in (*first, "mixup")]
+    return frame[[*first, *rest]].to_csv(index=False, float_format="%.4g")
