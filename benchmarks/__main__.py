@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 from collections.abc import Sequence
-
-import tyro
+from pathlib import Path
 
 from benchmarks import simulator
 from mixjax.runs import RunError
 
-BENCHMARKS = {"simulator": simulator.main}
-
-USAGE = """usage: python -m benchmarks NAME [--quick] [--out DIR]
-
-benchmarks:
-  simulator  the exact sampler against literal simulation, and how its time grows"""
+BENCHMARKS = {"simulator": simulator.run}
 
 
 def main(arguments: Sequence[str]) -> int:
     """Run a benchmark; returns the exit status: 0, or 2 for an error the user can put right."""
-    if not arguments or arguments[0] in ("-h", "--help"):
-        print(USAGE)
-        return 0 if arguments else 2
-    name, *rest = arguments
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Ratios of speed, measured in one run.")
+    parser.add_argument("name", choices=BENCHMARKS, help="what to time")
+    parser.add_argument("--out", type=Path, help="folder for NAME.md and NAME.json (results/benchmarks/NAME)")
+    parser.add_argument("--quick", action="store_true", help="half a minute, to see that all is well: rough ratios")
+    options = parser.parse_args(arguments)
     try:
-        if name not in BENCHMARKS:
-            raise RunError(f"there is no benchmark {name!r}; there are {', '.join(BENCHMARKS)}")
-        tyro.cli(BENCHMARKS[name], args=rest, prog=f"python -m benchmarks {name}")
+        print(BENCHMARKS[options.name](options.out or Path("results/benchmarks") / options.name, quick=options.quick))
     except RunError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -32,31 +33,35 @@ class Section:
     ratios: Mapping[str, Any] = field(default_factory=dict)
 
 
-def page(title: str, header: Mapping[str, Any], sections: Sequence[Section]) -> str:
-    """The Markdown page."""
-    facts = "\n".join(f"* {name}: {value}" for name, value in header.items())
-    parts = [f"# {title}", facts]
-    for section in sections:
-        parts += [f"## {section.title}", section.text, _table(section.rows)]
-    return "\n\n".join(parts) + "\n"
-
-
-def write(folder: Path, name: str, title: str, header: Mapping[str, Any], sections: Sequence[Section]) -> None:
-    """Write NAME.md and NAME.json.
+def write(folder: Path, name: str, title: str, header: Row, sections: Sequence[Section]) -> str:
+    """Write NAME.md and NAME.json, and return the page.
 
     Raises:
       RunError: if the folder cannot be written.
     """
-    results = {
-        section.name: {key: value for key, value in asdict(section).items() if key != "name"} for section in sections
-    }
+    page = _page(title, header, sections)
+    results = {s.name: {"text": s.text, "ratios": s.ratios, "rows": s.rows} for s in sections}
     content = {"benchmark": name, **header, "results": results}
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        write_atomically(folder / f"{name}.md", page(title, header, sections).encode())
+    with writing(folder):
+        write_atomically(folder / f"{name}.md", page.encode())
         write_atomically(folder / f"{name}.json", (json.dumps(content, indent=1) + "\n").encode())
+    return page
+
+
+@contextmanager
+def writing(folder: Path) -> Iterator[None]:
+    """Turn what the file system refuses into one sentence."""
+    try:
+        yield
     except OSError as error:
         raise RunError(f"cannot write to {folder}: {(error.strerror or str(error)).lower()}") from None
+
+
+def _page(title: str, header: Row, sections: Sequence[Section]) -> str:
+    parts = [f"# {title}", "\n".join(f"* {name}: {value}" for name, value in header.items())]
+    for section in sections:
+        parts += [f"## {section.title}", section.text, _table(section.rows)]
+    return "\n\n".join(parts) + "\n"
 
 
 def _table(rows: Sequence[Row]) -> str:

@@ -181,10 +181,10 @@ def provenance() -> dict[str, str | int]:
 
 
 def _commit() -> str:
-    """The commit of the source tree, marked if it has changes; "unknown" outside of a checkout."""
+    """The commit of the source tree, marked if it has changes; in a copy without .git, what MIXJAX_COMMIT says."""
     root = Path(__file__).resolve().parent.parent
     if not (root / ".git").exists():
-        return "unknown"
+        return os.environ.get("MIXJAX_COMMIT", "unknown")
 
     def git(*arguments: str) -> str:
         return subprocess.run(

@@ -17,6 +17,7 @@ from sims.figures import write_figures
 from sims.publishing import publish
 from sims.running import load, run
 from sims.studies import STUDIES
+from sims.studies.study import Study
 from sims.verification import report
 
 USAGE = """usage: python -m sims STUDY [--preset quick|default|full] [--out DIR] [axes]
@@ -71,7 +72,8 @@ def _study(name: str, arguments: list[str]) -> int:
     command = shlex.join(["python", "-m", "sims", name, "--preset", preset, "--out", out.name, *options])
     with _Progress(name) as shown:
         table = run(name, out, preset=preset, progress=shown, command=command, **axes)
-    pictures = write_figures(STUDIES[name], table, out / "figures")
+    with explained(out):
+        pictures = _drawn(STUDIES[name], out) or write_figures(STUDIES[name], table, out / "figures")
     for picture in pictures[1:]:
         print(picture)
     print(f"table: {out / 'dataset.nc'}")
@@ -79,6 +81,13 @@ def _study(name: str, arguments: list[str]) -> int:
         f"figure: {pictures[0]}" if pictures else "no figure: a map needs two or more values of p/n and of theta_norm"
     )
     return 0
+
+
+def _drawn(study: Study, out: Path) -> list[Path]:
+    """The pictures of an earlier call, if all are there and not older than the table."""
+    pictures = [out / "figures" / f"{figure.name}.png" for figure in study.figures]
+    made = (out / "dataset.nc").stat().st_mtime
+    return pictures if all(path.exists() and path.stat().st_mtime >= made for path in pictures) else []
 
 
 class _Parser(argparse.ArgumentParser):

@@ -36,12 +36,12 @@ class Experiment:
 
     Attributes:
       sample: (key, cells, settings, replicates) -> any pytree: the random part.
-      score: that pytree -> named values, of shape [cells, replicates] or [cells, settings, replicates]. NaN marks a
+      score: (that pytree, settings) -> named values, of shape [cells, replicates] or [cells, settings, replicates]. NaN marks a
         degenerate replicate, which is left out of the moments and counted.
     """
 
     sample: Callable[[jax.Array, Arrays, Arrays, int], Any]
-    score: Callable[[Any], Arrays]
+    score: Callable[[Any, Arrays], Arrays]
 
 
 @dataclass(frozen=True)
@@ -60,12 +60,13 @@ class Unit:
 
 @dataclass(frozen=True)
 class Layout:
-    """How work is cut; it changes the speed, never a number.
+    """How work is cut: for speed. The first two change no number; the last may change the last digit of one.
 
     Attributes:
       unit_cells: cells of a unit, at most; one result file each.
-      tile_cells: cells that are scored together.
-      draw_cells: cells that are drawn together; divides tile_cells.
+      tile_cells: cells that are scored together, a multiple of draw_cells.
+      draw_cells: cells that are drawn together. Drawing one, several or all of a tile at a time are programs in
+        which XLA rounds differently; a run keeps what it was begun with, and a platform has one default.
     """
 
     unit_cells: int
@@ -152,7 +153,7 @@ def _tile_moments(
     drawn = jax.tree.map(lambda a: a.reshape(-1, *a.shape[2:]), drawn)
     wanted = jnp.arange(BLOCK, dtype=jnp.int32) < replicates
     moments = {}
-    for name, values in experiment.score(drawn).items():
+    for name, values in experiment.score(drawn, settings).items():
         keep = jnp.isfinite(values) & wanted.reshape((1,) * (values.ndim - 1) + (BLOCK,))
         count = jnp.sum(keep, axis=-1, dtype=jnp.int32)
         mean = jnp.sum(jnp.where(keep, values, 0.0), axis=-1) / jnp.maximum(count, 1).astype(values.dtype)

@@ -60,7 +60,7 @@ def run(
         default nothing is kept.
       preset: "quick", "default" or "full".
       progress: called with (finished, all) units.
-      layout: how the work is cut; changes no number.
+      layout: how the work is cut, `layout_for` the platform by default.
       command: what to record as the origin of the run.
       **axes: of the study, in place of those of the preset: numbers, sequences, or text as on the command line.
 

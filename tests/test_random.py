@@ -84,7 +84,7 @@ def test_normal_tails(key, dtype, millions):
 
 
 def test_float32_normal_is_the_quantile_of_its_word(rng):
-    """One sign bit and 31 bits k of tail probability (k + 1/2) 2^-32: SciPy's quantile within 1e-6 (8 units of float32)."""
+    """One sign bit and 31 bits k of tail probability (k + 1/2) 2^-32: SciPy's quantile within 1e-6 (8 units)."""
     edges = np.unique(np.concatenate([[0, 1, 2, 3], 2 ** np.arange(2, 31), 2**31 - 2 ** np.arange(0, 31), [2**31 - 1]]))
     tails = np.concatenate([edges, rng.integers(0, 2**31, 200_000)]).astype(np.uint32)
     expected = stats.norm.isf((tails.astype(np.float64) + 0.5) * 2.0**-32)
@@ -96,7 +96,7 @@ def test_float32_normal_is_the_quantile_of_its_word(rng):
 
 
 def test_float64_normal_is_the_quantile_of_its_words(rng):
-    """Lower tail probability (k + 1/2) 2^-52 for the 52 bits k of the words; XLA's erf_inv is good to 1e-10 at z = 6."""
+    """Lower tail probability (k + 1/2) 2^-52 for 52 bits k; XLA's erf_inv is good to 1e-10 at z = 6."""
     high = np.concatenate([[0] * 40, [2**32 - 1] * 40, [2**31, 2**31 - 1], rng.integers(0, 2**32, 200_000)])
     edges = np.concatenate([[0], 2 ** np.arange(32), [2**32 - 1] * 7])
     low = np.concatenate([edges, 2**32 - 1 - edges, [0, 2**32 - 1], rng.integers(0, 2**32, 200_000)])
@@ -120,7 +120,7 @@ def test_normals_of_one_call_are_independent(key, dtype):
             assert abs(np.mean(f(first) * f(second))) < 6 / np.sqrt(first.size)
 
 
-@pytest.mark.parametrize("shape", [(), (1,), (5,), (2, 3), (0,), (3, 0)])
+@pytest.mark.parametrize("shape", [(), (5,), (2, 3), (0,)])
 def test_normal_shapes(key, shape):
     draws = normal(key, shape)
     assert draws.shape == shape
@@ -145,7 +145,7 @@ DEGREES = [1, 1.5, 2, 3, 10, 100, 1e4, 1e6, 1e8, 1e10]
 
 
 def chisquare_cdf(x, df):
-    """P(chi-square - df <= x): SciPy; from df = 1e5 on, where SciPy fails outside 4.5 sd, Edgeworth's series to 1/df."""
+    """P(chi-square - df <= x): SciPy; from df = 1e5 on, where that fails outside 4.5 sd, Edgeworth's series."""
     if df < 1e5:
         return stats.chi2.cdf(x + df, df)
     z, skewness, excess = x / np.sqrt(2 * df), np.sqrt(8 / df), 12 / df
@@ -189,23 +189,15 @@ def test_centred_chisquare_is_finite_and_above_minus_df(key, dtype):
 
 
 @BOTH
-def test_no_degrees_of_freedom_is_the_point_mass(key, dtype):
-    np.testing.assert_array_equal(draw_chisquare(key, dtype(0), (5,)), np.zeros(5, dtype))
-
-
-@BOTH
-def test_wrong_degrees_of_freedom_are_nan_and_do_not_hang(key, dtype):
-    df = np.array([-1, np.nan, np.inf, -np.inf, -1e-30, 3, 0], dtype)
-    np.testing.assert_array_equal(np.isnan(draw_chisquare(key, df, None)), [True] * 5 + [False] * 2)
-
-
-@BOTH
 def test_centred_chisquare_depends_on_its_own_position_and_parameter_only(key, dtype):
-    alone = {df: np.asarray(draw_chisquare(key, dtype(df), (1000,))) for df in (0.5, 3, 1e10)}
-    mixed = np.resize(np.array([0.5, 3, 1e10, np.nan], dtype), 4000)
-    together = np.asarray(draw_chisquare(key, mixed, None))[:1000]
-    for i, df in enumerate((0.5, 3, 1e10)):
-        np.testing.assert_array_equal(together[i::4], alone[df][i::4])
+    """Bit for bit; 0 degrees of freedom are the point mass, wrong ones give NaN, and none makes the others hang."""
+    parameters = np.array([0.5, 3, 1e10, 0, -1, np.nan, np.inf, -np.inf], dtype)
+    together = np.asarray(draw_chisquare(key, np.resize(parameters, 4000), None)).reshape(-1, 8)
+    for i in range(3):
+        alone = np.asarray(draw_chisquare(key, parameters[i], (DRAWS,)))[:4000].reshape(-1, 8)
+        np.testing.assert_array_equal(together[:, i], alone[:, i])
+    np.testing.assert_array_equal(together[:, 3], 0)
+    assert np.isnan(together[:, 4:]).all()
 
 
 def test_centred_chisquare_shapes_and_dtypes(key):
@@ -228,7 +220,7 @@ LARGE = [1e6, 1e8 + 1, 1e10]
 
 
 def sums_of_signs(means, n, dtype):
-    """The sums behind the means, after checking that n signs can have them, and that means are sums / n but for rounding."""
+    """The sums behind the means, after checking that n signs can have them and that only rounding is lost."""
     means = np.asarray(means)
     assert means.dtype == dtype
     sums = np.rint(means.astype(np.float64) * n)
@@ -276,20 +268,14 @@ def test_rademacher_mean_law_of_many(key, n, dtype):
 
 
 @BOTH
-def test_wrong_numbers_of_signs_are_nan_and_do_not_hang(key, dtype):
-    n = np.array([0, 2.5, -1, np.inf, np.nan, 64.5, 3, 100], dtype)
-    np.testing.assert_array_equal(np.isnan(draw_mean(key, n, None)), [True] * 6 + [False] * 2)
-
-
-@BOTH
 def test_rademacher_mean_depends_on_its_own_position_and_parameter_only(key, dtype):
-    """The same sums; XLA may divide by a scalar n through its reciprocal, one rounding more."""
-    counts = (3, 64, 65, 1e10)
-    alone = {n: np.asarray(draw_mean(key, dtype(n), (1000,))) for n in counts}
-    mixed = np.resize(np.array(counts, dtype), 4000)
-    together = np.asarray(draw_mean(key, mixed, None))[:1000]
-    for i, n in enumerate(counts):
-        np.testing.assert_allclose(together[i::4], alone[n][i::4], rtol=np.finfo(dtype).eps)
+    """The same sums: XLA may divide by a scalar n through its reciprocal. NaN for a wrong n, which makes no other hang."""
+    parameters = np.array([3, 64, 65, 1e10, 0, 2.5, -1, np.inf, np.nan, 64.5], dtype)
+    together = np.asarray(draw_mean(key, np.resize(parameters, 4000), None)).reshape(-1, 10)
+    for i in range(4):
+        alone = np.asarray(draw_mean(key, parameters[i], (DRAWS,)))[:4000].reshape(-1, 10)
+        np.testing.assert_allclose(together[:, i], alone[:, i], rtol=np.finfo(dtype).eps)
+    assert np.isnan(together[:, 4:]).all()
 
 
 @pytest.mark.parametrize(

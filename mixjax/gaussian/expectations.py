@@ -14,6 +14,7 @@ theta_hat(t) ~ N(kappa theta, tau^2 I) with tau^2 = (kappa^2 + t^2 ybar^2 (1 - y
 
 from __future__ import annotations
 
+import math
 from functools import partial
 
 import jax
@@ -113,7 +114,7 @@ def _along_rule(
     x, weights = (a.reshape(1, 1, 1, -1) for a in unit_legendre(num_nodes, centre.dtype))
     z = (start + width * x).reshape(*ends.shape[:2], -1)
     dz = (width * weights).reshape(z.shape)
-    return z, dz * jnp.exp(-0.5 * z**2) / np.sqrt(2.0 * np.pi)
+    return z, dz * jnp.exp(-0.5 * z**2) / math.sqrt(2.0 * math.pi)
 
 
 def _mean_label_square_rule(n: jax.Array, num_nodes: int) -> tuple[jax.Array, jax.Array]:

@@ -183,6 +183,7 @@ def derivative_at_zero(
     return 2.0 / (beta + 1.0) * slope
 
 
+@jax.jit
 def _mean_abs_sech_square(law: ScoreLaw) -> jax.Array:
     """E |v| sech^2 v for v ~ N(m, w) with 0 <= m <= w, folded at 0."""
     kappa = law.gap / law.var

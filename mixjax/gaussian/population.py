@@ -16,7 +16,9 @@ which neither cancels nor overflows for any m, positive or negative.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import jax
@@ -85,6 +87,7 @@ def population_errors(law: ScoreLaw) -> CalibrationErrors:
     return CalibrationErrors(ece, jnp.sqrt(square), population_mce(law))
 
 
+@partial(jax.jit, static_argnames="norms")
 def _gap_moments(law: ScoreLaw, norms: tuple[float, ...]) -> tuple[jax.Array, ...]:
     """E gap(v)^r for each r."""
     under = jnp.minimum(law.gap, 0.0)
@@ -205,8 +208,8 @@ def population_nll(law: ScoreLaw) -> Float[Array, "*batch"]:
     law = _checked(law)
     deviation = jnp.sqrt(jnp.where(law.var > 0, law.var, 1.0))
     z = law.mean / deviation  # E 2 max(-u, 0) is known; log(1 + e^{-2|u|}) remains
-    hinge = deviation * jnp.exp(-0.5 * z**2) / np.sqrt(2 * np.pi) - law.mean * ndtr(-z)
-    left, right = _folded(law, lambda v: jnp.log1p(jnp.exp(-2.0 * v)), lambda v: jnp.log1p(jnp.exp(-2.0 * v)))
+    hinge = deviation * jnp.exp(-0.5 * z**2) / math.sqrt(2.0 * math.pi) - law.mean * ndtr(-z)
+    left, right = _folded(law, _softplus_tail, _softplus_tail)
     return jnp.where(law.var > 0, 2.0 * hinge + left + right, jnp.nan)
 
 
@@ -216,10 +219,23 @@ def population_brier(law: ScoreLaw) -> Float[Array, "*batch"]:
     NaN where the variance is not positive. Accuracy: within 1e-12 (float64), 2e-6 (float32).
     """
     law = _checked(law)
-    wrong, right = _folded(law, lambda v: jax.nn.sigmoid(2.0 * v) ** 2, lambda v: jax.nn.sigmoid(-2.0 * v) ** 2)
+    wrong, right = _folded(law, _wrong_square, _right_square)
     return jnp.where(law.var > 0, 2.0 * (wrong + right), jnp.nan)
 
 
+def _softplus_tail(v: jax.Array) -> jax.Array:
+    return jnp.log1p(jnp.exp(-2.0 * v))
+
+
+def _wrong_square(v: jax.Array) -> jax.Array:
+    return jax.nn.sigmoid(2.0 * v) ** 2
+
+
+def _right_square(v: jax.Array) -> jax.Array:
+    return jax.nn.sigmoid(-2.0 * v) ** 2
+
+
+@partial(jax.jit, static_argnames=("negative", "positive"))
 def _folded(law: ScoreLaw, negative: Function, positive: Function) -> tuple[jax.Array, jax.Array]:
     """E negative(|u|) over u < 0 and E positive(u) over u > 0, for u ~ N(m, w)."""
     var = jnp.where(law.var > 0, law.var, 1.0)

@@ -34,8 +34,8 @@ class Capacity:
     seed: int = option(0, "Of every draw")
 
 
-def _sample(key: jax.Array, cells: Arrays, settings: Arrays, replicates: int) -> tuple[ScoreLaw, ScoreLaw, jax.Array]:
-    """The plain law of each training set, and its derivative in alpha for each beta."""
+def _sample(key: jax.Array, cells: Arrays, settings: Arrays, replicates: int) -> tuple[ScoreLaw, ScoreLaw]:
+    """The plain law of each training set, and its derivative in t."""
     n, p, theta_norm = (cells[name][:, None] for name in ("n", "p", "theta_norm"))
 
     def laws(t: jax.Array) -> ScoreLaw:
@@ -43,16 +43,16 @@ def _sample(key: jax.Array, cells: Arrays, settings: Arrays, replicates: int) ->
 
     zero = jnp.zeros((1, 1), n.dtype)
     at_zero, slope = jax.jvp(laws, (zero,), (jnp.ones_like(zero),))
-    rate = jnp.broadcast_to(2.0 / (settings["beta"] + 1.0), (n.shape[0], settings["beta"].shape[0]))
-    return at_zero, slope, rate
+    return at_zero, slope
 
 
-def _score(sample: tuple[ScoreLaw, ScoreLaw, jax.Array]) -> Arrays:
-    law, slope, rate = sample
+def _score(sample: tuple[ScoreLaw, ScoreLaw], settings: Arrays) -> Arrays:
+    law, slope = sample
+    rate = 2.0 / (settings["beta"] + 1.0)
     values = {}
     for name, function in (("ece", population_ece), ("mce", population_mce)):
         _, derivative = jax.jvp(function, (law,), (slope,))
-        values[f"{name}_derivative"] = derivative * rate[..., None]
+        values[f"{name}_derivative"] = derivative * rate[None, :, None]
     return values
 
 

@@ -33,11 +33,14 @@ def _sample(key: jax.Array, cells: Arrays, settings: Arrays, replicates: int) ->
     return sample_scores(key, n=n, p=p, theta_norm=theta_norm, t=t[None, :], replicates=replicates)
 
 
-def _score(law: ScoreLaw) -> Arrays:
+def _score(law: ScoreLaw, settings: Arrays) -> Arrays:
     values: Arrays = {}
+    no_mixup = settings["t"][None, :, None] == 0  # nothing changes, not even the last digit
     for name, error in population_errors(law)._asdict().items():
-        difference = error[:, 1:] - error[:, :1]
-        values[name], values[f"{name}_mix"], values[f"{name}_difference"] = error[:, 0], error[:, 1:], difference
+        plain = error[:, :1]
+        mixed = jnp.where(no_mixup, plain, error[:, 1:])
+        difference = mixed - plain
+        values[name], values[f"{name}_mix"], values[f"{name}_difference"] = error[:, 0], mixed, difference
         better = (difference < 0).astype(difference.dtype)
         values[f"{name}_mix_better"] = jnp.where(jnp.isfinite(difference), better, jnp.nan)
     accuracy = population_accuracy(law)

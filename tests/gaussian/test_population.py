@@ -102,7 +102,7 @@ STRICT_PROMOTION = pytest.mark.xfail(
 
 
 def log_gap(u, mean, gap):
-    """log |s(2 rho u) - s(2u)|, which is |sinh(rho u - u)| / (2 cosh(rho u) cosh u), without cancellation or overflow."""
+    """log of |s(2 rho u) - s(2u)| = |sinh(rho u - u)| / (2 cosh(rho u) cosh u); nothing cancels or overflows."""
     var = mean + gap
     a, b = np.abs(mean / var * u), np.abs(u)
     together = 2 * np.minimum(a, b) if mean >= 0 else 0.0

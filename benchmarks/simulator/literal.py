@@ -7,6 +7,7 @@ replicates of a call at once.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
@@ -26,7 +27,6 @@ from mixjax.gaussian import (
     score_law,
     weighted_estimator,
 )
-from mixjax.gaussian.model import direction
 
 
 def errors(law: ScoreLaw) -> jax.Array:
@@ -38,18 +38,18 @@ _errors = jax.jit(errors)
 
 
 class NumpyReplicates:
-    """Literal replicates in NumPy, one for each of `theta_norms`.
+    """Literal replicates in NumPy, one for each of `theta_norms`; n = p = size.
 
-    The normals and the products of the data with (y, 1) are written over and over in the same memory, and both
-    estimators come from one matrix product. With several threads, each has a share of the replicates and a generator
-    of its own (NumPy draws outside of Python's lock).
+    Data sets are written over and over in the same memory. There are no matrix products, so that one thread is one
+    core (the threads of a BLAS wait for each other where cores are shared). With several threads, each has a share of
+    the replicates and a generator of its own: NumPy draws outside of Python's lock.
     """
 
     def __init__(self, size: int, theta_norms: np.ndarray, t: float, dtype: str, threads: int = 1):
         self.size, self.t, self.dtype = size, t, np.dtype(dtype)
         self.shares = [share for share in np.array_split(theta_norms, threads) if len(share)]
         self.rngs = np.random.default_rng(1).spawn(len(self.shares))
-        self.buffers = [np.empty((size, size), dtype) for _ in self.shares]
+        self.buffers = [np.empty((2, size, size), dtype) for _ in self.shares]
         self.pool = ThreadPoolExecutor(threads) if threads > 1 else None
 
     def __call__(self) -> jax.Array:
@@ -57,18 +57,18 @@ class NumpyReplicates:
         laws = np.concatenate(list(mapped(self._laws, self.rngs, self.buffers, self.shares)))
         return _errors(ScoreLaw(*np.moveaxis(laws.astype(np.float32), -1, 0)))
 
-    def _laws(self, rng: np.random.Generator, x: np.ndarray, theta_norms: np.ndarray) -> np.ndarray:
-        return np.array([self._law(rng, x, theta_norm) for theta_norm in theta_norms])
+    def _laws(self, rng: np.random.Generator, buffers: np.ndarray, theta_norms: np.ndarray) -> np.ndarray:
+        return np.array([self._law(rng, *buffers, theta_norm) for theta_norm in theta_norms])
 
-    def _law(self, rng: np.random.Generator, x: np.ndarray, theta_norm: float) -> np.ndarray:
-        """(mean, gap) of both estimators; n = p = size."""
+    def _law(self, rng: np.random.Generator, x: np.ndarray, product: np.ndarray, theta_norm: float) -> np.ndarray:
+        """(mean, gap) of both estimators."""
         theta = np.full(self.size, theta_norm / np.sqrt(self.size), self.dtype)
         y = rng.choice(np.array([-1, 1], self.dtype), self.size)
         rng.standard_normal(dtype=self.dtype, out=x)
-        x += y[:, None] * theta
-        plain, xbar = np.stack([y, np.ones_like(y)]) @ x / self.size
+        x += np.multiply(y[:, None], theta, out=product)
+        plain, xbar = np.multiply(y[:, None], x, out=product).mean(axis=0), x.mean(axis=0)
         theta_hat = np.stack([plain, (1 - self.t) * plain + self.t * y.mean() * xbar])
-        return np.stack([theta_hat @ theta, np.sum(theta_hat * (theta_hat - theta), axis=-1)], axis=-1)
+        return np.stack([np.sum(theta_hat * theta, axis=-1), np.sum(theta_hat * (theta_hat - theta), axis=-1)], axis=-1)
 
 
 def jax_replicates(
@@ -78,7 +78,7 @@ def jax_replicates(
     weight = np.float32(t)
 
     def law(key: jax.Array, theta_norm: jax.Array) -> ScoreLaw:
-        theta = direction(size, theta_norm)
+        theta = jnp.full(size, theta_norm / math.sqrt(size))
         x, y = sample_data(key, n=size, theta=theta)
         return score_law(jnp.stack([mean_estimator(x, y), weighted_estimator(x, y, weight)]), theta)
 

@@ -7,6 +7,7 @@ results (timed with the phase diagram).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from unittest import mock
 
 import jax
@@ -15,14 +16,14 @@ import numpy as np
 
 from mixjax.gaussian import ScoreLaw, population_ece, population_mce, samplers
 from sims import engine
-from sims.engine import BLOCK, Arrays, Experiment, Layout, plan
+from sims.engine import BLOCK, Arrays, Experiment, Layout, layout_for, plan
 from sims.grid import Grid
 from sims.studies.comparison import EXPERIMENT
 
 T = 1 / 3  # the Mixup weight of lambda uniform on [0, 1]
 
 
-def _score(law: ScoreLaw) -> Arrays:
+def _score(law: ScoreLaw, _: Arrays) -> Arrays:
     ece, mce = population_ece(law), population_mce(law)
     return {"ece": ece[:, 0], "ece_mix": ece[:, 1:], "mce": mce[:, 0], "mce_mix": mce[:, 1:]}
 
@@ -34,36 +35,67 @@ def _sample_noise(key: jax.Array, cells: Arrays, settings: Arrays, replicates: i
 
 
 EXACT = Experiment(EXPERIMENT.sample, _score)  # ECE and MCE, plain and mixed
-LAWS = Experiment(EXPERIMENT.sample, lambda law: {"var": law.var})  # as far as the laws of the scores
-NOISE = Experiment(_sample_noise, lambda noise: {"sum": sum(noise[1:], noise[0])})  # the six random numbers alone
+NOISE = Experiment(_sample_noise, lambda noise, _: {"sum": sum(noise[1:], noise[0])})  # the six random numbers alone
 
 Program = Callable[..., Arrays]
 
 
-class Exact:
-    """Timed calls of the engine."""
+@dataclass(frozen=True)
+class Sizes:
+    """How much is timed."""
 
-    def __init__(self, layout: Layout, units: int):
-        self.layout = layout
-        self.cells = units * layout.unit_cells  # of a call, unless said otherwise
+    repetitions: int = 15
+    layout: Layout | None = None  # None: the engine's own
+    units: int = 4  # of cells a call
+    n: int = 1000  # = p, unless said otherwise
+    literal: int = 16  # literal replicates a call
+    other_n: tuple[float, ...] = (1e2, 1e4, 1e6, 1e8)  # = p
+    weights: tuple[int, ...] = (1, 2, 4, 8, 16)  # numbers of t
+    growth: tuple[int, ...] = (1, 2, 4)  # units of cells, or blocks of replicates
+    normals: int = 1 << 22  # a call and device
+    changes: int = 100
+    preset: str = "default"
+
+
+QUICK = Sizes(
+    repetitions=3,
+    units=1,
+    literal=4,
+    other_n=(1e2, 1e6),
+    weights=(1, 4),
+    growth=(1, 2),
+    normals=1 << 20,
+    changes=20,
+    preset="quick",
+)
+
+
+class Exact:
+    """Calls of the engine, to be timed."""
+
+    def __init__(self, sizes: Sizes):
+        self.sizes = sizes
+        self.layout = sizes.layout or layout_for(jax.local_devices()[0].platform)
+        self.cells = sizes.units * self.layout.unit_cells  # of a call, unless said otherwise
         self.replicates = self.cells * BLOCK
         self.root = jax.random.key(0, impl="threefry2x32")
+        self.program = self.new_program(EXACT)  # on all devices
 
-    def program(self, experiment: Experiment, devices: Sequence[jax.Device] | None = None) -> Program:
-        """The engine's program for an experiment, on all local devices or on some of them."""
+    def new_program(self, experiment: Experiment, devices: Sequence[jax.Device] | None = None) -> Program:
+        """A program of the engine, on all local devices or on some of them, not compiled yet."""
         held = list(devices or jax.local_devices())
         with mock.patch.object(jax, "local_devices", lambda: held):  # the engine takes all that there are
-            return engine._program(experiment, self.layout)
+            return engine._program.__wrapped__(experiment, self.layout)  # past its cache
 
     def call(self, program: Program, grid: Grid, replicates: int = BLOCK) -> Callable[[], list[Arrays]]:
         """Compute every unit of a grid."""
         units = plan(grid, replicates, self.layout)
         return lambda: [program(self.root, unit, grid) for unit in units]
 
-    def grid(self, n: float, *, cells: int | None = None, t: Sequence[float] = (T,)) -> Grid:
+    def grid(self, n: float | None = None, *, cells: int | None = None, t: Sequence[float] = (T,)) -> Grid:
         """Cells of n = p that differ in |theta|."""
         theta_norm = np.linspace(0.5, 3.0, cells or self.cells)
-        size = np.full(theta_norm.shape, float(n))
+        size = np.full(theta_norm.shape, float(n or self.sizes.n))
         return Grid({"theta_norm": theta_norm}, {"n": size, "p": size, "theta_norm": theta_norm}, {"t": np.asarray(t)})
 
 

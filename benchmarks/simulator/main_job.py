@@ -1,0 +1,45 @@
+"""The main job: the phase diagram's computing time and memory."""
+
+from __future__ import annotations
+
+import resource
+import sys
+import tempfile
+
+from benchmarks.report import Section
+from benchmarks.simulator.exact import Exact
+from benchmarks.timing import interleaved
+from mixjax.runs import RunDirectory
+from sims import engine
+from sims.engine import plan
+from sims.running import configured
+from sims.studies import STUDIES
+
+
+def phase_diagram(exact: Exact) -> Section:
+    """The main job, `python -m sims phase_diagram`."""
+    config, study = configured("phase_diagram", exact.sizes.preset), STUDIES["phase_diagram"]
+    grid = study.grid(config)
+    units = plan(grid, config.replicates, exact.layout)
+
+    def compute() -> list[str]:
+        with tempfile.TemporaryDirectory() as folder:
+            store = RunDirectory.open(folder, spec={}, environment={}, layout={})
+            done = engine.compute(store, study.experiment, grid, units, study=study.name, seed=0, layout=exact.layout)
+            return [unit.name for unit in done]
+
+    timing = interleaved({"compute": compute}, max(1, exact.sizes.repetitions // 4))["compute"]
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2 ** (30 if sys.platform == "darwin" else 20)
+    row = {
+        "cells": grid.num_cells,
+        "replicate_settings": grid.num_cells * config.replicates * len(grid.settings["t"]),
+        "compile_s": timing.first - timing.median,
+        "computing_min_s": timing.min,
+        "computing_median_s": timing.median,
+        "peak_gib": peak,
+    }
+    text = (
+        f"Preset {exact.sizes.preset}, all that the study computes, stored unit by unit as in a run. The peak is that "
+        "of the process, after computing."
+    )
+    return Section("phase_diagram", "The phase diagram", text, [row], {"computing_s": timing.median, "peak_gib": peak})

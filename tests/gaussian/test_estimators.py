@@ -1,0 +1,204 @@
+"""Estimators against the double sum over pairs that defines Mixup, written out."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy import special
+
+from mixjax.gaussian.estimators import (
+    fixed_lam_estimator,
+    mean_estimator,
+    mixup_estimator,
+    random_pairs_estimator,
+    sigma_estimator,
+    weighted_estimator,
+)
+
+
+def data(rng, n=6, p=4):
+    return rng.standard_normal((n, p)), rng.choice([-1.0, 1.0], n)
+
+
+def all_pairs(x, y, lam):
+    """n^-2 sum_ij (lam x_i + (1-lam) x_j)(lam y_i + (1-lam) y_j), [MixCal] Section 3.1, literally."""
+    n = len(y)
+    total = np.zeros(x.shape[1])
+    for i in range(n):
+        for j in range(n):
+            total += (lam * x[i] + (1 - lam) * x[j]) * (lam * y[i] + (1 - lam) * y[j])
+    return total / n**2
+
+
+def over_beta(x, y, alpha, beta):
+    """Its expectation over lam ~ Beta(alpha, beta), by Gauss-Jacobi, exact since the sum is quadratic in lam."""
+    nodes, weights = special.roots_jacobi(5, beta - 1, alpha - 1)
+    values = [all_pairs(x, y, (1 + node) / 2) for node in nodes]
+    return weights @ np.array(values) / weights.sum()
+
+
+def test_mean_estimator(rng):
+    x, y = data(rng)
+    np.testing.assert_allclose(mean_estimator(x, y), sum(y[i] * x[i] for i in range(6)) / 6, rtol=0, atol=1e-15)
+
+
+@pytest.mark.parametrize("lam", [0, 0.1, 0.5, 0.8, 1])
+def test_fixed_lam(rng, lam):
+    """1e-14 is the rounding of 36 terms of size 3."""
+    x, y = data(rng)
+    np.testing.assert_allclose(fixed_lam_estimator(x, y, lam=lam), all_pairs(x, y, lam), rtol=0, atol=1e-14)
+
+
+@pytest.mark.parametrize("alpha, beta", [(0.2, 0.2), (1, 1), (2, 0.5), (10, 30)])
+def test_mixup_is_the_expectation_over_beta(rng, alpha, beta):
+    x, y = data(rng)
+    np.testing.assert_allclose(
+        mixup_estimator(x, y, alpha=alpha, beta=beta), over_beta(x, y, alpha, beta), rtol=0, atol=1e-13
+    )
+
+
+def test_no_mixup_is_the_mean(rng):
+    x, y = data(rng)
+    np.testing.assert_array_equal(mixup_estimator(x, y, alpha=0, beta=2), mean_estimator(x, y))
+    np.testing.assert_array_equal(weighted_estimator(x, y, 0), mean_estimator(x, y))
+
+
+def test_full_weight_is_the_product_of_means(rng):
+    x, y = data(rng)
+    np.testing.assert_allclose(weighted_estimator(x, y, 1.0), x.mean(axis=0) * y.mean(), rtol=0, atol=1e-15)
+
+
+@pytest.mark.parametrize(
+    "estimate", [mean_estimator, partial(weighted_estimator, t=0.3), partial(mixup_estimator, alpha=1, beta=1)]
+)
+def test_float32_data_stays_float32(rng, estimate):
+    x, y = (part.astype(np.float32) for part in data(rng))
+    assert estimate(x, y).dtype == np.float32
+    assert jax.jit(estimate)(x, y).dtype == np.float32
+
+
+def test_a_traced_lam(rng):
+    x, y = data(rng)
+    traced = jax.jit(lambda lam: fixed_lam_estimator(x, y, lam=lam))
+    np.testing.assert_allclose(traced(0.25), all_pairs(x, y, 0.25), rtol=0, atol=1e-14)
+
+
+@pytest.mark.parametrize("lam", [-0.1, 1.1, np.nan])
+def test_lam_is_a_share(rng, lam):
+    with pytest.raises(ValueError, match=rf"lam must be in \[0, 1\], got {lam}"):
+        fixed_lam_estimator(*data(rng), lam=lam)
+
+
+# --- random pairs ---------------------------------------------------------------------------------
+
+
+@jax.jit
+@partial(jax.vmap, in_axes=(0, None, None, None, None))
+def single_pairs(keys, x, y, alpha, beta):
+    return random_pairs_estimator(keys, x, y, alpha=alpha, beta=beta, num_pairs=1)
+
+
+@pytest.mark.parametrize("alpha, beta", [(1.0, 1.0), (0.3, 0.6), (2.0, 5.0)])
+def test_random_pairs_are_unbiased(rng, key, alpha, beta):
+    """The mean of 100,000 single pairs, coordinate by coordinate within 5 standard errors: 12 checks of 6e-7."""
+    x, y = data(rng)
+    drawn = np.concatenate([single_pairs(keys, x, y, alpha, beta) for keys in jax.random.split(key, (100, 1000))])
+    error = drawn.mean(axis=0) - over_beta(x, y, alpha, beta)
+    assert (np.abs(error) < 5 * drawn.std(axis=0) / np.sqrt(len(drawn))).all()
+
+
+def test_single_pairs_mix_inputs_and_labels_alike(key):
+    """With x = (y, 1, 1, 0): the first coordinate is the square of the next, lam y_i + (1-lam) y_j."""
+    y = np.array([-1.0, 1.0, 1.0, -1.0, 1.0, -1.0])
+    x = np.column_stack([y, np.ones(6), np.ones(6), np.zeros(6)])
+    drawn = np.asarray(single_pairs(jax.random.split(key, 1000), x, y, 1.0, 1.0))
+    mixed_y = drawn[:, 1]
+    np.testing.assert_allclose(drawn, np.column_stack([mixed_y**2, mixed_y, mixed_y, 0 * mixed_y]), rtol=1e-13)
+    assert (np.abs(mixed_y) <= 1).all()
+    opposite = np.abs(mixed_y) < 1 - 1e-12
+    assert 400 < opposite.sum() < 600  # labels differ half of the time; 6 standard deviations are 95
+
+
+def test_random_pairs_without_mixup(rng, key):
+    """alpha = 0: each pair is one training point, each point as often: 6 standard deviations of 1000 / 6 are 71."""
+    x, y = data(rng)
+    drawn = np.asarray(single_pairs(jax.random.split(key, 1000), x, y, 0.0, 1.0))
+    is_point = np.isclose(drawn[:, None, :], y[:, None] * x, rtol=1e-14).all(axis=2)
+    np.testing.assert_array_equal(is_point.sum(axis=1), 1)
+    assert (np.abs(is_point.sum(axis=0) - 1000 / 6) < 71).all()
+
+
+def test_many_pairs_in_one_call(rng, key):
+    """The same for the mean of one call, with the standard deviation of a pair found literally."""
+    x, y = data(rng)
+    lam, i, j = rng.beta(2, 3, 20_000), *rng.integers(0, 6, (2, 20_000))
+    pair = (lam[:, None] * x[i] + (1 - lam)[:, None] * x[j]) * (lam * y[i] + (1 - lam) * y[j])[:, None]
+    estimate = random_pairs_estimator(key, x, y, alpha=2, beta=3, num_pairs=20_000)
+    assert (np.abs(estimate - over_beta(x, y, 2, 3)) < 5 * pair.std(axis=0) / np.sqrt(20_000)).all()
+
+
+@pytest.mark.xfail(reason="NumPy data is indexed with traced i and j", raises=jax.errors.TracerArrayConversionError)
+def test_random_pairs_of_numpy_data_under_jit(rng, key):
+    x, y = data(rng)
+    jax.jit(lambda k: random_pairs_estimator(k, x, y, alpha=1, beta=1, num_pairs=1))(key)
+
+
+@pytest.mark.parametrize(
+    "wrong, error, words",
+    [
+        ({"num_pairs": 0}, ValueError, "num_pairs must be at least 1, got 0"),
+        ({"num_pairs": 1.0}, TypeError, "num_pairs must be an int, got float"),
+        ({"alpha": -1}, ValueError, "alpha must be finite and not negative, got -1"),
+        ({"beta": 0}, ValueError, "beta must be finite and positive, got 0"),
+    ],
+)
+def test_random_pairs_refuse(rng, key, wrong, error, words):
+    with pytest.raises(error, match=words):
+        random_pairs_estimator(key, *data(rng), **{"alpha": 1, "beta": 1, "num_pairs": 3} | wrong)
+
+
+# --- sigma ----------------------------------------------------------------------------------------
+
+
+def test_sigma_in_both_readings(rng):
+    x, y = data(rng)
+    y[0], y[1] = -1, 1
+    theta_hat = sum(y[i] * x[i] for i in range(6)) / 6
+    residuals = [x[i] - y[i] * theta_hat for i in range(6)]
+    outside = np.sqrt(np.linalg.norm(sum(residuals)) ** 2 / (4 * 6))
+    inside = np.sqrt(sum(np.linalg.norm(r) ** 2 for r in residuals) / (4 * 6))
+    np.testing.assert_allclose(sigma_estimator(x, y), outside, rtol=1e-13)
+    np.testing.assert_allclose(sigma_estimator(x, y, sigma_estimate="paper"), outside, rtol=1e-13)
+    np.testing.assert_allclose(sigma_estimator(x, y, sigma_estimate="pooled"), inside, rtol=1e-13)
+
+
+def test_equal_labels_make_the_papers_sigma_vanish(rng):
+    x, _ = data(rng)
+    assert sigma_estimator(x, np.ones(6)) < 1e-15
+    assert sigma_estimator(x, -np.ones(6), sigma_estimate="pooled") > 0.1
+
+
+def test_unknown_reading_of_sigma(rng):
+    with pytest.raises(ValueError, match='sigma_estimate must be "paper" or "pooled", got \'known\''):
+        sigma_estimator(*data(rng), sigma_estimate="known")
+
+
+ESTIMATORS = {
+    "mean": mean_estimator,
+    "weighted": partial(weighted_estimator, t=0.3),
+    "mixup": partial(mixup_estimator, alpha=1, beta=1),
+    "fixed lam": partial(fixed_lam_estimator, lam=0.5),
+    "random pairs": partial(random_pairs_estimator, jax.random.key(0), alpha=1, beta=1, num_pairs=3),
+    "sigma": sigma_estimator,
+}
+
+
+@pytest.mark.parametrize("estimate", ESTIMATORS.values(), ids=ESTIMATORS)
+@pytest.mark.parametrize("x_shape, y_shape", [((3,), (3,)), ((3, 2), (2,)), ((3, 2), (3, 1))])
+def test_shapes_must_fit(estimate, x_shape, y_shape):
+    with pytest.raises(ValueError, match=r"x and y must have shapes \[n, p\] and \[n\], got \("):
+        estimate(jnp.ones(x_shape), jnp.ones(y_shape))

@@ -1,0 +1,77 @@
+"""Literal data of the model: labels, means, noise, and what is refused."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy import stats
+
+from mixjax.gaussian.model import direction, sample_data
+
+
+def test_direction_is_that_of_the_paper():
+    """theta_norm 1_p / sqrt(p)."""
+    for p in (1, 2, 100):
+        theta = np.asarray(direction(p, 3.0))
+        assert theta.shape == (p,)
+        np.testing.assert_allclose(theta, 3.0 * np.ones(p) / np.sqrt(p), rtol=1e-15)
+    np.testing.assert_array_equal(direction(3, 0), [0, 0, 0])
+
+
+@pytest.mark.xfail(reason="np.sqrt(p) is a float64 scalar")
+def test_direction_keeps_the_dtype_of_theta_norm():
+    assert direction(4, np.float32(1)).dtype == jnp.float32
+
+
+@pytest.mark.parametrize("p, error", [(0, ValueError), (-1, ValueError), (2.0, TypeError), (True, TypeError)])
+def test_direction_needs_a_dimension(p, error):
+    with pytest.raises(error, match="p must be"):
+        direction(p, 1.0)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_law(key, dtype):
+    """Fair labels; x - y theta = sigma N(0, I), independent of y. Five checks of level 1e-6, correlations at 6 sd."""
+    theta = np.array([1.5, -0.5, 0.0], dtype)
+    x, y = sample_data(key, n=200_000, theta=theta, sigma=0.7)
+    assert x.shape == (200_000, 3)
+    assert y.shape == (200_000,)
+    assert x.dtype == y.dtype == dtype
+    x, y = np.asarray(x, float), np.asarray(y, float)
+    assert set(np.unique(y)) == {-1, 1}
+    assert stats.binomtest(int(np.sum(y > 0)), y.size).pvalue > 1e-6
+    noise = (x - y[:, None] * theta) / 0.7
+    for column in noise.T:
+        assert stats.kstest(column, "norm").pvalue > 1e-6
+    assert stats.ks_2samp(noise[y > 0, 0], noise[y < 0, 0]).pvalue > 1e-6
+    correlations = np.corrcoef(np.column_stack([noise, y]), rowvar=False) - np.eye(4)
+    assert np.abs(correlations).max() < 6 / np.sqrt(y.size)
+    assert abs(np.mean(y[1:] * y[:-1])) < 6 / np.sqrt(y.size)
+
+
+def test_jit_and_vmap_over_keys(key):
+    keys = jax.random.split(key, 3)
+    x, y = jax.vmap(lambda k: sample_data(k, n=4, theta=jnp.ones(2)))(keys)
+    assert x.shape == (3, 4, 2)
+    assert np.unique(x).size == x.size
+    alone = jax.jit(lambda k, sigma: sample_data(k, n=4, theta=jnp.ones(2), sigma=sigma))(keys[1], 1.0)
+    np.testing.assert_allclose(x[1], alone[0], rtol=1e-14)
+    np.testing.assert_array_equal(y[1], alone[1])
+
+
+@pytest.mark.parametrize(
+    "wrong, error, words",
+    [
+        ({"n": 0}, ValueError, "n must be at least 1, got 0"),
+        ({"n": 2.0}, TypeError, "n must be an int, got float"),
+        ({"theta": np.ones((2, 2))}, ValueError, r"theta must have shape \[p\], got \(2, 2\)"),
+        ({"theta": 1.0}, ValueError, r"theta must have shape \[p\], got \(\)"),
+        ({"sigma": 0}, ValueError, "sigma must be finite and positive, got 0"),
+        ({"sigma": np.nan}, ValueError, "sigma must be finite and positive, got nan"),
+    ],
+)
+def test_what_is_refused(key, wrong, error, words):
+    with pytest.raises(error, match=words):
+        sample_data(key, **{"n": 3, "theta": np.ones(2), "sigma": 1.0} | wrong)

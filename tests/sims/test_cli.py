@@ -1,0 +1,97 @@
+"""The command line: one clear sentence and status 2 for what is wrong, and work that survives an interrupt."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import sims.cli
+from sims.cli import main
+
+ROOT = Path(__file__).resolve().parents[2]
+TINY = ["--n", "50", "--ratio", "0.5,2", "--theta-norm", "0.5,2", "--alpha", "1", "--replicates", "1000"]
+
+BAD = {
+    "unknown study": (["nosuch"], "no study 'nosuch'"),
+    "unknown preset": (["phase_diagram", "--preset", "huge"], "no preset 'huge'"),
+    "unknown option": (["phase_diagram", "--gamma", "1"], "unrecognized arguments: --gamma 1"),
+    "option without value": (["phase_diagram", "--n"], "--n: expected one argument"),
+    "not a number of replicates": (["phase_diagram", "--replicates", "x"], "--replicates"),
+    "no replicates": (["phase_diagram", "--replicates", "0"], "replicates must be"),
+    "zero n": (["phase_diagram", "--n", "0"], "n must be finite and 1 or more, got 0"),
+    "negative theta": (["phase_diagram", "--theta-norm", "-1"], "theta_norm must be finite and 0 or more"),
+    "reversed range": (["phase_diagram", "--ratio", "8:0.05:4:log"], "smaller to a larger"),
+    "no run to draw": (["figures", "/nonexistent"], "holds no run"),
+    "no run to verify": (["verify", "/nonexistent"], "holds no run"),
+    "no folder": (["figures"], "takes 1 folder"),
+    "one folder": (["publish", "runs/x"], "takes 2 folders"),
+    "no such place": (["phase_diagram", *TINY, "--out", "/proc/nowhere/run"], "cannot write to"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_is_one_sentence_and_status_2(case, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    arguments, message = BAD[case]
+    assert main(arguments) == 2
+    out, error = capsys.readouterr()
+    assert out == ""
+    assert error.startswith("error: ")
+    assert message in error
+    assert error.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_with_other_files_is_left_alone(capsys, tmp_path):
+    (tmp_path / "thesis.tex").write_text("years of work")
+    assert main(["phase_diagram", *TINY, "--out", str(tmp_path)]) == 2
+    assert "holds files that are not a run" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+def test_no_arguments_show_the_usage(capsys):
+    assert main([]) == 2
+    assert "phase_diagram" in capsys.readouterr().out
+    assert main(["--help"]) == 0
+
+
+def test_from_study_to_published_figures(capsys, tmp_path):
+    run, folder = tmp_path / "run", tmp_path / "results"
+    assert main(["phase_diagram", *TINY, "--out", str(run)]) == 0
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last == f"figure: {run}/figures/ece_difference.png"
+    assert Path(last.removeprefix("figure: ")).stat().st_size > 10_000
+    caption = (run / "figures" / "ece_difference.txt").read_text()
+    assert "n = 50" in caption
+    assert "1000 training sets a cell" in caption
+    assert main(["verify", str(run)]) == 0
+    assert "agrees with" in capsys.readouterr().out
+    assert main(["publish", str(run), str(folder)]) == 0
+    text = (folder / "README.md").read_text()
+    assert str(tmp_path) not in text
+    assert "python -m sims phase_diagram --preset default --out run --n 50" in text
+    rows = (folder / "table.csv").read_text().splitlines()
+    assert len(rows) == 1 + 4
+    assert rows[0].startswith("n,p,ratio,theta_norm,alpha,beta,t,")
+    (run / "figures" / "ece_difference.png").unlink()
+    assert main(["figures", str(run)]) == 0
+    assert (run / "figures" / "ece_difference.png").exists()
+
+
+def test_an_interrupt_says_how_to_go_on(capsys, tmp_path, monkeypatch):
+    def interrupted(*_args, **_kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(sims.cli, "run", interrupted)
+    assert main(["phase_diagram", *TINY, "--out", str(tmp_path / "run")]) == 130
+    assert "same command goes on" in capsys.readouterr().err
+
+
+def test_as_a_command():
+    done = subprocess.run(
+        [sys.executable, "-m", "sims", "nosuch"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: there is no study 'nosuch'")
+    assert "Traceback" not in done.stderr

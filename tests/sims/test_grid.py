@@ -1,0 +1,77 @@
+"""Axes as they are written on a command line: what they mean, and one sentence for what they cannot."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mixjax.runs import RunError
+from sims.grid import axis, gaussian_grid, mixup_settings
+
+BAD = {
+    "zero n": ({"n": "0"}, "n must be finite and 1 or more, got 0"),
+    "negative n": ({"n": "-5"}, "got -5"),
+    "fractional n": ({"n": "2.5"}, "n must be whole numbers, got 2.5"),
+    "zero p": ({"ratio": None, "p": "0"}, "p must be finite and 1 or more"),
+    "fractional p": ({"ratio": None, "p": [3, 3.5]}, "p must be whole numbers, got 3.5"),
+    "zero ratio": ({"ratio": "0"}, "ratio must be finite and above 0"),
+    "negative theta": ({"theta_norm": "-1"}, "theta_norm must be finite and 0 or more"),
+    "negative alpha": ({"alpha": "-0.1"}, "alpha must be finite and 0 or more"),
+    "zero beta": ({"beta": "0"}, "beta must be finite and above 0"),
+    "beta of another length": ({"beta": "1,2,3"}, "one for each of the 2 alphas, got 3"),
+    "NaN": ({"theta_norm": "nan"}, "theta_norm must be finite"),
+    "infinite": ({"n": "inf"}, "n must be finite"),
+    "empty": ({"alpha": ""}, "alpha must be numbers"),
+    "empty list": ({"alpha": []}, "non-empty list"),
+    "words": ({"n": "many"}, "n must be numbers"),
+    "reversed range": ({"ratio": "8:0.05:4:log"}, "from a smaller to a larger number"),
+    "range of one": ({"ratio": "1:2:1"}, "2 or more points"),
+    "range of half a point": ({"ratio": "1:2:2.5"}, "2 or more points"),
+    "logarithm of zero": ({"theta_norm": "0:2:5:log"}, "must start above 0"),
+    "range of two parts": ({"ratio": "1:2"}, "start:stop:count"),
+    "unknown spacing": ({"ratio": "1:2:3:sqrt"}, "start:stop:count"),
+    "huge range": ({"ratio": "1:2:100000000"}, "at most 10,000,000"),
+    "repeated": ({"alpha": "1,1"}, "must not repeat"),
+    "both ratio and p": ({"p": "5"}, "either ratio"),
+    "neither ratio nor p": ({"ratio": None}, "either ratio"),
+}
+GOOD = {"n": "100", "ratio": "0.5,1", "p": None, "theta_norm": "1", "alpha": "0.5,1", "beta": "same"}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_axes_get_one_sentence(case):
+    wrong, message = BAD[case]
+    with pytest.raises(RunError) as raised:
+        gaussian_grid(**{**GOOD, **wrong})
+    assert message in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_ranges_include_both_ends():
+    np.testing.assert_allclose(axis("x", "0.05:8:5:log"), 0.05 * (8 / 0.05) ** (np.arange(5) / 4), rtol=1e-12)
+    np.testing.assert_allclose(axis("x", "1:3:5"), [1, 1.5, 2, 2.5, 3])
+
+
+def test_ranges_of_whole_numbers_are_rounded_without_repeats():
+    assert axis("n", "1:10:30:log", whole=True, least=1).tolist() == list(range(1, 11))
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.floats(1e-3, 1e6), min_size=1, max_size=8, unique=True))
+def test_text_numbers_and_sequences_mean_the_same(values):
+    text = ",".join(map(repr, values))
+    np.testing.assert_array_equal(axis("x", text), axis("x", values))
+
+
+def test_p_is_the_rounded_product_and_at_least_one():
+    grid = gaussian_grid(**{**GOOD, "n": "7,1000", "ratio": "0.01,0.5,2.5"})
+    assert grid.cells["p"].tolist() == [1, 4, 18, 10, 500, 2500]  # 3.5 and 17.5 round to even
+    assert grid.shape == (2, 3, 1)
+
+
+def test_mixup_settings():
+    """t = 2 alpha beta / ((alpha + beta)(alpha + beta + 1)), and no Mixup at alpha = 0."""
+    made = mixup_settings("0,1,2", "same")
+    np.testing.assert_allclose(made["t"], [0, 1 / 3, 2 / 5], rtol=1e-15)
+    np.testing.assert_allclose(mixup_settings("1,2", "3")["t"], [2 * 3 / (4 * 5), 2 * 6 / (5 * 6)], rtol=1e-15)
+    assert mixup_settings("0", "2")["t"].tolist() == [0]
