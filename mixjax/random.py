@@ -177,13 +177,13 @@ def _centred_gamma(source: Source, a: jax.Array) -> jax.Array:
     def propose(turn: jax.Array) -> jax.Array:
         z, exponential = normal_and_exponential(source, turn, a.dtype)
         y = scale * z
-        accepted = (y > -1.0) & (exponential > d * _rejection_exponent(y))
+        accepted = (y > -1.0) & (exponential > d * rejection_exponent(y))
         return jnp.where(accepted, d * y * (3.0 + y * (3.0 + y)) - 1 / 3, jnp.nan)
 
     return _first_accepted(a, propose)
 
 
-def _rejection_exponent(y: jax.Array) -> jax.Array:
+def rejection_exponent(y: jax.Array) -> jax.Array:
     """y^3 - 3 y^2 / 2 + 3 y - 3 log(1 + y) for y > -1, by its series where that cancels."""
     terms = 8 if y.dtype == jnp.float32 else 22
     series = y**4 * _polynomial(y, [3.0 / k * (-1) ** k for k in range(4, 4 + terms)])

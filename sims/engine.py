@@ -36,8 +36,8 @@ class Experiment:
 
     Attributes:
       sample: (key, cells, settings, replicates) -> any pytree: the random part.
-      score: (that pytree, settings) -> named values, of shape [cells, replicates] or [cells, settings, replicates]. NaN marks a
-        degenerate replicate, which is left out of the moments and counted.
+      score: (that pytree, settings) -> named values, of shape [cells, replicates] or [cells, settings, replicates].
+        NaN marks a degenerate replicate, which is left out of the moments and not counted.
     """
 
     sample: Callable[[jax.Array, Arrays, Arrays, int], Any]

@@ -1,21 +1,25 @@
-"""The benchmarks run, and say what they were run on; their timings are not looked at."""
+"""The benchmarks run, compare like with like, and say what they were run on; their timings are not looked at."""
 
 from __future__ import annotations
 
+import dataclasses
 import getpass
 import json
 import platform
 from pathlib import Path
 
+import jax
+import jax.numpy as jnp
 import pytest
 
 from benchmarks import simulator
 from benchmarks.__main__ import main
-from benchmarks.simulator.exact import Sizes
+from benchmarks.simulator import exact, rates
 from benchmarks.timing import Timing, interleaved
-from sims.engine import Layout
+from sims.engine import Arrays, Experiment, Layout
+from sims.studies import STUDIES
 
-TINY = Sizes(
+TINY = exact.Sizes(
     repetitions=2,
     layout=Layout(16, 8, 1),
     units=1,
@@ -30,32 +34,48 @@ TINY = Sizes(
 )
 
 
-def test_the_simulator_benchmark_writes_its_ratios_and_its_machine(tmp_path: Path) -> None:
+def _uniform(key: jax.Array, cells: Arrays, settings: Arrays, replicates: int) -> jax.Array:
+    return jax.random.uniform(key, (len(cells["n"]), 1 + len(settings["t"]), replicates), jnp.float32)
+
+
+def _parts(u: jax.Array, _: Arrays) -> Arrays:
+    return {"ece": u[:, 0], "ece_mix": u[:, 1:], "mce": u[:, 0], "mce_mix": u[:, 1:]}
+
+
+@pytest.fixture
+def quick_to_compile(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every experiment replaced by uniform numbers."""
+    uniform = Experiment(_uniform, _parts)
+    monkeypatch.setattr(exact, "EXACT", uniform)
+    monkeypatch.setattr(rates, "NOISE", uniform)
+    study = dataclasses.replace(STUDIES["phase_diagram"], experiment=uniform)
+    monkeypatch.setitem(STUDIES, "phase_diagram", study)
+
+
+@pytest.mark.usefixtures("quick_to_compile")
+def test_the_files_hold_every_table_and_the_machine(tmp_path: Path) -> None:
     page = simulator.run(tmp_path, TINY)
     assert (tmp_path / "simulator.md").read_text() == page
     text = (tmp_path / "simulator.json").read_text()
     content = json.loads(text)
-    assert {
-        "command",
-        "commit",
-        "jax",
-        "jaxlib",
-        "numpy",
-        "platform",
-        "device",
-        "cores",
-        "memory_gib",
-    } <= content.keys()
-    results = content["results"]
-    assert {row["what"] for row in results["summary"]["rows"]} and len(results["summary"]["rows"]) == 6
-    names = ["summary", "phase_diagram", "recompilation", "speed", "size", "weights", "growth", "random_numbers"]
-    assert list(results) == names
-    assert {"literal NumPy, float32", "literal JAX, all devices"} <= {row["case"] for row in results["speed"]["rows"]}
-    assert results["speed"]["ratios"]["largest_z"] < 5  # of at most 28 numbers, from fixed keys
-    compiled = results["recompilation"]["rows"][0]["compiled"].split(", ")
-    assert set(compiled) <= {"jit(compiled)", "jit(convert_element_type)"} and compiled.count("jit(compiled)") == 1
+    machine = {"commit", "jax", "jaxlib", "numpy", "python", "platform", "device", "devices", "cores", "memory_gib"}
+    assert {"command", "seconds", "settings", *machine} <= content.keys()
+    tables = ["phase_diagram", "recompilation", "speed", "size", "weights", "growth", "random_numbers"]
+    assert list(content["results"]) == ["summary", *tables]
+    assert all(content["results"][name]["rows"] and content["results"][name]["ratios"] for name in tables)
+    assert [row["asked"] for row in content["results"]["summary"]["rows"]].count("1") == 1
     for private in (str(tmp_path), str(Path.cwd()), platform.node(), f"/{getpass.getuser()}"):
         assert private not in text + page
+
+
+def test_literal_and_exact_replicates_agree_and_the_exact_are_compiled_once() -> None:
+    bench = exact.Exact(TINY)
+    compiled = simulator.recompilation(bench).rows[0]["compiled"].split(", ")
+    assert compiled.count("jit(compiled)") == 1
+    assert set(compiled) <= {"jit(compiled)", "jit(convert_element_type)", "jit(_threefry_fold_in)"}  # of arguments
+    speed = simulator.speed(bench)
+    assert {"exact, all devices", "literal JAX, all devices"} <= {row["case"] for row in speed.rows}
+    assert speed.ratios["largest_z"] < 5  # the largest of at most 28, from fixed keys
 
 
 def test_cases_are_timed_in_turn() -> None:

@@ -269,7 +269,7 @@ def test_rademacher_mean_law_of_many(key, n, dtype):
 
 @BOTH
 def test_rademacher_mean_depends_on_its_own_position_and_parameter_only(key, dtype):
-    """The same sums: XLA may divide by a scalar n through its reciprocal. NaN for a wrong n, which makes no other hang."""
+    """The same sums: XLA may divide by a scalar n through its reciprocal. A wrong n gives NaN and hangs no other."""
     parameters = np.array([3, 64, 65, 1e10, 0, 2.5, -1, np.inf, np.nan, 64.5], dtype)
     together = np.asarray(draw_mean(key, np.resize(parameters, 4000), None)).reshape(-1, 10)
     for i in range(4):

@@ -14,11 +14,11 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.report import Section, write, writing
+from benchmarks.simulator.against_literal import speed
 from benchmarks.simulator.exact import QUICK, Exact, Sizes, T
-from benchmarks.simulator.growth import growth, recompilation, size, weights
 from benchmarks.simulator.main_job import phase_diagram
-from benchmarks.simulator.random_numbers import random_numbers
-from benchmarks.simulator.speed import speed
+from benchmarks.simulator.rates import random_numbers
+from benchmarks.simulator.scaling import growth, recompilation, size, weights
 from mixjax import runs
 from sims import engine
 

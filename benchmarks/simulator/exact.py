@@ -52,7 +52,7 @@ class Sizes:
     other_n: tuple[float, ...] = (1e2, 1e4, 1e6, 1e8)  # = p
     weights: tuple[int, ...] = (1, 2, 4, 8, 16)  # numbers of t
     growth: tuple[int, ...] = (1, 2, 4)  # units of cells, or blocks of replicates
-    normals: int = 1 << 22  # a call and device
+    normals: int = 1 << 22  # a call and device, 16 times as many on an accelerator
     changes: int = 100
     preset: str = "default"
 
@@ -75,7 +75,9 @@ class Exact:
 
     def __init__(self, sizes: Sizes):
         self.sizes = sizes
-        self.layout = sizes.layout or layout_for(jax.local_devices()[0].platform)
+        platform = jax.local_devices()[0].platform
+        self.on_cpu = platform == "cpu"
+        self.layout = sizes.layout or layout_for(platform)
         self.cells = sizes.units * self.layout.unit_cells  # of a call, unless said otherwise
         self.replicates = self.cells * BLOCK
         self.root = jax.random.key(0, impl="threefry2x32")

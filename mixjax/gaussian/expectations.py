@@ -7,9 +7,9 @@ theta_hat(t) ~ N(kappa theta, tau^2 I) with tau^2 = (kappa^2 + t^2 ybar^2 (1 - y
 
 * ybar enters through its square alone. The Gauss rule of its own law (Krawtchouk polynomials) is exact for
   polynomials at every n, and is the whole law as soon as n < 2 * nodes.
-* chi^2_{p-1}: the Gauss rule of its own law (generalised Laguerre), in standardised form.
 * Z: Gauss-Legendre between the points where the errors are not smooth: u = 0 (an uninformative classifier;
   the MCE jumps there) and the two roots of gap = 0 (a calibrated one; every error has a kink there).
+* chi^2_{p-1}: Gauss-Legendre in its root, split where those two roots meet and cease to be.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from mixjax._arguments import aligned, as_floats, check, check_count, check_not_
 from mixjax.gaussian.population import CalibrationErrors, population_errors
 from mixjax.gaussian.quadrature import unit_legendre
 from mixjax.gaussian.score_law import ScoreLaw
+from mixjax.random import rejection_exponent
 
 __all__ = ["expected_errors"]
 
@@ -80,18 +81,18 @@ def _expected_errors_of_cell(
     n: jax.Array, p: jax.Array, theta: jax.Array, t: jax.Array, *, num_nodes: int
 ) -> CalibrationErrors:
     square, label_weights = _mean_label_square_rule(n, num_nodes // 2)  # of ybar^2
-    across, across_weights = _chisquare_rule(p - 1.0, num_nodes)
     spread = 1.0 - square
     kappa = 1.0 - t * spread
     tau = jnp.sqrt((kappa**2 + t**2 * square * spread) / n)
+    across, across_weights = _chi_rule(p - 1.0, 0.5 * theta / tau, num_nodes)  # length = theta^2 / 4: one root
 
     # axes: labels, across, along
     kappa, spread, tau = (a[:, None, None] for a in (kappa, spread, tau))
-    length = tau**2 * across[None, :, None]
+    length = (tau * across[:, :, None]) ** 2
     z, along_weights = _along_rule(kappa * theta, tau, length, theta, num_nodes)
     u = kappa * theta + tau * z
     law = ScoreLaw(theta * u, u * (tau * z - t * spread * theta) + length)
-    weights = label_weights[:, None, None] * across_weights[None, :, None] * along_weights
+    weights = label_weights[:, None, None] * across_weights[:, :, None] * along_weights
     possible = law.var > 0  # var = 0 only where p = 1 and u = 0, in a panel of no width
     return CalibrationErrors(*(jnp.sum(jnp.where(possible, error, 0.0) * weights) for error in population_errors(law)))
 
@@ -108,13 +109,28 @@ def _along_rule(
     larger = 0.5 * (theta + root)  # without real roots, any point will do
     smaller = jnp.minimum(larger, length / jnp.maximum(larger, jnp.finfo(larger.dtype).tiny))
     breaks = [(u - centre) / tau for u in (jnp.zeros_like(root), smaller, larger)]
-    inner = jnp.sort(jnp.clip(jnp.concatenate([*breaks, jnp.zeros_like(root)], axis=-1), -reach, reach), axis=-1)
-    ends = jnp.pad(inner, [(0, 0), (0, 0), (1, 1)], constant_values=((0, 0), (0, 0), (-reach, reach)))
-    start, width = ends[..., :-1, None], jnp.diff(ends, axis=-1)[..., None]
-    x, weights = (a.reshape(1, 1, 1, -1) for a in unit_legendre(num_nodes, centre.dtype))
-    z = (start + width * x).reshape(*ends.shape[:2], -1)
-    dz = (width * weights).reshape(z.shape)
+    z, dz = _panels([*breaks, jnp.zeros_like(root)], -reach, reach, num_nodes)
     return z, dz * jnp.exp(-0.5 * z**2) / math.sqrt(2.0 * math.pi)
+
+
+def _panels(
+    breaks: list[jax.Array], low: ArrayLike, high: ArrayLike, num_nodes: int, *, crowded: bool = False
+) -> tuple[jax.Array, jax.Array]:
+    """Gauss-Legendre nodes and weights between low, the breaks (of last axis 1, in any order) and high.
+
+    If crowded, nodes crowd quadratically to the upper end of all panels but the last, where a root may end.
+    """
+    inner = jnp.clip(jnp.sort(jnp.concatenate(breaks, axis=-1), axis=-1), low, high)
+    low, high = (jnp.broadcast_to(a, inner[..., :1].shape).astype(inner.dtype) for a in (low, high))
+    ends = jnp.concatenate([low, inner, high], axis=-1)
+    start, width = ends[..., :-1, None], jnp.diff(ends, axis=-1)[..., None]
+    x, weights = unit_legendre(num_nodes, inner.dtype)
+    shape = (*(1,) * (inner.ndim - 1), -1, num_nodes)
+    quadratic = jnp.arange(len(breaks) + 1)[:, None] < len(breaks) if crowded else jnp.zeros((1, 1), bool)
+    place = jnp.where(quadratic, x * (2.0 - x), x[None, :]).reshape(shape)
+    slope = jnp.where(quadratic, 2.0 * (1.0 - x), jnp.ones_like(x)[None, :]) * weights[None, :]
+    nodes = (start + width * place).reshape(*inner.shape[:-1], -1)
+    return nodes, (width * slope.reshape(shape)).reshape(nodes.shape)
 
 
 def _mean_label_square_rule(n: jax.Array, num_nodes: int) -> tuple[jax.Array, jax.Array]:
@@ -125,12 +141,20 @@ def _mean_label_square_rule(n: jax.Array, num_nodes: int) -> tuple[jax.Array, ja
     return _gauss_rule(even + odd, jnp.sqrt(odd[:-1] * even[1:]))
 
 
-def _chisquare_rule(df: jax.Array, num_nodes: int) -> tuple[jax.Array, jax.Array]:
-    """Gauss rule of the chi-square law; all at 0 for df = 0."""
-    a = 0.5 * jnp.maximum(df, 1.0)
-    k = jnp.arange(num_nodes, dtype=df.dtype)
-    standardised, weights = _gauss_rule(2.0 * k / jnp.sqrt(a), jnp.sqrt(k[1:] * (k[1:] - 1.0 + a) / a))
-    return jnp.where(df > 0, jnp.maximum(2.0 * (a + jnp.sqrt(a) * standardised), 0.0), 0.0), weights
+def _chi_rule(df: jax.Array, kink: jax.Array, num_nodes: int) -> tuple[jax.Array, jax.Array]:
+    """Nodes and weights, of shape [kinks, nodes], for the root of a chi-square, split at its mode and at a kink; all at 0 for df = 0.
+
+    With k = df - 1 and mode^2 = k, the density at mode + x is proportional to exp(-x^2 + k (log(1 + y) - y + y^2/2)), y = x / mode.
+    """
+    reach = _LARGEST_NORMAL[df.dtype]
+    k = jnp.maximum(df - 1.0, 0.0)
+    mode = jnp.sqrt(k)
+    low = jnp.maximum(-mode, -reach / math.sqrt(2.0))
+    x, dx = _panels([kink[:, None] - mode, jnp.zeros_like(kink)[:, None]], low, reach, num_nodes, crowded=True)
+    y = x / jnp.where(k > 0, mode, jnp.inf)
+    exponent = jnp.where(k > 0, x**2 * (y / 3.0 - 1.0) - k / 3.0 * rejection_exponent(y), -0.5 * x**2)
+    weights = dx * jnp.exp(exponent)
+    return jnp.where(df > 0, mode + x, 0.0), weights / jnp.sum(weights, axis=-1, keepdims=True)
 
 
 def _gauss_rule(diagonal: jax.Array, off_diagonal: jax.Array) -> tuple[jax.Array, jax.Array]:

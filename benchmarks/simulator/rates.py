@@ -20,7 +20,7 @@ REPLICATE, NUMBERS = "replicate", "the six random numbers of a replicate"
 
 def random_numbers(exact: Exact) -> Section:
     """The rate of normals, the limit of any simulation, beside the stages of the exact one."""
-    grid, size = exact.grid(), exact.sizes.normals
+    grid, size = exact.grid(), exact.sizes.normals * (1 if exact.on_cpu else 16)
     rng, buffer = np.random.default_rng(3), np.empty(size, np.float32)
     cases: dict[str, tuple[int, Callable[[], Any]]] = {
         "normal, NumPy": (size, lambda: rng.standard_normal(dtype=np.float32, out=buffer))
