@@ -181,10 +181,11 @@ def provenance() -> dict[str, str | int]:
 
 
 def _commit() -> str:
-    """The commit of the source tree, marked if it has changes; in a copy without .git, what MIXJAX_COMMIT says."""
+    """The commit of the source tree, marked if it has changes; where git cannot tell, what MIXJAX_COMMIT says."""
     root = Path(__file__).resolve().parent.parent
+    elsewhere = os.environ.get("MIXJAX_COMMIT", "unknown")
     if not (root / ".git").exists():
-        return os.environ.get("MIXJAX_COMMIT", "unknown")
+        return elsewhere
 
     def git(*arguments: str) -> str:
         return subprocess.run(
@@ -194,7 +195,7 @@ def _commit() -> str:
     try:
         return git("rev-parse", "--short=12", "HEAD") + ("-modified" if git("status", "--porcelain", "-uno") else "")
     except (OSError, subprocess.CalledProcessError):
-        return "unknown"
+        return elsewhere
 
 
 def _cpu_name() -> str:

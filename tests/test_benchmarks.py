@@ -72,7 +72,7 @@ def test_literal_and_exact_replicates_agree_and_the_exact_are_compiled_once() ->
     bench = exact.Exact(TINY)
     compiled = simulator.recompilation(bench).rows[0]["compiled"].split(", ")
     assert compiled.count("jit(compiled)") == 1
-    assert set(compiled) <= {"jit(compiled)", "jit(convert_element_type)", "jit(_threefry_fold_in)"}  # of arguments
+    assert set(compiled) <= {"jit(compiled)", "jit(convert_element_type)", "jit(_threefry_fold_in)"}  # of its arguments
     speed = simulator.speed(bench)
     assert {"exact, all devices", "literal JAX, all devices"} <= {row["case"] for row in speed.rows}
     assert speed.ratios["largest_z"] < 5  # the largest of at most 28, from fixed keys

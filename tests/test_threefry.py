@@ -57,8 +57,8 @@ def test_words_of_many_keys(key):
     np.testing.assert_array_equal(np.stack(key_words(keys), axis=-1), jax.random.key_data(keys))
 
 
-@pytest.mark.parametrize("shape", [(), (4,), (2, 3)])
-def test_other_kinds_of_keys_have_words_of_their_own(shape):
+def test_other_kinds_of_keys_have_words_of_their_own():
+    shape = (2, 3)
     keys = jax.random.split(jax.random.key(7, impl="rbg"), shape)
     first, second = key_words(keys)
     assert first.shape == second.shape == shape

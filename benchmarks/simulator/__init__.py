@@ -6,6 +6,7 @@ from one run; every call is warm and waited for, and the cases of a table are ru
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -35,7 +36,10 @@ def run(out: Path, sizes: Sizes | None = None, *, quick: bool = False) -> str:
     started = time.perf_counter()
     exact = Exact(sizes or (QUICK if quick else Sizes()))
     parts = (phase_diagram, recompilation, speed, size, weights, growth, random_numbers)  # the first for its memory
-    sections = [part(exact) for part in parts]
+    sections = []
+    for part in parts:
+        print(f"{time.perf_counter() - started:4.0f} s  {part.__name__}", file=sys.stderr)
+        sections.append(part(exact))
     header = {
         "command": "python -m benchmarks simulator" + (" --quick" if quick else ""),
         **runs.provenance(),

@@ -67,7 +67,7 @@ def recompilation(exact: Exact) -> Section:
     with record_compilations() as compiled:
         for _ in range(exact.sizes.changes):
             n, p = np.floor(10 ** rng.uniform(0, 8, (2, exact.layout.unit_cells)))
-            theta_norm, t = rng.uniform(0, 4, n.shape), rng.uniform(0, 0.5, 1)
+            theta_norm, t = rng.uniform(0, 4, n.shape), rng.uniform(0, 0.5, 1).astype(np.float32)
             grid = Grid({"theta_norm": theta_norm}, {"n": n, "p": p, "theta_norm": theta_norm}, {"t": t})
             seconds_of.append(seconds(exact.call(exact.program, grid)))
     first, later = seconds_of[0], float(np.median(seconds_of[1:]))

