@@ -146,7 +146,8 @@ def _mean_label_square_rule(n: jax.Array, num_nodes: int) -> tuple[jax.Array, ja
 def _chi_rule(df: jax.Array, kink: jax.Array, num_nodes: int) -> tuple[jax.Array, jax.Array]:
     """Nodes and weights, [kinks, nodes], for the root of a chi-square, split at its mode and each kink; 0 for df = 0.
 
-    The density at mode + x is proportional to exp(-x^2 + k (log(1 + y) - y + y^2 / 2)), k = df - 1 = mode^2, y = x / mode.
+    The density at mode + x is proportional to exp(-x^2 + k (log(1 + y) - y + y^2 / 2)), with k = df - 1 = mode^2
+    and y = x / mode.
     """
     reach = _LARGEST_NORMAL[df.dtype]
     k = jnp.maximum(df - 1.0, 0.0)

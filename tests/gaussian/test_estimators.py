@@ -105,7 +105,7 @@ def pairs(key, x, y, alpha, beta):
 
 @pytest.mark.parametrize("alpha, beta", [(1.0, 1.0), (0.3, 0.6), (2.0, 5.0)])
 def test_random_pairs_are_unbiased(rng, key, alpha, beta):
-    """Of the double sum in expectation over Beta, with the spread of literal pairs: 24 checks at 5 standard errors, 6e-7.
+    """Of the double sum over Beta, with the spread of literal pairs: 24 checks at 5 standard errors, 6e-7.
 
     The spread of the 100 estimates is that of 1000 pairs, within 5 of its standard errors 1 / sqrt(200).
     """

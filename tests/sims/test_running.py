@@ -20,7 +20,8 @@ SMALL = Layout(2, 8, 1)  # nine units
 SCRIPT = """
 import sims
 from sims.engine import Layout
-sims.run("phase_diagram", {out!r}, layout=Layout(2, 8, 1), progress=lambda done, total: print(done, flush=True), **{axes!r})
+show = lambda done, total: print(done, flush=True)
+sims.run("phase_diagram", {out!r}, layout=Layout(2, 8, 1), progress=show, **{axes!r})
 """
 
 
@@ -101,7 +102,7 @@ def test_another_run_is_not_overwritten(tmp_path):
     out = tmp_path / "run"
     sims.run("phase_diagram", out, **{**AXES, "ratio": "1"})
     before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
-    with pytest.raises(RunError, match="another spec .*replicates is 1000 there and 2000 here"):
+    with pytest.raises(RunError, match=r"another spec .*replicates is 1000 there and 2000 here"):
         sims.run("phase_diagram", out, **{**AXES, "ratio": "1", "replicates": 2000})
     assert {path: path.read_bytes() for path in out.rglob("*") if path.is_file()} == before
 
