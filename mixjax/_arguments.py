@@ -54,6 +54,7 @@ def known(value: ArrayLike) -> np.ndarray | None:
 
 def check(name: str, value: ArrayLike, accept: Callable[[np.ndarray], np.ndarray], rule: str) -> None:
     """Raise ValueError with the first offending entry unless all of a known value is accepted."""
+    float_dtype(**{name: value})  # a TypeError for what is not real numbers
     host = known(value)
     if host is None:
         return

@@ -50,6 +50,18 @@ def key_words(key: PRNGKeyArray) -> Words:
     return data[..., 0], data[..., 1]
 
 
+def single(key: PRNGKeyArray) -> PRNGKeyArray:
+    """The key itself, if it is one.
+
+    Raises:
+      TypeError, ValueError: for what is not a key, and for an array of keys.
+    """
+    key_words(key)
+    if key.shape != ():
+        raise ValueError(f"key must be a single key, got an array of keys of shape {key.shape}")
+    return key
+
+
 def fold_in(key: Words, data: UInt32[Array, "..."]) -> Words:
     """A new key for each entry of `data`."""
     return threefry_2x32(key, (data, jnp.zeros_like(data)))
@@ -65,10 +77,9 @@ class Source(NamedTuple):
     @classmethod
     def of(cls, key: PRNGKeyArray, shape: Sequence[int]) -> Source:
         """A source for an array of `shape`, from one key."""
-        if key.shape != ():
-            raise ValueError(f"key must be a single key, got an array of keys of shape {key.shape}")
+        words = key_words(single(key))
         size = int(np.prod(shape, dtype=np.int64))
-        return cls(key_words(key), lax.iota(np.uint32, size).reshape(tuple(shape)))
+        return cls(words, lax.iota(np.uint32, size).reshape(tuple(shape)))
 
     def spend_on(self, purpose: int) -> Source:
         """The same positions, with words of their own for each purpose."""

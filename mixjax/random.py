@@ -23,7 +23,7 @@ from jax.typing import ArrayLike, DTypeLike
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from mixjax._arguments import as_floats
-from mixjax._threefry import Source, Words
+from mixjax._threefry import Source, Words, single
 
 __all__ = ["centred_chisquare", "normal", "rademacher_mean"]
 
@@ -147,7 +147,12 @@ def centred_chisquare(key: PRNGKeyArray, df: ArrayLike, shape: Sequence[int] | N
     """
     (df,) = as_floats(df=df)
     shape = df.shape if shape is None else tuple(shape)
-    return centred_chisquare_from(Source.of(key, shape), jnp.broadcast_to(df, shape))
+    return _centred_chisquare(single(key), jnp.broadcast_to(df, shape))
+
+
+@jax.jit
+def _centred_chisquare(key: PRNGKeyArray, df: jax.Array) -> jax.Array:
+    return centred_chisquare_from(Source.of(key, df.shape), df)
 
 
 def centred_chisquare_from(source: Source, df: jax.Array) -> jax.Array:
@@ -213,7 +218,12 @@ def rademacher_mean(key: PRNGKeyArray, n: ArrayLike, shape: Sequence[int] | None
     """
     (n,) = as_floats(n=n)
     shape = n.shape if shape is None else tuple(shape)
-    return rademacher_mean_from(Source.of(key, shape), jnp.broadcast_to(n, shape))
+    return _rademacher_mean(single(key), jnp.broadcast_to(n, shape))
+
+
+@jax.jit
+def _rademacher_mean(key: PRNGKeyArray, n: jax.Array) -> jax.Array:
+    return rademacher_mean_from(Source.of(key, n.shape), n)
 
 
 def rademacher_mean_from(source: Source, n: jax.Array) -> jax.Array:

@@ -139,7 +139,7 @@ def _program(experiment: Experiment, layout: Layout) -> Callable[[jax.Array, Uni
 
     def program(root: jax.Array, unit: Unit, grid: Grid) -> Arrays:
         cells = {name: padded(values, unit) for name, values in grid.cells.items()}
-        settings = {name: jnp.asarray(values, jnp.float32) for name, values in grid.settings.items()}
+        settings = {name: jnp.asarray(np.asarray(values, np.float32)) for name, values in grid.settings.items()}
         return compiled(jax.random.fold_in(root, unit.block), jnp.int32(unit.replicates), settings, cells)
 
     return program

@@ -311,7 +311,6 @@ def test_draws_repeat_under_jit_and_under_vmap_over_keys(key, sample):
 NOT_KEYS = {"int": 0, "words": np.uint32([0, 1]), "raw": jax.random.PRNGKey(0), "None": None}
 
 
-@pytest.mark.xfail(reason="Source.of looks at key.shape before it checks that key is a key")
 @EVERY_SAMPLER
 @pytest.mark.parametrize("not_a_key", NOT_KEYS.values(), ids=NOT_KEYS.keys())
 def test_only_keys_are_keys(sample, not_a_key):
@@ -332,9 +331,6 @@ def test_parameters_are_real_numbers(key, sample, value):
         sample(key, value)
 
 
-@pytest.mark.xfail(
-    reason="the while_loop of an eager call closes over its arguments: traced and compiled at every call"
-)
 @pytest.mark.parametrize("sample", [centred_chisquare, rademacher_mean])
 def test_a_new_parameter_does_not_recompile(key, sample, compilations):
     sample(key, np.float32(100), (10,))

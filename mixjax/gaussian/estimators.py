@@ -72,7 +72,7 @@ def random_pairs_estimator(
     check_size("num_pairs", num_pairs)
     check_not_negative("alpha", alpha)
     check_positive("beta", beta)
-    alpha, beta = (jnp.asarray(value, x.dtype) for value in (alpha, beta))
+    x, y, alpha, beta = as_floats(x=x, y=y, alpha=alpha, beta=beta)
     key_first, key_second, key_lam = jax.random.split(key, 3)
     i, j = (jax.random.randint(k, (num_pairs,), 0, x.shape[0]) for k in (key_first, key_second))
     drawn = jax.random.beta(key_lam, jnp.where(alpha > 0, alpha, 1.0), beta, (num_pairs,), x.dtype)

@@ -5,9 +5,10 @@ Paper: Definition 3.1. y is uniform on {-1, +1} and x | y ~ N(y theta, sigma^2 I
 
 from __future__ import annotations
 
+import math
+
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float, PRNGKeyArray
 
@@ -19,7 +20,7 @@ def direction(p: int, theta_norm: ArrayLike) -> Float[Array, "p"]:
     """A mean of length `theta_norm` in R^p: theta_norm 1_p / sqrt(p), the paper's choice of direction."""
     check_size("p", p)
     (theta_norm,) = as_floats(theta_norm=theta_norm)
-    return jnp.broadcast_to(theta_norm / np.sqrt(p), (p,))
+    return jnp.broadcast_to(theta_norm / math.sqrt(p), (p,))
 
 
 def sample_data(

@@ -22,7 +22,7 @@ from jax import lax
 
 _NODES = {np.dtype(np.float32): 20, np.dtype(np.float64): 64}
 _REACH = {np.dtype(np.float32): 16.0, np.dtype(np.float64): 38.0}  # -log of the neglected tail
-_SLOPE = 4.0  # of the map at 0, in units of f's own length
+_SLOPE = 8.0  # of the map at 0, in units of f's own length
 
 Integrand = Callable[[jax.Array], tuple[jax.Array, ...]]
 
@@ -34,7 +34,7 @@ def half_line_integrals(centre: jax.Array, var: jax.Array, integrand: Integrand)
     """
     dtype = var.dtype
     low, width = _interval(centre, var, _REACH[dtype])
-    linear = jnp.minimum(1.0, (_SLOPE + 1.5 * jnp.maximum(centre, 0.0)) / width)
+    linear = jnp.minimum(1.0, (_SLOPE + 1.5 * jnp.maximum(centre - 2.0 * jnp.sqrt(var), 0.0)) / width)
     x, weights = unit_legendre(_NODES[dtype], dtype)
     half_precision = 0.5 / var
 

@@ -24,7 +24,7 @@ from jax.typing import ArrayLike
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from mixjax._arguments import aligned, as_floats, check, check_count, check_not_negative, check_positive, check_size
-from mixjax._threefry import Source, Words, fold_in, key_words
+from mixjax._threefry import Source, Words, fold_in, key_words, single
 from mixjax.gaussian.score_law import ScoreLaw
 from mixjax.random import centred_chisquare_from, normals, rademacher_mean_from
 
@@ -46,7 +46,7 @@ def sample_scores(
 
     Draws are keyed by what they are: the key and the values of (n, p, theta_norm, sigma). Entries that differ
     only in t therefore share their training sets, whatever the shape of the call, and an entry is the same
-    alone or in a grid. (Entries that are equal in all of these are equal: ask for more replicates instead.)
+    alone or in a grid, up to rounding. (Entries equal in all of these are equal: ask for replicates instead.)
 
     Args:
       key: spent.
@@ -77,7 +77,7 @@ def sample_scores(
     if sigma_estimate not in get_args(SigmaEstimate):
         raise ValueError(f"sigma_estimate must be one of {get_args(SigmaEstimate)}, got {sigma_estimate!r}")
     arrays = aligned(*as_floats(n=n, p=p, theta_norm=theta_norm, t=t, sigma=sigma))
-    return _sample_scores(key, *arrays, replicates=replicates, sigma_estimate=sigma_estimate)
+    return _sample_scores(single(key), *arrays, replicates=replicates, sigma_estimate=sigma_estimate)
 
 
 @partial(jax.jit, static_argnames=("replicates", "sigma_estimate"))
@@ -93,6 +93,7 @@ def _sample_scores(
     sigma_estimate: SigmaEstimate,
 ) -> ScoreLaw:
     valid = (n >= 1) & (n == jnp.floor(n)) & (p >= 1) & (p == jnp.floor(p)) & (theta_norm >= 0) & (sigma > 0)
+    valid &= jnp.isfinite(n) & jnp.isfinite(p) & jnp.isfinite(theta_norm) & jnp.isfinite(sigma)
     cell = jnp.broadcast_arrays(jnp.where(valid, n, jnp.nan), p, theta_norm, sigma)
     source = _cell_source(key, cell, replicates)
     n, p, theta_norm, sigma = (value[..., None] for value in cell)
@@ -100,7 +101,7 @@ def _sample_scores(
     noise = draw_noise(source, n, p)
     law = score_law_of(noise, n, p, theta, jnp.where((t >= 0) & (t <= 1), t, jnp.nan)[..., None])
     if sigma_estimate != "known":
-        law = _divide_by_estimate(law, _sigma_excess(noise, source.spend_on(_SIGMA), n, p, sigma_estimate))
+        law = _divide_by_estimate(law, *_sigma_ratio(noise, source.spend_on(_SIGMA), n, p, sigma_estimate))
     return law
 
 
@@ -177,20 +178,26 @@ def score_law_of(noise: Noise, n: jax.Array, p: jax.Array, theta: jax.Array, t: 
     return ScoreLaw(theta * along, along * error + across_square)
 
 
-def _sigma_excess(noise: Noise, spare: Source, n: jax.Array, p: jax.Array, sigma_estimate: SigmaEstimate) -> jax.Array:
-    """sigma_hat^2 / sigma^2 - 1, from the D of the same training set."""
+def _sigma_ratio(
+    noise: Noise, spare: Source, n: jax.Array, p: jax.Array, sigma_estimate: SigmaEstimate
+) -> tuple[jax.Array, jax.Array]:
+    """S = sigma_hat^2 / sigma^2 and S - 1, each to full relative precision, from the D of the same training set."""
     ybar = noise.mean_label
     spread = (1.0 - ybar) * (1.0 + ybar)
-    aligned_square = jnp.where(p >= 2, noise.difference_aligned**2 - 1.0, 0.0)
-    excess = (noise.difference_along**2 - 1.0 + aligned_square + noise.difference_across) / p  # of |D|^2 n / (p spread)
+    across = jnp.maximum(jnp.maximum(p - 2.0, 0.0) + noise.difference_across, 0.0)
+    ratio = (noise.difference_along**2 + noise.difference_aligned**2 + across) / p  # n |D|^2 / (p spread)
+    aligned_excess = jnp.where(p >= 2, noise.difference_aligned**2 - 1.0, 0.0)
+    excess = (noise.difference_along**2 - 1.0 + aligned_excess + noise.difference_across) / p  # ratio - 1
     if sigma_estimate == "paper":
-        return spread * excess - ybar**2
+        return spread * ratio, spread * excess - ybar**2
     mixed = spread > 0
-    rest = centred_chisquare_from(spare, p * jnp.where(mixed, jnp.maximum(n - 2.0, 0.0), n - 1.0)) / p
-    return (jnp.where(mixed, excess, 0.0) + rest - 1.0) / n
+    df = p * jnp.where(mixed, jnp.maximum(n - 2.0, 0.0), n - 1.0)
+    rest = centred_chisquare_from(spare, df)
+    pooled = (jnp.where(mixed, ratio, 0.0) + jnp.maximum(df + rest, 0.0) / p) / n
+    return pooled, (jnp.where(mixed, excess, 0.0) + rest / p - 1.0) / n
 
 
-def _divide_by_estimate(law: ScoreLaw, excess: jax.Array) -> ScoreLaw:
-    """The law of the score divided by S = 1 + excess: mean / S, variance / S^2."""
-    square = jnp.where(excess > -1, 1.0 + excess, jnp.nan)
+def _divide_by_estimate(law: ScoreLaw, square: jax.Array, excess: jax.Array) -> ScoreLaw:
+    """The law of the score divided by S = 1 + excess: mean / S, variance / S^2; NaN where S = 0."""
+    square = jnp.where(square > 0, square, jnp.nan)
     return ScoreLaw(law.mean / square, (law.gap - law.mean * excess) / square**2)

@@ -128,7 +128,6 @@ def test_random_pairs_without_mixup(rng, key):
     assert (np.abs(spread - 1) < 5 / np.sqrt(200)).all()
 
 
-@pytest.mark.xfail(reason="NumPy data is indexed with traced i and j", raises=jax.errors.TracerArrayConversionError)
 def test_random_pairs_of_numpy_data_under_jit(rng, key):
     x, y = data(rng)
     jax.jit(lambda k: random_pairs_estimator(k, x, y, alpha=1, beta=1, num_pairs=1))(key)

@@ -20,7 +20,6 @@ def test_direction_is_that_of_the_paper():
     np.testing.assert_array_equal(direction(3, 0), [0, 0, 0])
 
 
-@pytest.mark.xfail(reason="np.sqrt(p) is a float64 scalar")
 def test_direction_keeps_the_dtype_of_theta_norm():
     assert direction(4, np.float32(1)).dtype == jnp.float32
 

@@ -157,7 +157,6 @@ def test_equal_labels_are_nan_in_the_papers_reading_only(exact):
             np.testing.assert_array_equal(np.isnan(exact["pooled"].mean[:, index]), n == 1)
 
 
-@pytest.mark.xfail(reason="1 + excess loses sigma_hat^2 / sigma^2 below 6e-8, probability 2e-4 at p = 1")
 def test_a_small_sigma_hat_is_not_lost_in_float32(exact):
     """At p = 1 the paper's sigma_hat^2 is a chi-square of one degree of freedom at any n; no labels are equal here."""
     assert CONFIGURATIONS[11][:2] == (100, 1)

@@ -67,12 +67,6 @@ def test_an_entry_is_the_same_alone_and_in_a_grid(grid, module_key):
             np.testing.assert_allclose(part, whole, rtol=0, atol=12 * np.finfo(np.float32).eps)
 
 
-@pytest.mark.xfail(reason="calls of another shape are other programs, which XLA rounds differently by a unit or two")
-def test_an_entry_has_the_same_bits_alone_and_in_a_grid(grid, module_key):
-    for k, t in enumerate((0, 0.3, 1)):
-        assert_same_bits(entry(grid[0], k, 1, 1), sample_scores(module_key, **cell(np.float32, t=t)))
-
-
 def test_a_single_training_point_leaves_nothing_to_mix(grid):
     """n = 1: theta_hat does not depend on t, for the same draws."""
     mean = grid[0].mean[:, :, 2]
@@ -182,10 +176,7 @@ def test_shapes_that_do_not_broadcast(key):
         sample_scores(key, **CELL | {"n": [1, 2], "p": [1, 2, 3]}, replicates=2)
 
 
-NOT_NUMBERS = pytest.mark.xfail(reason="values are compared before they are known to be numbers")
-
-
-@pytest.mark.parametrize("value", [pytest.param("3", marks=NOT_NUMBERS), pytest.param(None, marks=NOT_NUMBERS), True])
+@pytest.mark.parametrize("value", ["3", None, True])
 @pytest.mark.parametrize("name", ["n", "t", "sigma"])
 def test_what_is_not_real_numbers(key, name, value):
     with pytest.raises(TypeError, match=f"{name} must be real numbers, got"):
@@ -198,7 +189,6 @@ def test_only_keys_are_keys(not_a_key):
         sample_scores(not_a_key, **CELL, replicates=2)
 
 
-@pytest.mark.xfail(reason="the array of keys is used until shapes clash, or silently where they broadcast")
 def test_an_array_of_keys_is_refused(key):
     with pytest.raises(ValueError, match="key must be a single key"):
         sample_scores(jax.random.split(key, 3), **CELL, replicates=2)
@@ -210,7 +200,6 @@ def traced(key, n, p, theta_norm, t, sigma):
     return sample_scores(key, n=n, p=p, theta_norm=theta_norm, t=t, sigma=sigma, replicates=8)
 
 
-NOT_SEEN = pytest.mark.xfail(reason="infinities other than n are not caught: p gives NaN gaps only, sigma finite laws")
 WRONG = [(name, value) for name, values in {
     "n": (0.0, 2.5, -1.0, np.nan, np.inf),
     "p": (0.0, 2.5, -1.0, np.nan),
@@ -220,9 +209,7 @@ WRONG = [(name, value) for name, values in {
 }.items() for value in values]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "name, value", [*WRONG, *(pytest.param(name, np.inf, marks=NOT_SEEN) for name in ("p", "theta_norm", "sigma"))]
-)
+@pytest.mark.parametrize("name, value", [*WRONG, *((name, np.inf) for name in ("p", "theta_norm", "sigma"))])
 def test_wrong_values_are_nan_under_jit(key, name, value):
     arguments = {k: np.float32(v) for k, v in (CELL | {name: value}).items()}
     law = traced(jax.random.split(key), *arguments.values())
