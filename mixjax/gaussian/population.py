@@ -70,7 +70,8 @@ def population_ece(law: ScoreLaw, *, norm: float = 1) -> Float[Array, "*batch"]:
     Raises:
       ValueError: if `norm` is below 1.
 
-    Accuracy: float64 within 1e-12, absolute and relative (1e-8 for r that is not whole); float32 within 5e-6 of both (measured over
+    Accuracy: float64 within 1e-12, absolute and relative (1e-7 for fractional r);
+    float32 within 5e-6 of both (measured over
     variances from 1e-4 to 1e4, pinned by tests/gaussian/test_population.py). Source: Section 2.
     """
     if not norm >= 1:
