@@ -1,33 +1,37 @@
-"""The simulation engine: units of work, one compiled program, streaming moments.
+"""The simulation engine: units of work, and one compiled program that all of them go through.
 
 A unit is a range of cells and one block of replicates. Its draws are keyed by what they are (the study, the
-block, and the values of the cell: `sample_scores`), and every cell is computed in a tile of fixed shape, so that
-a unit's numbers are the same to the last bit in any order, with any number of devices, and after any restart.
+block, and the values of the cell: `sample_scores`), and every cell is computed in a tile of fixed shape by the same
+program for one device. Units are spread over threads and devices: their numbers are the same to the last bit in any
+order, cut into any sizes, on any number of cores or devices, and after any restart.
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import lru_cache, partial
-from typing import Any
+from functools import lru_cache
+from typing import Any, TypeVar
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jax.sharding import AxisType, Mesh, NamedSharding
-from jax.sharding import PartitionSpec as Spec
+from jax.sharding import SingleDeviceSharding
 
-from mixjax.runs import RunDirectory
 from sims.grid import Grid
 
 BLOCK = 1000  # replicates that share a key; part of what the numbers are
+TILES = 8  # of a call of the program, at most
 
 Arrays = dict[str, jax.Array]
+HostArrays = dict[str, np.ndarray]
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -60,13 +64,13 @@ class Unit:
 
 @dataclass(frozen=True)
 class Layout:
-    """How work is cut: for speed. The first two change no number; the last may change the last digit of one.
+    """How work is cut: for speed. The first changes no number; the others may change the last digit of one.
 
     Attributes:
       unit_cells: cells of a unit, at most; one result file each.
       tile_cells: cells that are scored together, a multiple of draw_cells.
-      draw_cells: cells that are drawn together. Drawing one, several or all of a tile at a time are programs in
-        which XLA rounds differently; a run keeps what it was begun with, and a platform has one default.
+      draw_cells: cells that are drawn together. XLA may round differently where the shapes of a program differ; a
+        run keeps what it was begun with, and a platform has one default.
     """
 
     unit_cells: int
@@ -76,16 +80,7 @@ class Layout:
 
 def layout_for(platform: str) -> Layout:
     """Small tiles that stay in a core's cache; on an accelerator, tiles that fill it."""
-    return Layout(256, 8, 1) if platform == "cpu" else Layout(4096, 512, 512)
-
-
-def prepare_devices() -> None:
-    """One host device a core, unless JAX has started or was told otherwise: one device keeps one core busy."""
-    if "xla_force_host_platform_device_count" in os.environ.get("XLA_FLAGS", ""):
-        return
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    with contextlib.suppress(RuntimeError):  # JAX has started: its devices are what there is
-        jax.config.update("jax_num_cpu_devices", cores)
+    return Layout(64, 8, 1) if platform == "cpu" else Layout(4096, 512, 512)
 
 
 def plan(grid: Grid, replicates: int, layout: Layout) -> list[Unit]:
@@ -98,57 +93,127 @@ def plan(grid: Grid, replicates: int, layout: Layout) -> list[Unit]:
 
 
 def compute(
-    run: RunDirectory, experiment: Experiment, grid: Grid, units: list[Unit], *, study: str, seed: int, layout: Layout
+    experiment: Experiment,
+    grid: Grid,
+    units: Iterable[Unit],
+    store: Callable[[Unit, HostArrays], None],
+    *,
+    study: str,
+    seed: int,
+    layout: Layout,
+    threads: int | None = None,
 ) -> Iterator[Unit]:
-    """Compute and store the units, yielding each when it is on disk; the next is under way meanwhile."""
-    program = _program(experiment, layout)
-    root = jax.random.fold_in(jax.random.key(seed, impl="threefry2x32"), zlib.crc32(study.encode()))
-    pending: tuple[Unit, Any] | None = None
-    for unit in [*units, None]:
-        started = (unit, program(root, unit, grid)) if unit is not None else None
-        if pending is not None:
-            run.write(pending[0].name, _trimmed(*pending))
-            yield pending[0]
-        pending = started
+    """Compute the units on all local devices, hand the moments of each to `store`, and yield it when it is stored.
+
+    By default a CPU has a thread for each of its cores, and an accelerator two: one of them is served while the
+    other brings in results.
+    """
+    devices = jax.local_devices()
+    threads = threads or (_cores() if devices[0].platform == "cpu" else 2 * len(devices))
+    origin = np.array([seed, zlib.crc32(study.encode())], np.uint32)
+    pool = ThreadPoolExecutor(threads)
+    try:
+        programs = list(pool.map(lambda device: _program_for(experiment, layout, grid, device), devices))
+
+        def finished(numbered: tuple[int, Unit]) -> Unit:
+            number, unit = numbered
+            store(unit, _moments(programs[number % len(programs)], origin, grid, unit, layout))
+            return unit
+
+        yield from _in_order(pool, finished, enumerate(units), ahead=2 * threads)
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
-@lru_cache(maxsize=8)
-def _program(experiment: Experiment, layout: Layout) -> Callable[[jax.Array, Unit, Grid], Arrays]:
-    """(root key, unit, grid) -> moments of the unit's cells, still padded to whole tiles."""
-    devices = np.asarray(jax.local_devices())
-    mesh = Mesh(devices, ("devices",), axis_types=(AxisType.Auto,))
-    tiles = -(-layout.unit_cells // layout.tile_cells)
-    tiles += -tiles % len(devices)
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
-    @jax.jit
-    @partial(
-        jax.shard_map,
-        mesh=mesh,
-        in_specs=(Spec(), Spec(), Spec(), Spec("devices")),
-        out_specs=Spec("devices"),
-        check_vma=False,
+
+def _in_order(
+    pool: Executor, function: Callable[[Item], Result], items: Iterable[Item], ahead: int
+) -> Iterator[Result]:
+    """Results in the order of the items, of which no more than `ahead` are waiting at a time."""
+    waiting: deque[Future[Result]] = deque()
+    for item in items:
+        waiting.append(pool.submit(function, item))
+        if len(waiting) > ahead:
+            yield waiting.popleft().result()
+    while waiting:
+        yield waiting.popleft().result()
+
+
+def _moments(program: Callable[..., Arrays], origin: np.ndarray, grid: Grid, unit: Unit, layout: Layout) -> HostArrays:
+    """The moments of the unit's cells, computed in calls of at most TILES tiles."""
+    settings = {name: np.asarray(values, np.float32) for name, values in grid.settings.items()}
+    step = TILES * layout.tile_cells
+    parts: dict[str, list[np.ndarray]] = {}
+    for start in range(unit.start, unit.stop, step):
+        number = min(step, unit.stop - start)
+        cells = {name: _padded(values[start : start + number], layout) for name, values in grid.cells.items()}
+        size = np.array([unit.block, unit.replicates, -(-number // layout.tile_cells)], np.int32)
+        for name, moment in program(origin, size, settings, cells).items():
+            parts.setdefault(name, []).append(np.asarray(moment).reshape(-1, *moment.shape[2:])[:number])
+    return {name: np.concatenate(arrays) for name, arrays in parts.items()}
+
+
+def _padded(values: np.ndarray, layout: Layout) -> np.ndarray:
+    padded = np.pad(values, (0, TILES * layout.tile_cells - len(values)), mode="edge")
+    return padded.astype(np.float32).reshape(TILES, layout.tile_cells)
+
+
+def _program_for(experiment: Experiment, layout: Layout, grid: Grid, device: jax.Device) -> Callable[..., Arrays]:
+    settings = tuple((name, len(values)) for name, values in grid.settings.items())
+    return _program(experiment, layout.tile_cells, layout.draw_cells, tuple(grid.cells), settings, device)
+
+
+@lru_cache(maxsize=64)
+def _program(
+    experiment: Experiment,
+    tile_cells: int,
+    draw_cells: int,
+    cells: tuple[str, ...],
+    settings: tuple[tuple[str, int], ...],
+    device: jax.Device,
+) -> Callable[..., Arrays]:
+    """(origin: seed and study; size: block, replicates, tiles; settings; cells) -> moments, one tile after another.
+
+    The number of tiles is data, so that XLA cannot fit the program to it.
+    """
+
+    def program(origin: jax.Array, size: jax.Array, settings: Arrays, cells: Arrays) -> Arrays:
+        key = jax.random.key(origin[0], impl="threefry2x32")
+        key = jax.random.fold_in(jax.random.fold_in(key, origin[1]), size[0])
+
+        def of_tile(index: jax.Array) -> Arrays:
+            tile = {name: lax.dynamic_index_in_dim(all_, index, keepdims=False) for name, all_ in cells.items()}
+            return _tile_moments(experiment, draw_cells, key, size[1], settings, tile)
+
+        def next_tile(index: jax.Array, moments: Arrays) -> Arrays:
+            tile = of_tile(index)
+            return {n: lax.dynamic_update_index_in_dim(moments[n], tile[n], index, 0) for n in tile}
+
+        shapes = jax.eval_shape(of_tile, jax.ShapeDtypeStruct((), np.int32))
+        nothing = {name: jnp.zeros((TILES, *moment.shape), moment.dtype) for name, moment in shapes.items()}
+        return lax.fori_loop(jnp.int32(0), size[2], next_tile, nothing)
+
+    def of(shape: tuple[int, ...], dtype: Any = np.float32) -> jax.ShapeDtypeStruct:
+        return jax.ShapeDtypeStruct(shape, dtype, sharding=SingleDeviceSharding(device))
+
+    arguments = (
+        of((2,), np.uint32),
+        of((3,), np.int32),
+        {name: of((length,)) for name, length in settings},
+        {name: of((TILES, tile_cells)) for name in cells},
     )
-    def compiled(key: jax.Array, replicates: jax.Array, settings: Arrays, cells: Arrays) -> Arrays:
-        return lax.map(lambda tile: _tile_moments(experiment, layout, key, replicates, settings, tile), cells)
-
-    def padded(values: np.ndarray, unit: Unit) -> jax.Array:
-        part = values[unit.start : unit.stop]
-        part = np.pad(part, (0, tiles * layout.tile_cells - len(part)), mode="edge")
-        tiled = part.astype(np.float32).reshape(tiles, layout.tile_cells)
-        return jax.device_put(tiled, NamedSharding(mesh, Spec("devices")))
-
-    def program(root: jax.Array, unit: Unit, grid: Grid) -> Arrays:
-        cells = {name: padded(values, unit) for name, values in grid.cells.items()}
-        settings = {name: jnp.asarray(np.asarray(values, np.float32)) for name, values in grid.settings.items()}
-        return compiled(jax.random.fold_in(root, unit.block), jnp.int32(unit.replicates), settings, cells)
-
-    return program
+    # Cores are kept busy by units: operations that are cut into threads of their own would round by their number.
+    options: dict[str, str | bool] | None = {"xla_cpu_multi_thread_eigen": False} if device.platform == "cpu" else None
+    return jax.jit(program).lower(*arguments).compile(compiler_options=options)
 
 
 def _tile_moments(
-    experiment: Experiment, layout: Layout, key: jax.Array, replicates: jax.Array, settings: Arrays, tile: Arrays
+    experiment: Experiment, draw_cells: int, key: jax.Array, replicates: jax.Array, settings: Arrays, tile: Arrays
 ) -> Arrays:
-    groups = {name: values.reshape(-1, layout.draw_cells) for name, values in tile.items()}
+    groups = {name: values.reshape(-1, draw_cells) for name, values in tile.items()}
     drawn = lax.map(lambda group: experiment.sample(key, group, settings, BLOCK), groups)
     drawn = jax.tree.map(lambda a: a.reshape(-1, *a.shape[2:]), drawn)
     wanted = jnp.arange(BLOCK, dtype=jnp.int32) < replicates
@@ -161,52 +226,3 @@ def _tile_moments(
         moments[f"{name}.mean"] = mean
         moments[f"{name}.m2"] = jnp.sum(jnp.where(keep, values - mean[..., None], 0.0) ** 2, axis=-1)
     return moments
-
-
-def _trimmed(unit: Unit, moments: Arrays) -> dict[str, np.ndarray]:
-    """The unit's own cells, on the host."""
-    return {name: np.asarray(a).reshape(-1, *a.shape[2:])[: unit.stop - unit.start] for name, a in moments.items()}
-
-
-@dataclass(frozen=True)
-class Moments:
-    """Replicates, mean and sum of squared deviations of a value, in float64, with a leading axis of cells."""
-
-    count: np.ndarray
-    mean: np.ndarray
-    m2: np.ndarray
-
-    def merge(self, other: Moments) -> Moments:
-        """Those of both samples together (Chan, Golub and LeVeque 1979)."""
-        count = self.count + other.count
-        part = np.divide(other.count, count, out=np.zeros_like(self.mean), where=count > 0)
-        delta = other.mean - self.mean
-        return Moments(count, self.mean + delta * part, self.m2 + other.m2 + delta**2 * self.count * part)
-
-    @property
-    def standard_deviation(self) -> np.ndarray:
-        return np.sqrt(np.divide(self.m2, self.count - 1, out=np.full_like(self.m2, np.nan), where=self.count > 1))
-
-    @property
-    def standard_error(self) -> np.ndarray:
-        return self.standard_deviation / np.sqrt(np.maximum(self.count, 1))
-
-
-def collect(run: RunDirectory, units: list[Unit]) -> dict[str, Moments]:
-    """The moments of every value over all blocks, cells in order; blocks are merged in order, in float64."""
-    blocks: dict[int, list[dict[str, np.ndarray]]] = {}
-    for unit in units:
-        blocks.setdefault(unit.block, []).append(run.read(unit.name))
-    merged: dict[str, Moments] = {}
-    for block in sorted(blocks):
-        shards = blocks[block]
-        for name in (key.removesuffix(".mean") for key in shards[0] if key.endswith(".mean")):
-            parts = (np.concatenate([shard[f"{name}.{kind}"] for shard in shards]) for kind in ("count", "mean", "m2"))
-            moments = Moments(*(part.astype(np.float64) for part in parts))
-            merged[name] = merged[name].merge(moments) if name in merged else moments
-    return merged
-
-
-def empty_means_as_nan(moments: Mapping[str, Moments]) -> dict[str, np.ndarray]:
-    """The means, NaN where every replicate was degenerate."""
-    return {name: np.where(m.count > 0, m.mean, np.nan) for name, m in moments.items()}

@@ -15,8 +15,9 @@ import numpy as np
 import xarray as xr
 
 from mixjax.runs import RunDirectory, RunError, explained, provenance, read_manifest, write_atomically
-from sims.engine import BLOCK, Layout, Unit, collect, compute, layout_for, plan, prepare_devices
+from sims.engine import BLOCK, HostArrays, Layout, Unit, compute, layout_for, plan
 from sims.grid import AxisValue, Grid
+from sims.moments import collect
 from sims.studies import STUDIES
 from sims.studies.study import Study
 
@@ -67,7 +68,6 @@ def run(
     Raises:
       RunError: for wrong axes, or a folder that cannot be used.
     """
-    prepare_devices()
     config = configured(study, preset, **axes)
     if out is None:
         with tempfile.TemporaryDirectory() as folder:
@@ -111,7 +111,11 @@ def _compute_missing(
     finished = len(units) - len(missing)
     if progress:
         progress(finished, len(units))
-    for _ in compute(directory, study.experiment, grid, missing, study=study.name, seed=seed, layout=layout):
+
+    def store(unit: Unit, arrays: HostArrays) -> None:
+        directory.write(unit.name, arrays)
+
+    for _ in compute(study.experiment, grid, missing, store, study=study.name, seed=seed, layout=layout):
         finished += 1
         if progress:
             progress(finished, len(units))
@@ -120,7 +124,7 @@ def _compute_missing(
 def _finish(
     directory: RunDirectory, study: Study, config: Any, grid: Grid, units: list[Unit], made_with: dict[str, Any]
 ) -> None:
-    table = study.table(config, grid, collect(directory, units))
+    table = study.table(config, grid, collect(lambda unit: directory.read(unit.name), units))
     table.attrs = {
         "study": study.name,
         "summary": study.summary,

@@ -71,10 +71,9 @@ def test_the_files_hold_every_table_and_the_machine(tmp_path: Path) -> None:
 def test_literal_and_exact_replicates_agree_and_the_exact_are_compiled_once() -> None:
     bench = exact.Exact(TINY)
     compiled = simulator.recompilation(bench).rows[0]["compiled"].split(", ")
-    assert compiled.count("jit(compiled)") == 1
-    assert set(compiled) <= {"jit(compiled)", "jit(convert_element_type)", "jit(_threefry_fold_in)"}  # of its arguments
+    assert compiled == ["jit(program)"]
     speed = simulator.speed(bench)
-    assert {"exact, all devices", "literal JAX, all devices"} <= {row["case"] for row in speed.rows}
+    assert {"exact", "literal JAX"} <= {row["case"] for row in speed.rows}
     assert speed.ratios["largest_z"] < 5  # the largest of at most 28, from fixed keys
 
 

@@ -21,7 +21,6 @@ from benchmarks.simulator.main_job import phase_diagram
 from benchmarks.simulator.rates import random_numbers
 from benchmarks.simulator.scaling import growth, recompilation, size, weights
 from mixjax import runs
-from sims import engine
 
 
 def run(out: Path, sizes: Sizes | None = None, *, quick: bool = False) -> str:
@@ -32,7 +31,6 @@ def run(out: Path, sizes: Sizes | None = None, *, quick: bool = False) -> str:
     """
     with writing(out):
         out.mkdir(parents=True, exist_ok=True)
-    engine.prepare_devices()
     started = time.perf_counter()
     exact = Exact(sizes or (QUICK if quick else Sizes()))
     parts = (phase_diagram, recompilation, speed, size, weights, growth, random_numbers)  # the first for its memory

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from benchmarks.report import Section
-from benchmarks.simulator.exact import EXACT, Exact, T, device_sets
+from benchmarks.simulator.exact import Exact, T
 from benchmarks.simulator.literal import NumpyReplicates, jax_replicates
 from benchmarks.timing import interleaved
-from sims.engine import Arrays
+from sims.engine import HostArrays
 
 Cases = dict[str, tuple[int, Callable[[], Any]]]  # name -> replicates of a call, and the call
 
@@ -24,16 +24,15 @@ def speed(exact: Exact) -> Section:
     grid = exact.grid()
     chosen = np.linspace(0, exact.cells - 1, exact.sizes.literal).astype(int)  # cells of the literal replicates
     literal = _literal_cases(exact.sizes.n, grid.cells["theta_norm"][chosen], on_cpu=exact.on_cpu)
-    cases: Cases = {"exact, all devices": (exact.replicates, exact.call(exact.program, grid))}
-    for name, devices in list(device_sets().items())[1:]:
-        cases[f"exact, {name}"] = exact.replicates, exact.call(exact.new_program(EXACT, devices), grid)
+    cases: Cases = {"exact": (exact.replicates, exact.call(grid))}
+    cases["exact, one unit at a time"] = exact.replicates, exact.call(grid, threads=1)
     cases |= literal
     timings = interleaved({name: call for name, (_, call) in cases.items()}, exact.sizes.repetitions)
     rows = [{"case": name, "replicates": count} | timings[name].row(count) for name, (count, _) in cases.items()]
     for row in rows:
         row |= {f"{kind}_over_exact": row[f"{kind}_ns"] / rows[0][f"{kind}_ns"] for kind in ("min", "median")}
     baseline = min((row for row in rows if row["case"] in ONE_THREAD), key=lambda row: row["median_ns"])
-    moments = cases["exact, all devices"][1]()
+    moments = cases["exact"][1]()
     z = max(_largest_z(moments, chosen, np.asarray(call())) for _, call in literal.values())
     text = (
         f"n = p = {exact.sizes.n}; the cells differ in |theta|. The baseline is {baseline['case']}, the faster of the "
@@ -45,10 +44,8 @@ def speed(exact: Exact) -> Section:
 
 def _literal_cases(n: int, theta_norm: np.ndarray, *, on_cpu: bool) -> Cases:
     many, batch = (1, 4) if on_cpu else (64, 64)  # what is fastest on a CPU, and what fills an accelerator
-    cases: Cases = {}
-    for name, devices in device_sets().items():
-        thetas = np.tile(theta_norm, many * len(devices))
-        cases[f"literal JAX, {name}"] = len(thetas), jax_replicates(n, thetas, T, devices, batch)
+    thetas = np.tile(theta_norm, many)
+    cases: Cases = {"literal JAX": (len(thetas), jax_replicates(n, thetas, T, batch))}
     for name in ONE_THREAD:
         cases[name] = len(theta_norm), NumpyReplicates(n, theta_norm, T, name.split()[-1])
     threads = len(os.sched_getaffinity(0))
@@ -59,12 +56,12 @@ def _literal_cases(n: int, theta_norm: np.ndarray, *, on_cpu: bool) -> Cases:
     return cases
 
 
-def _largest_z(moments: list[Arrays], chosen: np.ndarray, literal: np.ndarray) -> float:
+def _largest_z(moments: list[HostArrays], chosen: np.ndarray, literal: np.ndarray) -> float:
     """Of the four means over literal replicates, [replicates, 4], which take the chosen cells in turn."""
     scores = []
     for column, name in enumerate(("ece", "ece_mix", "mce", "mce_mix")):
         count, mean, m2 = (
-            np.concatenate([np.asarray(unit[f"{name}.{kind}"]).ravel() for unit in moments])[chosen].astype(np.float64)
+            np.concatenate([unit[f"{name}.{kind}"].ravel() for unit in moments])[chosen].astype(np.float64)
             for kind in ("count", "mean", "m2")
         )
         z = (literal[:, column].reshape(-1, len(chosen)) - mean) / np.sqrt(m2 / (count - 1))

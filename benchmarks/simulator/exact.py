@@ -1,4 +1,4 @@
-"""The exact sampler as a study runs it: the engine's own compiled program, on whole units of cells.
+"""The exact sampler as a study runs it: through the engine, on whole units of cells.
 
 All that a study does is included but for ECE_2 and accuracy (they are not part of the comparison) and for storing
 results (timed with the phase diagram).
@@ -8,15 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from unittest import mock
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from mixjax.gaussian import ScoreLaw, population_ece, population_mce, samplers
-from sims import engine
-from sims.engine import BLOCK, Arrays, Experiment, Layout, layout_for, plan
+from sims.engine import BLOCK, Arrays, Experiment, HostArrays, Layout, Unit, compute, layout_for, plan
 from sims.grid import Grid
 from sims.studies.comparison import EXPERIMENT
 
@@ -37,8 +35,6 @@ def _sample_noise(key: jax.Array, cells: Arrays, settings: Arrays, replicates: i
 EXACT = Experiment(EXPERIMENT.sample, _score)  # ECE and MCE, plain and mixed
 NOISE = Experiment(_sample_noise, lambda noise, _: {"sum": sum(noise[1:], noise[0])})  # the six random numbers alone
 
-Program = Callable[..., Arrays]
-
 
 @dataclass(frozen=True)
 class Sizes:
@@ -46,7 +42,7 @@ class Sizes:
 
     repetitions: int = 15
     layout: Layout | None = None  # None: the engine's own
-    units: int = 4  # of cells a call
+    units: int = 16  # of cells a call
     n: int = 1000  # = p, unless said otherwise
     literal: int = 16  # literal replicates a call
     other_n: tuple[float, ...] = (1e2, 1e4, 1e6, 1e8)  # = p
@@ -59,7 +55,7 @@ class Sizes:
 
 QUICK = Sizes(
     repetitions=3,
-    units=1,
+    units=4,
     literal=4,
     other_n=(1e2, 1e6),
     weights=(1, 4),
@@ -80,28 +76,35 @@ class Exact:
         self.layout = sizes.layout or layout_for(platform)
         self.cells = sizes.units * self.layout.unit_cells  # of a call, unless said otherwise
         self.replicates = self.cells * BLOCK
-        self.root = jax.random.key(0, impl="threefry2x32")
-        self.program = self.new_program(EXACT)  # on all devices
 
-    def new_program(self, experiment: Experiment, devices: Sequence[jax.Device] | None = None) -> Program:
-        """A program of the engine, on all local devices or on some of them, not compiled yet."""
-        held = list(devices or jax.local_devices())
-        with mock.patch.object(jax, "local_devices", lambda: held):  # the engine takes all that there are
-            return engine._program.__wrapped__(experiment, self.layout)  # past its cache
-
-    def call(self, program: Program, grid: Grid, replicates: int = BLOCK) -> Callable[[], list[Arrays]]:
-        """Compute every unit of a grid."""
+    def call(
+        self,
+        grid: Grid,
+        replicates: int = BLOCK,
+        experiment: Experiment | None = None,
+        threads: int | None = None,
+    ) -> Callable[[], list[HostArrays]]:
+        """The moments of every unit of a grid, on all cores or devices unless said otherwise."""
         units = plan(grid, replicates, self.layout)
-        return lambda: [program(self.root, unit, grid) for unit in units]
+
+        def computed() -> list[HostArrays]:
+            moments: dict[Unit, HostArrays] = {}
+            done = compute(
+                experiment or EXACT,
+                grid,
+                units,
+                moments.__setitem__,
+                study="benchmark",
+                seed=0,
+                layout=self.layout,
+                threads=threads,
+            )
+            return [moments[unit] for unit in done]
+
+        return computed
 
     def grid(self, n: float | None = None, *, cells: int | None = None, t: Sequence[float] = (T,)) -> Grid:
         """Cells of n = p that differ in |theta|."""
         theta_norm = np.linspace(0.5, 3.0, cells or self.cells)
         size = np.full(theta_norm.shape, float(n or self.sizes.n))
         return Grid({"theta_norm": theta_norm}, {"n": size, "p": size, "theta_norm": theta_norm}, {"t": np.asarray(t)})
-
-
-def device_sets() -> dict[str, list[jax.Device]]:
-    """All local devices, and the first alone."""
-    devices = jax.local_devices()
-    return {"all devices": devices} if len(devices) == 1 else {"all devices": devices, "one device": devices[:1]}

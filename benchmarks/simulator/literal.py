@@ -8,15 +8,13 @@ replicates of a call at once.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jax.sharding import AxisType, Mesh
-from jax.sharding import PartitionSpec as Spec
 
 from mixjax.gaussian import (
     ScoreLaw,
@@ -71,10 +69,8 @@ class NumpyReplicates:
         return np.stack([np.sum(theta_hat * theta, axis=-1), np.sum(theta_hat * (theta_hat - theta), axis=-1)], axis=-1)
 
 
-def jax_replicates(
-    size: int, theta_norms: np.ndarray, t: float, devices: Sequence[jax.Device], batch: int
-) -> Callable[[], jax.Array]:
-    """Literal replicates in jitted JAX, one for each of `theta_norms`, `batch` at a time on each device."""
+def jax_replicates(size: int, theta_norms: np.ndarray, t: float, batch: int) -> Callable[[], jax.Array]:
+    """Literal replicates in jitted JAX, one for each of `theta_norms`, `batch` at a time."""
     weight = np.float32(t)
 
     def law(key: jax.Array, theta_norm: jax.Array) -> ScoreLaw:
@@ -82,15 +78,9 @@ def jax_replicates(
         x, y = sample_data(key, n=size, theta=theta)
         return score_law(jnp.stack([mean_estimator(x, y), weighted_estimator(x, y, weight)]), theta)
 
-    compiled = on_devices(
-        lambda keys, theta_norms: errors(lax.map(lambda pair: law(*pair), (keys, theta_norms), batch_size=batch)),
-        devices,
-    )
+    @jax.jit
+    def compiled(keys: jax.Array, theta_norms: jax.Array) -> jax.Array:
+        return errors(lax.map(lambda pair: law(*pair), (keys, theta_norms), batch_size=batch))
+
     keys = jax.random.split(jax.random.key(2, impl="threefry2x32"), len(theta_norms))
     return lambda: compiled(keys, jnp.asarray(theta_norms, jnp.float32))
-
-
-def on_devices(function: Callable[..., jax.Array], devices: Sequence[jax.Device]) -> Callable[..., jax.Array]:
-    """Compile a function for arrays of which each device has a share of the leading axis."""
-    mesh, spec = Mesh(np.asarray(devices), ("devices",), axis_types=(AxisType.Auto,)), Spec("devices")
-    return jax.jit(jax.shard_map(function, mesh=mesh, in_specs=spec, out_specs=spec, check_vma=False))

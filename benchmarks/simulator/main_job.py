@@ -11,7 +11,7 @@ from benchmarks.simulator.exact import Exact
 from benchmarks.timing import interleaved
 from mixjax.runs import RunDirectory
 from sims import engine
-from sims.engine import plan
+from sims.engine import HostArrays, Unit, plan
 from sims.running import configured
 from sims.studies import STUDIES
 
@@ -25,7 +25,11 @@ def phase_diagram(exact: Exact) -> Section:
     def compute() -> list[str]:
         with tempfile.TemporaryDirectory() as folder:
             store = RunDirectory.open(folder, spec={}, environment={}, layout={})
-            done = engine.compute(store, study.experiment, grid, units, study=study.name, seed=0, layout=exact.layout)
+
+            def write(unit: Unit, moments: HostArrays) -> None:
+                store.write(unit.name, moments)
+
+            done = engine.compute(study.experiment, grid, units, write, study=study.name, seed=0, layout=exact.layout)
             return [unit.name for unit in done]
 
     timing = interleaved({"compute": compute}, max(1, exact.sizes.repetitions // 4))["compute"]

@@ -10,8 +10,7 @@ import jax
 import numpy as np
 
 from benchmarks.report import Section
-from benchmarks.simulator.exact import NOISE, Exact, device_sets
-from benchmarks.simulator.literal import on_devices
+from benchmarks.simulator.exact import NOISE, Exact
 from benchmarks.timing import interleaved
 from mixjax.random import normal
 
@@ -25,21 +24,19 @@ def random_numbers(exact: Exact) -> Section:
     cases: dict[str, tuple[int, Callable[[], Any]]] = {
         "normal, NumPy": (size, lambda: rng.standard_normal(dtype=np.float32, out=buffer))
     }
-    for name, devices in device_sets().items():
-        keys = jax.random.split(jax.random.key(3, impl="threefry2x32"), len(devices))
-        for library, draw in (("jax.random", jax.random.normal), ("mixjax.random", normal)):
-            drawn = on_devices(lambda keys, draw=draw: draw(keys[0], (size,), np.float32), devices)
-            cases[f"normal, {library}, {name}"] = size * len(devices), partial(drawn, keys)
-    for name, program in {REPLICATE: exact.program, NUMBERS: exact.new_program(NOISE)}.items():
-        cases[name] = exact.replicates, exact.call(program, grid)
+    key = jax.random.key(3, impl="threefry2x32")
+    for library, draw in (("jax.random", jax.random.normal), ("mixjax.random", normal)):
+        cases[f"normal, {library}"] = size, partial(jax.jit(draw, static_argnums=(1, 2)), key, (size,), np.float32)
+    cases[REPLICATE] = exact.replicates, exact.call(grid)
+    cases[NUMBERS] = exact.replicates, exact.call(grid, experiment=NOISE)
     timings = interleaved({name: call for name, (_, call) in cases.items()}, exact.sizes.repetitions)
     rows = [{"what": name} | timings[name].row(count) for name, (count, _) in cases.items()]
     each = {row["what"]: row["median_ns"] for row in rows}
-    normals = each[REPLICATE] / each["normal, mixjax.random, all devices"]
+    normals = each[REPLICATE] / each["normal, mixjax.random"]
     share = each[NUMBERS] / each[REPLICATE]
     ratios = {"random_numbers_of_replicate": share, "normals_for_replicate": normals}
     text = (
-        f"float32, n = p = {exact.sizes.n}; replicates on all devices. A replicate takes as long as {normals:.0f} "
-        f"normals of mixjax.random; {share:.0%} of it goes into its six random numbers."
+        f"float32, n = p = {exact.sizes.n}; normals in one array. A replicate takes as long as "
+        f"{normals:.0f} normals of mixjax.random; {share:.0%} of it goes into its six random numbers."
     )
     return Section("random_numbers", "Random numbers, the limit", text, rows, ratios)

@@ -15,9 +15,10 @@ import numpy as np
 import xarray as xr
 
 from mixjax.gaussian import ScoreLaw, derivative_at_zero, population_ece, population_mce, sample_scores
-from sims.engine import Arrays, Experiment, Moments
+from sims.engine import Arrays, Experiment
 from sims.figures import capacity_figures
 from sims.grid import AxisValue, Grid, axis, gaussian_grid
+from sims.moments import Moments
 from sims.studies.comparison import as_variable, grid_dataset
 from sims.studies.study import Study, option
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import xarray as xr
 
-from sims.engine import Moments
 from sims.figures import slice_figures
 from sims.grid import AxisValue, Grid, gaussian_grid
+from sims.moments import Moments
 from sims.studies.comparison import EXPERIMENT, comparison_dataset, expected_variables
 from sims.studies.study import Study, option
 

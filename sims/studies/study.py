@@ -8,8 +8,9 @@ from typing import Any
 
 import xarray as xr
 
-from sims.engine import Experiment, Moments
+from sims.engine import Experiment
 from sims.grid import Grid
+from sims.moments import Moments
 
 
 def option(default: Any, description: str) -> Any:

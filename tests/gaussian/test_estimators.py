@@ -130,7 +130,8 @@ def test_random_pairs_without_mixup(rng, key):
 
 def test_random_pairs_of_numpy_data_under_jit(rng, key):
     x, y = data(rng)
-    jax.jit(lambda k: random_pairs_estimator(k, x, y, alpha=1, beta=1, num_pairs=1))(key)
+    estimate = jax.eval_shape(lambda k: random_pairs_estimator(k, x, y, alpha=1, beta=1, num_pairs=1), key)
+    assert estimate.shape == (4,)
 
 
 @pytest.mark.parametrize(

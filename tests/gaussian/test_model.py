@@ -55,7 +55,7 @@ def test_shapes_and_dtypes(key, dtype):
 
 def test_vmap_over_keys(key):
     keys = jax.random.split(key, 3)
-    x, y = jax.vmap(lambda k: sample_data(k, n=4, theta=np.ones(2, np.float32)))(keys)
+    x, y = jax.jit(jax.vmap(lambda k: sample_data(k, n=4, theta=np.ones(2, np.float32))))(keys)
     assert np.unique(x).size == x.size == 24
     alone = sample_data(keys[1], n=4, theta=np.ones(2, np.float32))
     np.testing.assert_allclose(x[1], alone[0], rtol=0, atol=1e-6)

@@ -38,6 +38,8 @@ CONFIGURATIONS = [
     (30, 40, 0.5, 0.45, 1.0),
     (100, 1, 0.3, 0.5, 1.0),
     (7, 7, 4.0, 0.3, 1.0),
+    (3, 2, 0.5, 1.0, 1.0),  # t = 1: what is left is mostly D
+    (5, 4, 0.3, 0.9, 2.0),
 ]
 LARGEST = (1e10, 1e10, 1.0, 0.3, 1.0)  # beside them, beyond literal simulation
 INDICES = pytest.mark.parametrize(
@@ -47,7 +49,7 @@ INDICES = pytest.mark.parametrize(
 
 def same_law(ours, theirs):
     """Two-sample Kolmogorov-Smirnov; values are rounded so that atoms agree, and NaN counts as one more value."""
-    ours, theirs = (np.nan_to_num(np.round(np.asarray(x, float), 5), nan=-1e9) for x in (ours, theirs))
+    ours, theirs = (np.nan_to_num(np.round(np.asarray(x[:50_000], float), 5), nan=-1e9) for x in (ours, theirs))
     assert stats.ks_2samp(ours, theirs, method="asymp").pvalue > 1e-6 / KS_CHECKS
 
 
@@ -111,7 +113,7 @@ def test_equals_literal_simulation(index, exact, rng):
 def test_expected_moments(index, exact):
     """E a = E kappa |theta|^2 and E q = E kappa^2 (|theta|^2 + p/n) + t^2 E ybar^2 (1 - ybar^2) p/n, for sigma = 1.
 
-    kappa = 1 - t (1 - ybar^2), E ybar^2 = 1/n, E ybar^4 = (3n - 2)/n^3. Within 5 standard errors: 52 checks of 6e-7.
+    kappa = 1 - t (1 - ybar^2), E ybar^2 = 1/n, E ybar^4 = (3n - 2)/n^3. Within 5 standard errors: 60 checks of 6e-7.
     """
     n, p, theta_norm, t, sigma = CONFIGURATIONS[index]
     square, fourth = 1 / n, (3 * n - 2) / n**3
@@ -187,8 +189,8 @@ def test_noise_has_independent_parts_of_the_right_law(key, n, p):
     """KS of each part; correlations of parts and of their squares within 6 standard errors, 2e-9 each."""
     size = 200_000
     source = Source.of(key, (size,))
-    noise = jax.jit(draw_noise)(source, jnp.full(size, float(n)), jnp.full(size, float(p)))
-    parts = {name: np.asarray(part) for name, part in noise._asdict().items()}
+    noise = jax.jit(draw_noise)(source, jnp.full(size, n, np.float32), jnp.full(size, p, np.float32))
+    parts = {name: np.asarray(part, float) for name, part in noise._asdict().items()}
     same = partial(stats.kstest, mode="asymp")
     assert same(parts["along"], "norm").pvalue > 1e-8
     assert same(parts["difference_along"], "norm").pvalue > 1e-8

@@ -1,15 +1,21 @@
 """The engine: moments, and numbers that do not depend on how the work is cut."""
 
+from __future__ import annotations
+
+import time
 import zlib
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import sims
 from mixjax.gaussian import population_errors, sample_scores
-from sims.engine import BLOCK, Layout, Moments, plan
-from sims.grid import gaussian_grid
+from sims.engine import BLOCK, Experiment, Layout, compute, plan
+from sims.grid import Grid, gaussian_grid
+from sims.moments import collect
+from sims.studies.comparison import EXPERIMENT
 
 AXES = {"n": "50", "ratio": "0.2,1,3", "theta_norm": "0.5,2", "alpha": "0,1", "replicates": 1300, "seed": 3}
 
@@ -22,17 +28,38 @@ def table():
 def assert_same_bits(one, other):
     assert set(one) == set(other)
     for name in one:
+        assert one[name].dtype == other[name].dtype
         np.testing.assert_array_equal(one[name].values, other[name].values, err_msg=str(name))
 
 
-@pytest.mark.parametrize("layout", [Layout(3, 8, 1), Layout(1, 8, 1)], ids=str)
-def test_the_size_of_a_unit_changes_no_bit(table, layout):
+# --- the phase diagram's own program ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("layout", [Layout(2, 8, 1), Layout(1, 8, 1), Layout(90, 8, 1)], ids=str)
+def test_the_size_of_units_changes_no_bit(table, layout):
     assert_same_bits(table, sims.run("phase_diagram", layout=layout, **AXES))
 
 
 def test_a_cell_alone_is_the_cell_in_a_grid(table):
     alone = sims.run("phase_diagram", **{**AXES, "ratio": "1", "theta_norm": "2"})
-    assert_same_bits(table.sel(ratio=[1.0], theta_norm=[2.0]).drop_vars("summary", errors="ignore"), alone)
+    assert_same_bits(table.sel(ratio=[1.0], theta_norm=[2.0]), alone)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_order_and_threads_change_no_bit(threads):
+    """...and all that is stored is float32, or a count, though this suite has 64-bit types on."""
+    grid = gaussian_grid(**{name: AXES[name] for name in ("n", "ratio", "theta_norm", "alpha")}, p=None, beta="same")
+    layout = Layout(2, 8, 1)
+    units = plan(grid, 1300, layout)
+    assert len(units) == 6
+    stored = {}, {}
+    for into, order, count in ((stored[0], units, None), (stored[1], units[::-1], threads)):
+        done = compute(EXPERIMENT, grid, order, into.__setitem__, study="x", seed=0, layout=layout, threads=count)
+        assert list(done) == order
+    for unit in units:
+        for name, array in stored[0][unit].items():
+            assert array.dtype == (np.int32 if name.endswith(".count") else np.float32)
+            np.testing.assert_array_equal(array, stored[1][unit][name])
 
 
 def test_moments_are_those_of_the_draws(table):
@@ -50,6 +77,7 @@ def test_moments_are_those_of_the_draws(table):
     np.testing.assert_allclose(cell["ece"], ece[0].mean(), rtol=2e-6)
     np.testing.assert_allclose(cell["ece_se"], ece[0].std(ddof=1) / np.sqrt(1300), rtol=1e-4)
     np.testing.assert_allclose(cell["ece_difference"], difference.mean(axis=1), rtol=1e-4, atol=1e-8)
+    np.testing.assert_allclose(cell["ece_mix"] - cell["ece"], cell["ece_difference"], rtol=0, atol=1e-7)
     np.testing.assert_allclose(cell["ece_mix_better"], (difference < 0).mean(axis=1), rtol=1e-6)
     assert int(cell["replicates_used"]) == 1300
 
@@ -58,23 +86,127 @@ def test_no_mixup_is_no_difference(table):
     none = table.isel(mixup=0)
     for metric in ("ece", "ece2", "mce"):
         assert (none[f"{metric}_difference"] == 0).all()
+        assert (none[f"{metric}_difference_se"] == 0).all()
         assert (none[f"{metric}_mix_better"] == 0).all()
+        assert (none[f"{metric}_mix_better_low"] == 0).all()
+        assert (none[f"{metric}_mix_better_high"] > 0).all()
+        np.testing.assert_array_equal(none[f"{metric}_mix"], none[metric])
 
 
-def test_merged_moments_are_those_of_all(rng):
-    parts = [rng.normal(3.0, 2.0, (4, size)) for size in (5, 1, 17)]
-    moments = [Moments(np.full(4, float(x.shape[1])), x.mean(1), ((x - x.mean(1)[:, None]) ** 2).sum(1)) for x in parts]
-    merged = moments[0].merge(moments[1]).merge(moments[2])
-    everything = np.concatenate(parts, axis=1)
-    np.testing.assert_allclose(merged.mean, everything.mean(1), rtol=1e-14)
-    np.testing.assert_allclose(merged.standard_deviation, everything.std(1, ddof=1), rtol=1e-13)
+# --- a small experiment of its own -----------------------------------------------------------------
+
+traced = []
 
 
-def test_merging_with_nothing_is_the_identity():
-    some, nothing = Moments(*np.ones((3, 2))), Moments(*np.zeros((3, 2)))
-    for merged in (some.merge(nothing), nothing.merge(some)):
-        np.testing.assert_array_equal(merged.mean, some.mean)
-        np.testing.assert_array_equal(merged.m2, some.m2)
+def draw(key, cells, settings, replicates):
+    """n plus noise of standard deviation p, one stream a block; degenerate where the noise is above theta_norm."""
+    traced.append(None)
+    noise = jax.random.normal(key, (1, replicates), jnp.float32)
+    value = cells["n"][:, None] + cells["p"][:, None] * noise
+    return jnp.where(noise < cells["theta_norm"][:, None], value, jnp.nan)
+
+
+def times_weight(value, settings):
+    return {"plain": value, "mixed": value[:, None, :] * (1.0 - settings["t"][None, :, None])}
+
+
+TOY = Experiment(draw, times_weight)
+LAYOUT = Layout(3, 4, 2)
+
+
+def noise(seed, study, replicates):
+    """Of each block, as `draw` makes it."""
+    root = jax.random.fold_in(jax.random.key(seed, impl="threefry2x32"), zlib.crc32(study.encode()))
+    blocks = [
+        jax.random.normal(jax.random.fold_in(root, b), (BLOCK,), jnp.float32) for b in range(-(-replicates // BLOCK))
+    ]
+    return np.concatenate(blocks).astype(np.float64)[:replicates]
+
+
+def toy_moments(n, p, theta, t, *, replicates=2300, seed=5, study="toy"):
+    cells = {"n": np.asarray(n, float), "p": np.asarray(p, float), "theta_norm": np.asarray(theta, float)}
+    settings = {"t": np.asarray(t, float)}
+    grid = Grid({"cell": np.arange(len(cells["n"]))}, cells, settings)
+    units, stored = plan(grid, replicates, LAYOUT), {}
+    done = list(compute(TOY, grid, units, stored.__setitem__, study=study, seed=seed, layout=LAYOUT))
+    assert done == units
+    return collect(stored.__getitem__, units)
+
+
+def test_a_store_that_fails_stops_the_work():
+    """...with its own error; what is already stored stays, and nothing more is begun."""
+    cells = {name: np.ones(300) for name in ("n", "p", "theta_norm")}
+    grid, stored = Grid({"cell": np.arange(300)}, cells, {"t": np.zeros(1)}), []
+
+    def store(unit, moments):
+        if len(stored) == 5:
+            raise OSError("no room")
+        stored.append(unit)
+
+    units = plan(grid, 1000, LAYOUT)
+    with pytest.raises(OSError, match="no room"):
+        list(compute(TOY, grid, units, store, study="toy", seed=0, layout=LAYOUT, threads=2))
+    assert len(stored) == 5
+    assert set(stored) < set(units[:8])  # at most two are under way beside the one that failed
+
+
+def test_work_that_is_left_is_not_gone_on_with():
+    cells = {name: np.ones(300) for name in ("n", "p", "theta_norm")}
+    grid, stored = Grid({"cell": np.arange(300)}, cells, {"t": np.zeros(1)}), []
+    done = compute(
+        TOY, grid, plan(grid, 1000, LAYOUT), lambda unit, _: stored.append(unit), study="toy", seed=0, layout=LAYOUT
+    )
+    next(done)
+    done.close()
+    assert 1 <= len(stored) < 100
+    count = len(stored)
+    time.sleep(0.2)
+    assert len(stored) == count
+
+
+def test_streamed_moments_are_numpys():
+    """Five cells in two units of three blocks, the last of 300; float32 sums of 1000 within 1e-6."""
+    n, p, t = [1, 2, 3, 40, 5], [1, 2, 1, 3, 1], [0.0, 0.25]
+    moments = toy_moments(n, p, [9.0] * 5, t)
+    values = np.array(n)[:, None] + np.array(p)[:, None] * noise(5, "toy", 2300)
+    mixed = values[:, None] * (1 - np.array(t)[None, :, None])
+    for found, all_draws in ((moments["plain"], values), (moments["mixed"], mixed)):
+        np.testing.assert_array_equal(found.count, 2300)
+        np.testing.assert_allclose(found.mean, all_draws.mean(-1), rtol=1e-6)
+        np.testing.assert_allclose(found.standard_deviation, all_draws.std(-1, ddof=1), rtol=1e-5)
+        np.testing.assert_allclose(found.standard_error, all_draws.std(-1, ddof=1) / 2300**0.5, rtol=1e-5)
+
+
+def test_degenerate_replicates_are_left_out_and_counted():
+    """A cell without, one with half, and one with nothing but degenerate replicates."""
+    moments = toy_moments([7, 7, 7], [1, 1, 1], [9.0, 0.0, -9.0], [0.0])["plain"]
+    z = noise(5, "toy", 2300)
+    np.testing.assert_array_equal(moments.count, [2300, (z < 0).sum(), 0])
+    np.testing.assert_allclose(moments.mean[:2], [7 + z.mean(), 7 + z[z < 0].mean()], rtol=1e-6)
+    np.testing.assert_allclose(moments.standard_deviation[1], z[z < 0].std(ddof=1), rtol=1e-5)
+    assert np.isnan(moments.standard_deviation[2])
+
+
+def test_seed_and_study_decide_the_draws():
+    cell = ([1], [1], [9.0], [0.0])
+    base = toy_moments(*cell)["plain"].mean
+    np.testing.assert_array_equal(base, toy_moments(*cell)["plain"].mean)
+    assert base != toy_moments(*cell, seed=6)["plain"].mean
+    assert base != toy_moments(*cell, study="other")["plain"].mean
+
+
+def test_changing_values_compiles_nothing(compilations):
+    """Cells, weights, replicates and seeds are data: the program is traced and compiled once in a process."""
+    toy_moments([1], [1], [9.0], [0.1, 0.2])
+    del compilations[:], traced[:]
+    for number in range(10):
+        cells = (np.arange(1, 3 + number), [2 + number] * (2 + number), [number / 3] * (2 + number))
+        toy_moments(*cells, [0.3, 0.03 * number], replicates=700 + 200 * number, seed=number)
+    assert compilations == []
+    assert traced == []
+
+
+# --- plans ---------------------------------------------------------------------------------------
 
 
 def test_the_plan_covers_every_cell_and_replicate_once():

@@ -1,9 +1,11 @@
-"""Runs that stop and go on: kill, damage, other devices, and folders that are not theirs."""
+"""Runs that stop and go on: kill, damage, a full disk, other devices, and folders that are not theirs."""
 
+import errno
 import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -11,12 +13,13 @@ import numpy as np
 import pytest
 
 import sims
+from mixjax import runs
 from mixjax.runs import RunError
 from sims.engine import Layout
 
 ROOT = Path(__file__).resolve().parents[2]
-AXES = {"n": "50", "ratio": "0.2:3:9:log", "theta_norm": "0.5,2", "alpha": "1", "replicates": 1000}
-SMALL = Layout(2, 8, 1)  # nine units
+AXES = {"n": "50", "ratio": "0.2,1,3", "theta_norm": "0.5,2", "alpha": "0,1", "replicates": 2500}
+SMALL = Layout(2, 8, 1)  # nine units: three of cells by three of replicates
 SCRIPT = """
 import sims
 from sims.engine import Layout
@@ -35,6 +38,13 @@ def start(out, devices):
     environment = {**os.environ, "XLA_FLAGS": flags, "JAX_PLATFORMS": "cpu", "JAX_ENABLE_X64": "0"}
     command = [sys.executable, "-c", SCRIPT.format(out=str(out), axes=AXES)]
     return subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True)
+
+
+def resumed(out):
+    """The table of a run that goes on, and how many of its units were there already."""
+    seen = []
+    table = sims.run("phase_diagram", out, layout=SMALL, progress=lambda done, total: seen.append(done), **AXES)
+    return table, seen[0]
 
 
 def assert_same_bits(one, other):
@@ -79,15 +89,53 @@ def test_damaged_shards_are_computed_anew(tmp_path, undisturbed, damage):
         shard.unlink()
     else:
         (out / "shards" / ".tmp-stray").write_bytes(b"half a shard")
-    seen = []
-    again = sims.run("phase_diagram", out, layout=SMALL, progress=lambda done, total: seen.append(done), **AXES)
-    assert seen[0] == (9 if damage == "stray" else 8)
+    again, kept = resumed(out)
+    assert kept == (9 if damage == "stray" else 8)
     assert_same_bits(undisturbed, again)
+
+
+@pytest.mark.parametrize("full_at", [5, 9], ids=["in mid-run", "at the end"])
+def test_a_full_disk_keeps_what_is_finished(tmp_path, undisturbed, monkeypatch, full_at):
+    """Five (or all nine) shards fit, then nothing."""
+    out, replace = tmp_path / "run", os.replace
+
+    def replace_while_there_is_room(source, target):
+        if len(list((out / "shards").glob("*.npz"))) >= full_at:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        replace(source, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(runs.os, "replace", replace_while_there_is_room)
+        with pytest.raises(RunError, match="the disk is full; finished work is kept, and the same command goes on"):
+            resumed(out)
+    assert len(list((out / "shards").iterdir())) == full_at
+    assert not (out / "dataset.nc").exists()
+    assert not list(out.rglob(".tmp-*"))
+    again, kept = resumed(out)
+    assert kept == full_at
+    assert_same_bits(undisturbed, again)
+
+
+def test_without_a_folder_nothing_is_kept(tmp_path, undisturbed, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    assert_same_bits(undisturbed, sims.run("phase_diagram", layout=SMALL, **AXES))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_numbers_sequences_and_arrays_are_as_good_as_text(tmp_path, undisturbed):
+    axes = {"n": 50, "ratio": [0.2, 1, 3], "theta_norm": np.array([0.5, 2]), "alpha": (0, 1), "beta": "same"}
+    out = tmp_path / "run"
+    assert_same_bits(undisturbed, sims.run("phase_diagram", out, layout=SMALL, replicates=2500, **axes))
+    table = sims.load(out)
+    assert table.attrs["study"] == "phase_diagram"
+    assert table.attrs["replicates"] == 2500
+    assert "ratio" in table.attrs["config"]
 
 
 def test_a_finished_run_is_loaded_and_not_computed(tmp_path, undisturbed):
     out = tmp_path / "run"
-    sims.run("phase_diagram", out, **AXES)
+    sims.run("phase_diagram", out, layout=SMALL, **AXES)
     seen = []
     started = time.monotonic_ns()
     again = sims.run("phase_diagram", out, progress=lambda *units: seen.append(units), **AXES)
@@ -100,10 +148,14 @@ def test_a_finished_run_is_loaded_and_not_computed(tmp_path, undisturbed):
 
 def test_another_run_is_not_overwritten(tmp_path):
     out = tmp_path / "run"
-    sims.run("phase_diagram", out, **{**AXES, "ratio": "1"})
+    sims.run("phase_diagram", out, layout=SMALL, **AXES)
     before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
-    with pytest.raises(RunError, match=r"another spec .*replicates is 1000 there and 2000 here"):
-        sims.run("phase_diagram", out, **{**AXES, "ratio": "1", "replicates": 2000})
+    with pytest.raises(RunError, match=r"another spec .*replicates is 2500 there and 2000 here"):
+        sims.run("phase_diagram", out, **{**AXES, "replicates": 2000})
+    with pytest.raises(RunError, match=r"another spec .*theta_norm is"):
+        sims.run("phase_diagram", out, **{**AXES, "theta_norm": "0.5,2.5"})
+    with pytest.raises(RunError, match=r"another spec .*study is"):
+        sims.run("high_dimension", out, **AXES)
     assert {path: path.read_bytes() for path in out.rglob("*") if path.is_file()} == before
 
 
@@ -115,14 +167,37 @@ def test_another_run_is_not_overwritten(tmp_path):
         ({"study": "phase_diagram", "gamma": 1}, "no axis 'gamma'"),
         ({"study": "phase_diagram", "replicates": 0}, "replicates must be"),
         ({"study": "phase_diagram", "replicates": 2.5}, "replicates must be"),
+        ({"study": "phase_diagram", "replicates": True}, "replicates must be"),
         ({"study": "phase_diagram", "seed": -1}, "seed must be"),
+        ({"study": "phase_diagram", "seed": 2**31}, "seed must be"),
+        ({"study": "phase_diagram", "n": 0}, "n must be"),
+        ({"study": "phase_diagram", "p": 5, "ratio": 1}, "either ratio"),
+        ({"study": "high_dimension", "p": 5}, "no axis 'p'"),
+        ({"study": "capacity", "alpha": 1}, "no axis 'alpha'"),
+        ({"study": "capacity", "beta": "same"}, "beta must be numbers"),
     ],
 )
-def test_wrong_calls(arguments, message):
+def test_wrong_calls(arguments, message, tmp_path):
     with pytest.raises(RunError, match=message):
-        sims.run(**arguments)
+        sims.run(**arguments, out=tmp_path / "run")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_loading_what_is_not_a_run(tmp_path):
     with pytest.raises(RunError, match="holds no run"):
         sims.load(tmp_path)
+    with pytest.raises(RunError, match="holds no run"):
+        sims.load(tmp_path / "nowhere")
+    with pytest.raises(RunError, match=r"manifest\.json cannot be read"):
+        (tmp_path / "file").touch()
+        sims.load(tmp_path / "file")
+
+
+def test_loading_what_is_not_finished_or_is_damaged(tmp_path):
+    runs.RunDirectory.open(tmp_path, spec={}, environment={}, layout={})
+    with pytest.raises(RunError, match="is not finished; run the same command again to go on"):
+        sims.load(tmp_path)
+    for content in (b"", b"\x89HDF\r\n\x1a\n and then nothing", b"words"):
+        (tmp_path / "dataset.nc").write_bytes(content)
+        with pytest.raises(RunError, match=r"dataset\.nc cannot be read"):
+            sims.load(tmp_path)

@@ -1,0 +1,25 @@
+"""Tables that several files look at, computed once; sizes are shared, so that few programs are compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+
+import pytest
+import xarray as xr
+
+import sims
+
+# six cells and two Mixup settings each
+SIZES = {
+    "phase_diagram": {"n": "200", "ratio": "0.1,0.5,2", "theta_norm": "1,2", "alpha": "0.5,5"},
+    "high_dimension": {"n": "200", "ratio": "0.1,0.5,2", "theta_norm": "1,2", "alpha": "0.5,5"},
+    "low_dimension": {"n": "50,1000,100000", "p": "5", "theta_norm": "1,2", "alpha": "0.5,5"},
+    "capacity": {"n": "1000", "ratio": "0.3,1,4", "theta_norm": "1,2"},
+}
+
+
+@pytest.fixture(scope="session")
+def table_of() -> Callable[[str], xr.Dataset]:
+    """The table of a study at its size above."""
+    return cache(lambda study: sims.run(study, replicates=2000, **SIZES[study]))
