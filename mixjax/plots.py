@@ -66,11 +66,12 @@ def heat_map(
     from matplotlib.colors import Normalize, SymLogNorm
 
     norm = Normalize(centre - limit, centre + limit) if linear is None else SymLogNorm(linear, vmin=-limit, vmax=limit)
-    mesh = ax.pcolormesh(_edges(x), _edges(y), values, norm=norm, cmap=cmap, rasterized=True)
+    columns, rows = _edges(x), _edges(y)
+    mesh = ax.pcolormesh(columns, rows, values, norm=norm, cmap=cmap, rasterized=True)
     ax.set_xscale("log")
     ax.set_yscale("log")
-    ax.set_xlim(x[0], x[-1])
-    ax.set_ylim(y[0], y[-1])
+    ax.set_xlim(*(x[[0, -1]] if len(x) > 1 else columns))
+    ax.set_ylim(*(y[[0, -1]] if len(y) > 1 else rows))
     return mesh
 
 

@@ -78,13 +78,14 @@ def population_ece(law: ScoreLaw, *, norm: float = 1) -> Float[Array, "*batch"]:
         raise ValueError(f"norm must be at least 1, got {norm}")
     if np.isinf(norm):
         return population_mce(law)
-    return _root(_gap_moments(_checked(law), (norm,))[0], norm)
+    law = _checked(law)
+    return _root(_gap_moments(law, jnp.abs(law.gap), (norm,))[0], norm)
 
 
 def population_errors(law: ScoreLaw) -> CalibrationErrors:
     """ECE, ECE_2 and MCE in one pass, at less than the cost of computing each; see `population_ece`."""
     law = _checked(law)
-    ece, square = _gap_moments(law, (1, 2))
+    ece, square = _gap_moments(law, jnp.abs(law.gap), (1, 2))
     return CalibrationErrors(ece, _root(square, 2), population_mce(law))
 
 
@@ -95,13 +96,13 @@ def _root(moment: jax.Array, norm: float) -> jax.Array:
 
 
 @partial(jax.jit, static_argnames="norms")
-def _gap_moments(law: ScoreLaw, norms: tuple[float, ...]) -> tuple[jax.Array, ...]:
-    """E gap(v)^r for each r."""
+def _gap_moments(law: ScoreLaw, size: jax.Array, norms: tuple[float, ...]) -> tuple[jax.Array, ...]:
+    """E gap(v)^r for each r; `size` is |law.gap|, with the derivative that is wanted at 0."""
     under = jnp.minimum(law.gap, 0.0)
     var, centre = law.var, -law.mean - 2.0 * under
     positive = var > 0
     var = jnp.where(positive, var, 1.0)
-    kappa, slope = jnp.abs(law.gap) / var, law.mean / var
+    kappa, slope = size / var, law.mean / var
 
     def integrand(v: jax.Array) -> tuple[jax.Array, ...]:
         excess = _one_minus_exp(2.0 * kappa * v)
@@ -205,7 +206,8 @@ def population_signed_gap(law: ScoreLaw) -> Float[Array, "*batch"]:
     Positive where the classifier claims too much. NaN where the variance is not positive.
     """
     law = _checked(law)
-    return jnp.sign(law.gap) * population_ece(law)
+    sign = jnp.where(law.gap < 0, -1.0, 1.0).astype(law.gap.dtype)  # of 0 too: the signed gap is smooth there
+    return sign * _gap_moments(law, sign * law.gap, (1,))[0]
 
 
 def population_nll(law: ScoreLaw) -> Float[Array, "*batch"]:

@@ -150,7 +150,6 @@ def test_gradients_are_finite(quantity):
     assert not [name for name, fine in zip(EXTREMES, np.isfinite(gradient).all(axis=0), strict=True) if not fine]
 
 
-@pytest.mark.xfail(reason="sign(gap) is 0 at 0 and takes the derivative of the ECE with it")
 def test_the_signed_gap_is_smooth_through_calibration():
     """Its slope in the gap at gap = 0 is a central difference quotient of step 1e-5, but for 1e-10."""
     below, above = (COMPILED["signed gap"](ScoreLaw(np.ones(SHAPE), np.full(SHAPE, step))) for step in (-1e-5, 1e-5))

@@ -1,0 +1,86 @@
+"""The parts of pictures: what is drawn is what was given, and no global style changes."""
+
+from __future__ import annotations
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from mixjax import plots
+
+X, Y = np.array([0.1, 1.0, 10.0]), np.array([1.0, 2.0])
+
+
+@pytest.fixture
+def ax():
+    return Figure().subplots()
+
+
+def test_a_heat_map_shows_each_value_at_its_place(ax):
+    values = np.array([[-2.0, 0.0, 1.0], [0.5, 2.0, 9.0]])
+    mesh = plots.heat_map(ax, X, Y, values, centre=0.0, limit=2.0)
+    np.testing.assert_array_equal(mesh.get_array().reshape(2, 3), values)
+    corners = mesh.get_coordinates()
+    np.testing.assert_allclose(corners[0, :, 0], 10.0 ** np.array([-1.5, -0.5, 0.5, 1.5]), rtol=1e-12)
+    assert (mesh.norm(-2.0), mesh.norm(0.0), mesh.norm(2.0)) == (0.0, 0.5, 1.0)
+    assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
+    assert ax.get_xlim() == (0.1, 10.0)
+
+
+def test_a_heat_map_may_be_linear_near_its_centre_only(ax):
+    norm = plots.heat_map(ax, X, Y, np.zeros((2, 3)), centre=0.0, limit=1.0, linear=0.01).norm
+    assert norm(0.0) == pytest.approx(0.5)
+    assert norm(0.1) - norm(0.01) == pytest.approx(norm(1.0) - norm(0.1), rel=1e-6)
+
+
+def test_an_axis_of_one_value_is_drawn(ax):
+    mesh = plots.heat_map(ax, np.array([2.0]), Y, np.zeros((2, 1)), centre=0.0, limit=1.0)
+    low, high = mesh.get_coordinates()[0, :, 0]
+    assert low < 2.0 < high
+
+
+def test_a_level_line_is_where_the_level_is(ax):
+    x, y = np.meshgrid(np.linspace(1, 3, 21), np.linspace(1, 2, 11))
+    plots.level_line(ax, x[0], y[:, 0], x, 1.75)
+    (line,) = (path.vertices for collection in ax.collections for path in collection.get_paths())
+    np.testing.assert_allclose(line[:, 0], 1.75, rtol=1e-12)
+
+
+@pytest.mark.parametrize("level", [0.0, 4.0])
+def test_a_level_that_is_nowhere_draws_nothing(ax, level):
+    x, y = np.meshgrid(np.linspace(1, 3, 5), np.linspace(1, 2, 3))
+    plots.level_line(ax, x[0], y[:, 0], x, level)
+    assert not ax.collections
+
+
+def test_bars_are_two_standard_errors_and_the_band_one_deviation(ax):
+    mean, error, spread = np.array([1.0, 2.0]), np.array([0.1, 0.2]), np.array([0.5, 0.6])
+    plots.points_with_bars(ax, Y, mean, error, spread, colour="k", marker="o", label="mean")
+    (container,) = ax.containers
+    segments = np.array(container[2][0].get_segments())
+    np.testing.assert_allclose(segments[:, :, 1], np.stack([mean - 2 * error, mean + 2 * error], axis=1))
+    band = ax.collections[0].get_paths()[0].vertices
+    assert (band[:, 1].min(), band[:, 1].max()) == (0.5, 2.6)
+
+
+def test_spare_panels_are_left_empty():
+    figure, axes = plots.panels(3, 2, height=1.5)
+    assert len(axes) == len(figure.axes) == 3
+    assert tuple(figure.get_size_inches()) == (plots.COLUMN_WIDTH, 3.0)
+
+
+def test_style_does_not_leak():
+    before = dict(mpl.rcParams)
+    with plots.paper_style():
+        assert mpl.rcParams["font.size"] == 8
+    assert dict(mpl.rcParams) == before
+
+
+def test_short_axes_have_plain_numbers(ax):
+    ax.set_xscale("log")
+    ax.set_xlim(0.3, 3)
+    plots.decades(ax, x=True)
+    ax.figure.canvas.draw()
+    labels = [text.get_text() for text in ax.get_xticklabels()]
+    assert {"0.3", "1", "3"} <= set(labels)
