@@ -8,7 +8,7 @@ mass resolve all of this when they are spread by a cubic, v = low + width (a x +
 whose slope at 0 is a few units. Unsplit rules (Gauss-Hermite) are wrong by up to 6e-2 here.
 
 Measured over var from 1e-4 to 1e4 and centres of either sign, for the calibration errors:
-absolute and relative error 1e-12 with 64 nodes (float64), 5e-6 with 20 nodes (float32).
+absolute and relative error 1e-12 with 64 nodes (float64), 5e-6 with 18 nodes (float32).
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-_NODES = {np.dtype(np.float32): 20, np.dtype(np.float64): 64}
+_NODES = {np.dtype(np.float32): 18, np.dtype(np.float64): 64}
 _REACH = {np.dtype(np.float32): 16.0, np.dtype(np.float64): 38.0}  # -log of the neglected tail
-_SLOPE = 8.0  # of the map at 0, in units of f's own length
+_SLOPE = 10.0  # of the map at 0, in units of f's own length
 
 Integrand = Callable[[jax.Array], tuple[jax.Array, ...]]
 
@@ -34,7 +34,7 @@ def half_line_integrals(centre: jax.Array, var: jax.Array, integrand: Integrand)
     """
     dtype = var.dtype
     low, width = _interval(centre, var, _REACH[dtype])
-    linear = jnp.minimum(1.0, (_SLOPE + 1.5 * jnp.maximum(centre - 2.0 * jnp.sqrt(var), 0.0)) / width)
+    linear = jnp.minimum(1.0, (_SLOPE + 1.75 * jnp.maximum(centre - 2.0 * jnp.sqrt(var), 0.0)) / width)
     x, weights = unit_legendre(_NODES[dtype], dtype)
     half_precision = 0.5 / var
 
@@ -47,7 +47,7 @@ def half_line_integrals(centre: jax.Array, var: jax.Array, integrand: Integrand)
         return weighted[0] if len(weighted) == 1 else lax.complex(*weighted)
 
     nothing = jax.eval_shape(at_node, jnp.int32(0))
-    unroll = 4 if dtype == jnp.float32 else 1  # float64 is for precision: it compiles sooner instead
+    unroll = 6 if dtype == jnp.float32 else 1  # float64 is for precision: it compiles sooner instead
     total = lax.fori_loop(
         0, len(x), lambda k, total: total + at_node(k), jnp.zeros(nothing.shape, nothing.dtype), unroll=unroll
     )
