@@ -17,7 +17,7 @@ from sims.figures import write_figures
 from sims.publishing import publish
 from sims.running import load, run
 from sims.studies import STUDIES
-from sims.studies.study import Study
+from sims.study import Study
 from sims.verification import report
 
 USAGE = """usage: python -m sims STUDY [--preset quick|default|full] [--out DIR] [axes]

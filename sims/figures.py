@@ -22,7 +22,7 @@ from mixjax.plots import (
     points_with_bars,
 )
 from mixjax.runs import write_atomically
-from sims.studies.study import Figure, Study
+from sims.study import Figure, Study
 
 NAMES = {"ece": "ECE", "ece2": "ECE$_2$", "mce": "MCE"}
 PLAIN_NAMES = {"ece": "ECE", "ece2": "ECE_2", "mce": "MCE"}

@@ -19,7 +19,7 @@ from sims.engine import BLOCK, HostArrays, Layout, Unit, compute, layout_for, pl
 from sims.grid import AxisValue, Grid
 from sims.moments import collect
 from sims.studies import STUDIES
-from sims.studies.study import Study
+from sims.study import Study
 
 Progress = Callable[[int, int], None]
 

@@ -1,7 +1,7 @@
 """The studies, by the name that the command line knows."""
 
 from sims.studies import capacity, phase_diagram, slices
-from sims.studies.study import Study
+from sims.study import Study
 
 STUDIES: dict[str, Study] = {
     study.name: study for study in (phase_diagram.STUDY, slices.LOW_DIMENSION, slices.HIGH_DIMENSION, capacity.STUDY)

@@ -20,7 +20,7 @@ from sims.figures import capacity_figures
 from sims.grid import AxisValue, Grid, axis, gaussian_grid
 from sims.moments import Moments
 from sims.studies.comparison import as_variable, grid_dataset
-from sims.studies.study import Study, option
+from sims.study import Study, option
 
 
 @dataclass(frozen=True)

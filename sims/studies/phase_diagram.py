@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from sims.figures import phase_diagram_figures
 from sims.grid import AxisValue, Grid, gaussian_grid
 from sims.studies.comparison import EXPERIMENT, comparison_dataset
-from sims.studies.study import Study, option
+from sims.study import Study, option
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from sims.figures import slice_figures
 from sims.grid import AxisValue, Grid, gaussian_grid
 from sims.moments import Moments
 from sims.studies.comparison import EXPERIMENT, comparison_dataset, expected_variables
-from sims.studies.study import Study, option
+from sims.study import Study, option
 
 
 @dataclass(frozen=True)
