@@ -29,16 +29,18 @@ def axis(
     Args:
       name: for messages.
       value: as above; a range includes both ends.
-      whole: whether values must be whole numbers; those of a range are rounded, and repeats dropped.
+      whole: whether values must be whole numbers that single precision has, as every one up to 2^24 is; those of a
+        range are rounded to such numbers, and repeats dropped.
       least: the smallest value allowed; `above` excludes it.
-      distinct: whether a repeated value is refused.
+      distinct: whether a repeated value is refused. Values that are equal in single precision, in which cells are
+        computed, are the same cell.
 
     Raises:
       RunError: one sentence that says what is wrong.
     """
     if isinstance(value, str) and ":" in value:
         values = _range(name, value)
-        values = np.unique(np.rint(values)) if whole else values
+        values = np.unique(_single(np.rint(values))) if whole else values
     else:
         values = _numbers(name, value)
     wrong = ~np.isfinite(values) | (values < least) | (above & (values == least))
@@ -47,9 +49,29 @@ def axis(
         raise RunError(f"{name} must be finite and {rule}, got {values[wrong][0]:g}")
     if whole and (values != np.floor(values)).any():
         raise RunError(f"{name} must be whole numbers, got {values[values != np.floor(values)][0]:g}")
+    if whole and (values != _single(values)).any():
+        wanted = values[values != _single(values)][0]
+        raise RunError(
+            f"{name} must be numbers that single precision has, got {wanted:.0f}; near it is {_single(wanted):.0f}"
+        )
     if distinct and len(np.unique(values)) < len(values):
         raise RunError(f"{name} must not repeat a value, got {value}")
+    if distinct and len(np.unique(_single(values))) < len(values):
+        raise RunError(f"{name} must not have values that single precision does not tell apart, got {_pair(values)}")
     return values
+
+
+def _single(values: np.ndarray) -> np.ndarray:
+    """The values that the engine computes with."""
+    with np.errstate(over="ignore"):
+        return values.astype(np.float32).astype(np.float64)
+
+
+def _pair(values: np.ndarray) -> str:
+    """The first two values, in order, that are equal in single precision."""
+    values = np.sort(values)
+    first = np.flatnonzero(np.diff(_single(values)) == 0)[0]
+    return f"{float(values[first])!r} and {float(values[first + 1])!r}"
 
 
 def _numbers(name: str, value: AxisValue | list[str]) -> np.ndarray:
@@ -90,8 +112,10 @@ def mixup_settings(alpha: AxisValue, beta: AxisValue) -> dict[str, np.ndarray]:
                 f'beta must be "same", one number, or one for each of the {alphas.size} alphas, got {betas.size}'
             )
         betas = np.broadcast_to(betas, alphas.shape)
-    if len(np.unique(np.stack([alphas, betas]), axis=1).T) < alphas.size:
-        raise RunError(f"alpha and beta must not repeat a pair, got alpha {alpha} and beta {beta}")
+    if len(np.unique(_single(np.stack([alphas, betas])), axis=1).T) < alphas.size:
+        raise RunError(
+            f"alpha and beta must not repeat a pair (in single precision), got alpha {alpha} and beta {beta}"
+        )
     none = alphas == 0
     with jax.enable_x64(True):
         weights = np.asarray(mixup_weight(np.where(none, 1.0, alphas), np.where(none, 1.0, betas)))
@@ -135,7 +159,7 @@ def gaussian_grid(*, n: AxisValue, ratio: AxisValue | None, p: AxisValue | None,
     if p is None:
         dimension = {"ratio": axis("ratio", ratio if ratio is not None else 1.0, above=True)}
         mesh_n, mesh, theta = np.meshgrid(ns, dimension["ratio"], thetas, indexing="ij")
-        mesh_p = np.maximum(1.0, np.rint(mesh * mesh_n))
+        mesh_p = np.maximum(1.0, _single(np.rint(mesh * mesh_n)))
     else:
         dimension = {"p": axis("p", p, whole=True, least=1)}
         mesh_n, mesh_p, theta = np.meshgrid(ns, dimension["p"], thetas, indexing="ij")

@@ -2,12 +2,14 @@
 
 Paper: Theorems 3.3 and 5.3. In each training set the exact law is differentiated in the Mixup weight t at
 t = 0 and the calibration error along it, both by forward automatic differentiation; dt/dalpha = 2/(beta + 1).
+Where rho = mean/var of the score passes 1 (an under-confident training set) both derivatives change sign, and a mean
+over training sets mixes the two signs: P(derivative < 0) is stored beside it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import jax
 import jax.numpy as jnp
@@ -19,8 +21,17 @@ from sims.engine import Arrays, Experiment
 from sims.figures import capacity_figures
 from sims.grid import AxisValue, Grid, axis, gaussian_grid
 from sims.moments import Moments
-from sims.studies.comparison import as_variable, grid_dataset
+from sims.studies.comparison import (
+    as_variable,
+    fraction_variables,
+    grid_dataset,
+    mean_or_nan,
+    negative_with_ties_half,
+)
+from sims.studies.curves import refined, with_curves
 from sims.study import Study, option
+
+NORMS = {"ece": 1, "mce": np.inf}
 
 
 @dataclass(frozen=True)
@@ -54,6 +65,7 @@ def _score(sample: tuple[ScoreLaw, ScoreLaw], settings: Arrays) -> Arrays:
     for name, function in (("ece", population_ece), ("mce", population_mce)):
         _, derivative = jax.jvp(function, (law,), (slope,))
         values[f"{name}_derivative"] = derivative * rate[None, :, None]
+    values["derivative_negative"] = negative_with_ties_half(values["ece_derivative"])
     return values
 
 
@@ -65,21 +77,34 @@ def _grid(config: Capacity) -> Grid:
 
 def _table(config: Capacity, grid: Grid, moments: Mapping[str, Moments]) -> xr.Dataset:
     table = grid_dataset(grid)
-    for name, norm in (("ece", 1), ("mce", np.inf)):
-        value, label = moments[f"{name}_derivative"], f"d{name.upper()}/dalpha at alpha = 0+"
-        table[f"{name}_derivative"] = as_variable(grid, np.where(value.count > 0, value.mean, np.nan), label, "1")
+    for name in NORMS:
+        value, label = moments[f"{name}_derivative"], _label(name)
+        spread = f"standard deviation over training sets of {label}"
+        table[f"{name}_derivative"] = as_variable(grid, mean_or_nan(value), label, "1")
         table[f"{name}_derivative_se"] = as_variable(grid, value.standard_error, f"standard error of {label}", "1")
-        table[f"{name}_derivative_sd"] = as_variable(
-            grid, value.standard_deviation, f"standard deviation over training sets of {label}", "1"
-        )
-        with jax.enable_x64(True):
-            ratio, theta = (a[:, None] for a in (grid.cells["p"] / grid.cells["n"], grid.cells["theta_norm"]))
-            limit = np.asarray(derivative_at_zero(ratio, theta, beta=grid.settings["beta"][None, :], norm=norm))
-        table[f"{name}_derivative_limit"] = as_variable(grid, limit, f"limit of {label}", "1")
+        table[f"{name}_derivative_sd"] = as_variable(grid, value.standard_deviation, spread, "1")
+    negative = moments["derivative_negative"]
+    table = table.assign(fraction_variables(grid, "derivative_negative", negative, "derivative < 0"))
     table["replicates_used"] = as_variable(
         grid, moments["ece_derivative"].count[:, 0].astype(np.int64), "replicates that are not degenerate", "1"
     )
-    return table
+    fine = _grid(replace(config, ratio=refined(grid.axes["ratio"])))
+    return with_curves(table.assign(_limits(grid)), "ratio", fine, _limits(fine))
+
+
+def _limits(grid: Grid) -> dict[str, xr.Variable]:
+    """The derivatives as p/n stays what it is in each cell; NaN for the MCE where theta is 0 (every MCE is 1/2)."""
+    variables = {}
+    with jax.enable_x64(True):
+        ratio, theta = (a[:, None] for a in (grid.cells["p"] / grid.cells["n"], grid.cells["theta_norm"]))
+        for name, norm in NORMS.items():
+            limit = np.asarray(derivative_at_zero(ratio, theta, beta=grid.settings["beta"][None, :], norm=norm))
+            variables[f"{name}_derivative_limit"] = as_variable(grid, limit, f"limit of {_label(name)}", "1")
+    return variables
+
+
+def _label(name: str) -> str:
+    return f"d{name.upper()}/dalpha at alpha = 0+"
 
 
 STUDY = Study(

@@ -42,8 +42,7 @@ def _score(law: ScoreLaw, settings: Arrays) -> Arrays:
         mixed = jnp.where(no_mixup, plain, error[:, 1:])
         difference = mixed - plain
         values[name], values[f"{name}_mix"], values[f"{name}_difference"] = error[:, 0], mixed, difference
-        better = (difference < 0).astype(difference.dtype)
-        values[f"{name}_mix_better"] = jnp.where(jnp.isfinite(difference), better, jnp.nan)
+        values[f"{name}_mix_better"] = negative_with_ties_half(difference)
     accuracy = population_accuracy(law)
     values["accuracy"], values["accuracy_mix"] = accuracy[:, 0], accuracy[:, 1:]
     return values
@@ -52,21 +51,27 @@ def _score(law: ScoreLaw, settings: Arrays) -> Arrays:
 EXPERIMENT = Experiment(_sample, _score)
 
 
+def negative_with_ties_half(value: jax.Array) -> jax.Array:
+    """1 where a value is negative, 1/2 where it is exactly 0, and 0 where it is positive; NaN stays."""
+    return 0.5 * (1.0 - jnp.sign(value))
+
+
+TIES = "an exact tie counts one half; where all training sets tie, the difference and its standard error are 0"
+
+
 def comparison_dataset(grid: Grid, moments: Mapping[str, Moments]) -> xr.Dataset:
     """Means, standard errors, P(mix better) with its 95 % Wilson interval, and the limits p/n -> c."""
     table = grid_dataset(grid)
     for name, value in moments.items():
         if name.endswith("_mix_better"):
-            low, high = wilson_interval(value.mean, value.count)
-            for suffix, part in (("", _mean(value)), ("_low", low), ("_high", high)):
-                table[name + suffix] = as_variable(grid, part, f"P({_label(name)})", "1")
+            table = table.assign(fraction_variables(grid, name, value, _label(name)))
         else:
-            table[name] = as_variable(grid, _mean(value), _label(name), "1")
+            table[name] = as_variable(grid, mean_or_nan(value), _label(name), "1")
             table[f"{name}_se"] = as_variable(grid, value.standard_error, f"standard error of {_label(name)}", "1")
     table["replicates_used"] = as_variable(
         grid, moments["ece"].count.astype(np.int64), "replicates that are not degenerate", "1"
     )
-    return table.assign(_limits(grid))
+    return table.assign(limit_variables(grid))
 
 
 def expected_variables(grid: Grid, *, float64: bool = True) -> dict[str, xr.Variable]:
@@ -85,7 +90,7 @@ def expected_variables(grid: Grid, *, float64: bool = True) -> dict[str, xr.Vari
     return variables
 
 
-def _limits(grid: Grid) -> dict[str, xr.Variable]:
+def limit_variables(grid: Grid) -> dict[str, xr.Variable]:
     """The limits of the errors and differences at each cell's own p/n, and the phase boundaries."""
     with jax.enable_x64(True):
         ratio, theta_norm = grid.cells["p"] / grid.cells["n"], grid.cells["theta_norm"]
@@ -124,6 +129,16 @@ def as_variable(grid: Grid, values: np.ndarray, long_name: str, units: str) -> x
     return xr.Variable(dims, values.reshape(grid.shape + values.shape[1:]), {"long_name": long_name, "units": units})
 
 
+def fraction_variables(grid: Grid, name: str, value: Moments, event: str) -> dict[str, xr.Variable]:
+    """P(event) with its 95 % Wilson interval, from moments of `negative_with_ties_half`."""
+    low, high = wilson_interval(value.mean, value.count)
+    parts = {"": mean_or_nan(value), "_low": low, "_high": high}
+    variables = {name + suffix: as_variable(grid, part, f"P({event})", "1") for suffix, part in parts.items()}
+    for variable in variables.values():
+        variable.attrs["ties"] = TIES
+    return variables
+
+
 def wilson_interval(
     fraction: np.ndarray, count: np.ndarray, z: float = 1.959963984540054
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -134,7 +149,8 @@ def wilson_interval(
     return np.where(fraction > 0, centre - half, 0.0), np.where(fraction < 1, centre + half, 1.0)
 
 
-def _mean(value: Moments) -> np.ndarray:
+def mean_or_nan(value: Moments) -> np.ndarray:
+    """The mean, NaN where every replicate was degenerate."""
     return np.where(value.count > 0, value.mean, np.nan)
 
 

@@ -1,5 +1,8 @@
 """One-dimensional slices: Monte Carlo points and bands under the exact curves.
 
+The law over training sets is skewed and bounded, so that a band of a standard deviation would reach what no training
+set does: the bands are quantiles.
+
 `high_dimension` (Theorem 3.1): ECE(mix) - ECE against p/n at fixed n, from the region where Mixup hurts to
 the region where it helps. `low_dimension` (Theorem 3.2): the same against n at fixed p, so that p/n -> 0, where
 any fixed (alpha, beta) hurts.
@@ -8,15 +11,32 @@ any fixed (alpha, beta) hurts.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 
+import jax.numpy as jnp
 import xarray as xr
 
+from mixjax.gaussian import ScoreLaw
+from sims.engine import BLOCK, Arrays, Experiment
 from sims.figures import slice_figures
 from sims.grid import AxisValue, Grid, gaussian_grid
 from sims.moments import Moments
-from sims.studies.comparison import EXPERIMENT, comparison_dataset, expected_variables
+from sims.studies.comparison import (
+    EXPERIMENT,
+    LONG_NAMES,
+    METRICS,
+    as_variable,
+    comparison_dataset,
+    expected_variables,
+    limit_variables,
+    mean_or_nan,
+)
+from sims.studies.curves import refined, with_curves
 from sims.study import Study, option
+
+QUANTILES = {"q05": 0.05, "q95": 0.95}  # between them lie nine training sets in ten
 
 
 @dataclass(frozen=True)
@@ -45,15 +65,44 @@ class LowDimension:
     seed: int = option(0, "Of every draw")
 
 
-def _table(config: HighDimension | LowDimension, grid: Grid, moments: Mapping[str, Moments]) -> xr.Dataset:
-    table = comparison_dataset(grid, moments)
-    for name in ("ece", "ece2", "mce"):
-        spread = table[f"{name}_difference_se"] * table["replicates_used"] ** 0.5
-        table[f"{name}_difference_sd"] = spread.assign_attrs(
-            long_name=f"standard deviation over training sets ({name})", units="1"
-        )
-    return table.assign(expected_variables(grid))
+def _score(law: ScoreLaw, settings: Arrays) -> Arrays:
+    """The comparison, and quantiles of the differences over the block, the same for each of its replicates."""
+    values = EXPERIMENT.score(law, settings)
+    for metric in METRICS:
+        difference = values[f"{metric}_difference"]
+        for name, level in QUANTILES.items():
+            quantile = jnp.nanquantile(difference, level, axis=-1, keepdims=True)
+            values[f"{metric}_difference_{name}"] = jnp.broadcast_to(quantile, difference.shape)
+    return values
 
+
+def _table(axis: str, config: HighDimension | LowDimension, grid: Grid, moments: Mapping[str, Moments]) -> xr.Dataset:
+    quantiles = {f"{metric}_difference_{name}" for metric in METRICS for name in QUANTILES}
+    table = comparison_dataset(grid, {name: value for name, value in moments.items() if name not in quantiles})
+    for metric in METRICS:
+        label = f"{LONG_NAMES[metric]}(mix) - {LONG_NAMES[metric]} over training sets"
+        spread = moments[f"{metric}_difference"].standard_deviation
+        table[f"{metric}_difference_sd"] = as_variable(grid, spread, f"standard deviation of {label}", "1")
+        for name, level in QUANTILES.items():
+            value = mean_or_nan(moments[f"{metric}_difference_{name}"])
+            long_name = f"{100 * level:g} % quantile of {label}, the mean of those of blocks of {BLOCK}"
+            table[f"{metric}_difference_{name}"] = as_variable(grid, value, long_name, "1")
+    table = table.assign(expected_variables(grid))
+    change: dict[str, Any] = {axis: refined(grid.axes[axis], whole=axis == "n")}
+    fine = _grid(replace(config, **change))
+    variables = expected_variables(fine, float64=False) | limit_variables(fine)
+    ends = ("_difference_expected", "_difference_limit")
+    return with_curves(table, axis, fine, {name: v for name, v in variables.items() if name.endswith(ends)})
+
+
+def _grid(config: HighDimension | LowDimension) -> Grid:
+    dimension = (
+        {"p": config.p, "ratio": None} if isinstance(config, LowDimension) else {"p": None, "ratio": config.ratio}
+    )
+    return gaussian_grid(n=config.n, **dimension, theta_norm=config.theta_norm, alpha=config.alpha, beta=config.beta)
+
+
+EXPERIMENT_WITH_QUANTILES = Experiment(EXPERIMENT.sample, _score)
 
 HIGH_DIMENSION = Study(
     name="high_dimension",
@@ -64,11 +113,9 @@ HIGH_DIMENSION = Study(
         "default": {},
         "full": {"ratio": "0.02:32:81:log", "replicates": 100_000},
     },
-    grid=lambda config: gaussian_grid(
-        n=config.n, ratio=config.ratio, p=None, theta_norm=config.theta_norm, alpha=config.alpha, beta=config.beta
-    ),
-    experiment=EXPERIMENT,
-    table=_table,
+    grid=_grid,
+    experiment=EXPERIMENT_WITH_QUANTILES,
+    table=partial(_table, "ratio"),
     figures=slice_figures("ratio"),
 )
 
@@ -81,10 +128,8 @@ LOW_DIMENSION = Study(
         "default": {},
         "full": {"n": "30:100000000:73:log", "replicates": 100_000},
     },
-    grid=lambda config: gaussian_grid(
-        n=config.n, ratio=None, p=config.p, theta_norm=config.theta_norm, alpha=config.alpha, beta=config.beta
-    ),
-    experiment=EXPERIMENT,
-    table=_table,
+    grid=_grid,
+    experiment=EXPERIMENT_WITH_QUANTILES,
+    table=partial(_table, "n"),
     figures=slice_figures("n"),
 )

@@ -32,6 +32,11 @@ BAD = {
     "unknown spacing": ({"ratio": "1:2:3:sqrt"}, "start:stop:count"),
     "huge range": ({"ratio": "1:2:100000000"}, "at most 10,000,000"),
     "repeated": ({"alpha": "1,1"}, "must not repeat"),
+    "n that single precision lacks": ({"n": "16777216,16777217"}, "got 16777217; near it is 16777216"),
+    "p that single precision lacks": ({"ratio": None, "p": "100000001"}, "p must be numbers that single precision has"),
+    "equal in single precision": ({"theta_norm": "1,1.00000001"}, "does not tell apart, got 1.0 and 1.00000001"),
+    "n above single precision": ({"n": "1e300"}, "n must be numbers that single precision has"),
+    "pair repeated in single precision": ({"alpha": "1,1.00000001"}, "must not repeat a pair"),
     "both ratio and p": ({"p": "5"}, "either ratio"),
     "neither ratio nor p": ({"ratio": None}, "either ratio"),
 }
@@ -57,10 +62,19 @@ def test_ranges_of_whole_numbers_are_rounded_without_repeats():
 
 
 @settings(max_examples=50, deadline=None)
-@given(st.lists(st.floats(1e-3, 1e6), min_size=1, max_size=8, unique=True))
+@given(st.lists(st.floats(0.0625, 1e6, width=32), min_size=1, max_size=8, unique=True))
 def test_text_numbers_and_sequences_mean_the_same(values):
     text = ",".join(map(repr, values))
     np.testing.assert_array_equal(axis("x", text), axis("x", values))
+
+
+def test_what_the_table_says_is_what_is_simulated():
+    """Every n and p of a grid is a number of single precision, also in a range and where p follows from p/n."""
+    grid = gaussian_grid(**{**GOOD, "n": "1000:10000000000:40:log", "ratio": "0.3,1.7"})
+    assert grid.axes["n"][-1] == 1e10
+    for name in ("n", "p"):
+        np.testing.assert_array_equal(grid.cells[name], grid.cells[name].astype(np.float32))
+        assert (grid.cells[name] == np.floor(grid.cells[name])).all()
 
 
 def test_p_is_the_rounded_product_and_at_least_one():

@@ -1,0 +1,69 @@
+"""Words that the figures share, and which part of a table is drawn where all of it would be too much."""
+
+from __future__ import annotations
+
+import json
+from itertools import product
+
+import numpy as np
+import xarray as xr
+
+NAMES = {"ece": "ECE", "ece2": "ECE$_2$", "mce": "MCE"}
+PLAIN_NAMES = {"ece": "ECE", "ece2": "ECE_2", "mce": "MCE"}
+MOST = 6  # panels of a figure, and lines of a panel: as many as there are colours that differ for every reader
+
+
+def representatives(values: np.ndarray, most: int = MOST) -> list[int]:
+    """Places of at most `most` values, in increasing order: the smallest, the largest, and some evenly between."""
+    order = np.argsort(values, kind="stable")
+    return [int(order[round(place)]) for place in np.linspace(0, len(values) - 1, min(len(values), most))]
+
+
+def setting_places(table: xr.Dataset) -> list[int]:
+    """The Mixup settings to draw, from the smallest weight to the largest."""
+    return representatives(table["t"].values)
+
+
+def panel_places(table: xr.Dataset, *dims: str) -> list[dict[str, int]]:
+    """The panels of a figure that has one for each combination of values along some axes, in increasing order."""
+    orders = [np.argsort(table["beta" if dim == "mixup" else dim].values, kind="stable") for dim in dims]
+    places = [dict(zip(dims, map(int, place), strict=True)) for place in product(*orders)]
+    return [places[index] for index in representatives(np.arange(len(places)))]
+
+
+def omitted(what: str, shown: int, size: int) -> str:
+    """A sentence that says how many are drawn, if not all are."""
+    return "" if shown == size else f"Drawn: {shown} of the {size} {what}, evenly spread. "
+
+
+def setting_label(panel: xr.Dataset) -> str:
+    alpha, beta, t = (float(panel[name]) for name in ("alpha", "beta", "t"))
+    pair = rf"$\alpha=\beta={alpha:g}$" if alpha == beta else rf"$\alpha={alpha:g}, \beta={beta:g}$"
+    return rf"{pair} ($t={t:.3g}$)"
+
+
+def theta_label(theta_norm: xr.DataArray) -> str:
+    return rf"$|\theta|/\sigma = {float(theta_norm):g}$"
+
+
+def listed(values: np.ndarray) -> str:
+    """The values, or from where to where there are how many."""
+    if len(values) <= MOST:
+        return ", ".join(f"{value:.10g}" for value in values)
+    return f"{min(values):.10g} to {max(values):.10g} ({len(values)} values)"
+
+
+def settings_text(table: xr.Dataset, settings: str) -> str:
+    """Model, sizes, what is varied, replicates, and where the table comes from."""
+    made = json.loads(table.attrs["provenance"])
+    fixed = f"; p = {listed(table['p'].values)}" if "p" in table.dims else ""
+    return (
+        f"Settings: Gaussian model, sigma = 1 (theta in units of sigma); n = {listed(table['n'].values)}{fixed}; "
+        f"{settings}; {table.attrs['replicates']} training sets a cell, seed {table.attrs['seed']}. Without units. "
+        f"Made with mixjax {made['mixjax']} ({made['commit']}), jax {made['jax']}, on {made['platform']}."
+    )
+
+
+def pairs_text(table: xr.Dataset) -> str:
+    pairs = ", ".join(f"({float(a):g}, {float(b):g})" for a, b in zip(table["alpha"], table["beta"], strict=True))
+    return f"(alpha, beta) = {pairs}"
