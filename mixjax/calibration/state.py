@@ -1,0 +1,181 @@
+r"""Calibration errors of a stream: a state of O(bins) that is updated, merged, and summed over devices.
+
+A bin keeps its rows (or their weight) and the sum of its residuals, correct - confidence; the pooled error follows
+from these, not from errors of batches. Counts are two 32-bit words, exact to 2^47 rows; weights and residuals are two
+floats, of which the second holds what the first has rounded away, so that a long stream loses nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.typing import ArrayLike
+from jaxtyping import Array, Float, Int
+
+from mixjax._arguments import check_size
+from mixjax.calibration.binned import check_norm, error_of
+from mixjax.calibration.bins import BinSums, Closed, check_bins, equal_width_index, sum_by_bin
+from mixjax.calibration.predictions import Predictions
+from mixjax.calibration.rows import Rows
+
+__all__ = ["CalibrationState"]
+
+_WORD = 1 << 16  # of counts; sums of low words over 2^15 devices still fit
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class CalibrationState:
+    """Sums over equal-width bins; a pytree: `jax.lax.psum(state, axis_name)` is the state of all devices.
+
+    Attributes:
+      counts: rows, as low and high words, shape [2, bins] or, class by class, [2, classes, bins].
+      mass, confidence, residual: sums of the rows' weights, of weight * confidence, and of weight * (correct -
+        confidence), each as a float and its remainder, of the same shapes.
+      closed: "left" or "right"; static.
+    """
+
+    counts: Int[Array, "2 *classes bins"]
+    mass: Float[Array, "2 *classes bins"]
+    confidence: Float[Array, "2 *classes bins"]
+    residual: Float[Array, "2 *classes bins"]
+    closed: Closed = field(default="left", metadata={"static": True})
+
+    @classmethod
+    def empty(cls, num_bins: int = 15, *, closed: Closed = "left", num_classes: int | None = None) -> CalibrationState:
+        """The state of no rows.
+
+        Args:
+          num_bins: equal-width bins of confidence.
+          closed: which end of a bin belongs to it, as in `ece`.
+          num_classes: with classes, `update` takes probabilities [N, K] and labels, and errors are class by class.
+        """
+        check_bins(num_bins, closed=closed)
+        shape: tuple[int, ...] = (2, num_bins)
+        if num_classes is not None:
+            check_size("num_classes", num_classes)
+            shape = (2, num_classes, num_bins)
+        zeros = jnp.zeros(shape, np.float32)
+        return cls(jnp.zeros(shape, np.int32), zeros, zeros, zeros, closed)
+
+    @property
+    def num_bins(self) -> int:
+        """Of confidence."""
+        return self.counts.shape[-1]
+
+    @property
+    def num_classes(self) -> int | None:
+        """None, or K of a state class by class."""
+        return self.counts.shape[-2] if self.counts.ndim == 3 else None
+
+    def update(
+        self,
+        confidence: ArrayLike,
+        correct: ArrayLike,
+        *,
+        weights: ArrayLike | None = None,
+        where: ArrayLike | None = None,
+    ) -> CalibrationState:
+        """The state with a batch more; to be called under `jit`, with padded batches masked by `where`.
+
+        Args:
+          confidence, correct: as for `ece`; for a state class by class probabilities [N, K] and labels [N].
+          weights, where: as for `ece`.
+
+        Raises:
+          ValueError, TypeError: as `ece`. Under `jit` wrong values turn all later errors into NaN.
+        """
+        if self.num_classes is None:
+            rows = Rows.of(confidence, correct, weights, where)
+            return rows.answer(_updated(self, rows))
+        predictions = Predictions.of(confidence, correct, weights, where)
+        if predictions.probs.shape[1] != self.num_classes:
+            raise ValueError(f"probs must have {self.num_classes} classes, got shape {predictions.probs.shape}")
+        return predictions.answer(_updated_by_class(self, predictions))
+
+    def merge(self, other: CalibrationState) -> CalibrationState:
+        """The state of both streams together.
+
+        Raises:
+          ValueError: for states of other bins, classes or `closed`.
+        """
+        if self.counts.shape != other.counts.shape or self.closed != other.closed:
+            raise ValueError(
+                "states must have the same bins, classes and closed, got shapes "
+                f"{self.counts.shape[1:]} and {other.counts.shape[1:]}, {self.closed!r} and {other.closed!r}"
+            )
+        return replace(
+            self,
+            counts=_carried(self.counts + other.counts),
+            mass=_added(self.mass, other.mass),
+            confidence=_added(self.confidence, other.confidence),
+            residual=_added(self.residual, other.residual),
+        )
+
+    def ece(self, norm: float = 1) -> Float[Array, "..."]:
+        """ECE_p of all rows so far, as `ece`; class by class the mean over classes. NaN for no rows."""
+        check_norm(norm)
+        return jnp.mean(self.errors(norm))
+
+    def mce(self) -> Float[Array, "..."]:
+        """The largest gap of a bin, as `mce`."""
+        return self.ece(np.inf)
+
+    def errors(self, norm: float = 1) -> Float[Array, "*classes"]:
+        """ECE_p of each class, or the one there is."""
+        return error_of(BinSums(self.mass.sum(axis=0), self.residual.sum(axis=0)), float(norm))
+
+    def num_rows(self) -> int:
+        """Rows that counted, exactly; not under `jit`."""
+        low, high = np.asarray(self.counts).astype(object).reshape(2, -1)
+        total = int(low.sum() + _WORD * high.sum())
+        return total if self.num_classes is None else total // self.num_classes
+
+
+@jax.jit
+def _updated(state: CalibrationState, rows: Rows) -> CalibrationState:
+    return state.merge(_of_rows(rows.clean(), state.num_bins, state.closed))
+
+
+@jax.jit
+def _updated_by_class(state: CalibrationState, predictions: Predictions) -> CalibrationState:
+    batch = predictions.over_classes(lambda rows: _of_rows(rows.clean(), state.num_bins, state.closed))
+    return state.merge(jax.tree.map(lambda sums: jnp.moveaxis(sums, 0, 1), batch))
+
+
+def _of_rows(rows: Rows, num_bins: int, closed: Closed) -> CalibrationState:
+    """The state of one batch."""
+    index = equal_width_index(rows.confidence, num_bins, closed)
+    counts = sum_by_bin(index, rows.counted if rows.weights is None else (rows.weights > 0).astype(np.int32), num_bins)
+    mass = counts.astype(np.float32) if rows.weights is None else sum_by_bin(index, rows.weights, num_bins)
+    confidence = rows.confidence if rows.weights is None else rows.weights * rows.confidence
+    return CalibrationState(
+        counts=jnp.stack([counts % _WORD, counts // _WORD]),
+        mass=_split(mass),
+        confidence=_split(sum_by_bin(index, confidence, num_bins)),
+        residual=_split(sum_by_bin(index, rows.residual, num_bins)),
+        closed=closed,
+    )
+
+
+def _split(total: jax.Array) -> jax.Array:
+    """A sum as a float32 and the remainder that float64 has beyond it."""
+    high = total.astype(np.float32)
+    return jnp.stack([high, (total - high.astype(total.dtype)).astype(np.float32)])
+
+
+def _added(a: jax.Array, b: jax.Array) -> jax.Array:
+    """The sum of two numbers that are each a float and a remainder (D. E. Knuth's two-sum)."""
+    high = a[0] + b[0]
+    of_b = high - a[0]
+    lost = (a[0] - (high - of_b)) + (b[0] - of_b)
+    low = a[1] + b[1] + lost
+    total = high + low
+    return jnp.stack([total, low - (total - high)])
+
+
+def _carried(words: jax.Array) -> jax.Array:
+    return jnp.stack([words[0] % _WORD, words[1] + words[0] // _WORD])

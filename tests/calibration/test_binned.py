@@ -1,0 +1,209 @@
+"""Binned errors: against exact fractions, and what must not change them."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mixjax.calibration import classwise_ece, ece, mce, top_label_ece
+from mixjax.calibration.bins import equal_width_edges, equal_width_index
+from tests.calibration.exact import binned_error, nearest
+
+SIZE = 12  # of every sample that Hypothesis draws: each shape compiles
+
+SCORES = st.one_of(
+    st.floats(0, 1, width=32),
+    st.sampled_from([np.float32(k / m) for m in (2, 3, 10, 15, 49) for k in range(m + 1)]),
+)
+SAMPLES = st.tuples(
+    st.lists(SCORES, min_size=SIZE, max_size=SIZE), st.lists(st.booleans(), min_size=SIZE, max_size=SIZE)
+).map(lambda pair: (np.array(pair[0], np.float32), np.array(pair[1])))
+BINNINGS = ("equal-width", "equal-mass")
+
+
+def close(a, b):
+    np.testing.assert_allclose(a, b, rtol=0, atol=3e-7)
+
+
+# each is a program
+CHOICES = (
+    {"num_bins": 1},
+    {"num_bins": 10, "norm": 2},
+    {"num_bins": 15, "closed": "right"},
+    {"num_bins": 100, "norm": np.inf},
+    {"num_bins": 100, "closed": "right", "norm": 3},
+    {"num_bins": 5, "binning": "equal-mass"},
+    {"num_bins": 15, "binning": "equal-mass", "norm": 2},
+)
+WEIGHTS = st.lists(st.integers(1, 9), min_size=SIZE, max_size=SIZE).map(lambda w: np.array(w, np.float32))
+
+
+@settings(deadline=None, max_examples=80)
+@given(SAMPLES, st.sampled_from(CHOICES), st.none() | WEIGHTS)
+def test_exact_fractions_agree(sample, choice, weights):
+    close(ece(*sample, weights=weights, **choice), binned_error(*sample, weights=weights, **choice))
+
+
+@settings(deadline=None, max_examples=30)
+@given(SAMPLES, st.permutations(range(SIZE)), st.sampled_from(BINNINGS))
+def test_order_does_not_matter(sample, order, binning):
+    confidence, correct = sample
+    shuffled = ece(confidence[list(order)], correct[list(order)], num_bins=5, binning=binning)
+    value = ece(confidence, correct, num_bins=5, binning=binning)
+    close(shuffled, value)
+    if binning == "equal-mass":  # rows are put in order first
+        assert shuffled == value
+
+
+@settings(deadline=None, max_examples=30)
+@given(SAMPLES, st.lists(st.integers(1, 3), min_size=SIZE, max_size=SIZE), st.sampled_from(BINNINGS))
+def test_weights_repeat_rows(sample, weights, binning):
+    confidence, correct = sample
+    rows = np.repeat(np.arange(SIZE), weights)
+    padded = np.resize(rows, 3 * SIZE)  # one shape, whatever is drawn
+    where = np.arange(3 * SIZE) < len(rows)
+    repeated = ece(confidence[padded], correct[padded], num_bins=5, binning=binning, where=where)
+    close(ece(confidence, correct, num_bins=5, binning=binning, weights=weights), repeated)
+
+
+@settings(deadline=None, max_examples=30)
+@given(SAMPLES, st.lists(st.booleans(), min_size=SIZE, max_size=SIZE), st.sampled_from(BINNINGS))
+def test_a_mask_removes_rows(sample, where, binning):
+    """...whatever is in them."""
+    confidence, correct = sample
+    where = np.array(where)
+    hidden = np.where(where, confidence, np.nan)
+    value = ece(hidden, np.where(where, correct, 7), num_bins=5, binning=binning, where=where)
+    if where.any():
+        close(value, binned_error(confidence[where], correct[where], num_bins=5, binning=binning))
+    else:
+        assert np.isnan(value)
+
+
+@settings(deadline=None, max_examples=30)
+@given(SAMPLES)
+def test_range_and_refinement(sample):
+    """Finer bins of the same edges never lower the L1 error, and it is below every other norm."""
+    coarse, fine = ece(*sample, num_bins=5), ece(*sample, num_bins=15)
+    assert 0 <= coarse <= fine + 1e-6 <= 1 + 1e-6
+    assert fine <= ece(*sample, num_bins=15, norm=2) + 1e-6 <= mce(*sample, num_bins=15) + 2e-6
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("num_bins", [1, 2, 10, 15, 30, 49, 64, 65, 100, 1000])
+def test_every_edge_is_in_its_bin(num_bins, dtype):
+    """k/M, and its neighbours on both sides; edges are correctly rounded."""
+    edges = equal_width_edges(num_bins, np.dtype(dtype))
+    ks = np.arange(num_bins + 1)
+    for k in ks[:: max(1, num_bins // 50)]:
+        assert Fraction(float(edges[k])) == nearest(Fraction(int(k), num_bins), dtype)
+    last = num_bins - 1
+
+    def index(values, closed):
+        return np.asarray(equal_width_index(jnp.asarray(values), num_bins, closed))
+
+    np.testing.assert_array_equal(index(edges, "left"), np.minimum(ks, last))
+    np.testing.assert_array_equal(index(edges, "right"), np.maximum(ks - 1, 0))
+    below, above = np.nextafter(edges[1:-1], dtype(0)), np.nextafter(edges[1:-1], dtype(1))
+    for closed in ("left", "right"):
+        np.testing.assert_array_equal(index(below, closed), ks[1:-1] - 1)
+        np.testing.assert_array_equal(index(above, closed), ks[1:-1])
+
+
+@pytest.mark.parametrize("dtype", [jnp.float16, jnp.bfloat16])
+def test_half_precision_is_computed_in_float32(dtype, rng):
+    confidence, correct = jnp.asarray(rng.random(1000), dtype), rng.random(1000) < 0.5
+    value = ece(confidence, correct)
+    assert value.dtype == np.float32
+    close(value, binned_error(np.asarray(confidence, np.float32), correct, num_bins=15))
+
+
+def test_float32_does_not_drift(rng):
+    """Ten million rows in a few bins."""
+    confidence = rng.uniform(0.9, 1, 10**7).astype(np.float32)
+    correct = rng.random(10**7) < 0.8
+    exact = np.abs((correct - confidence.astype(np.float64)).mean())
+    np.testing.assert_allclose(ece(confidence, correct, num_bins=2), exact, atol=1e-7)
+
+
+def test_top_label_is_the_ece_of_the_predicted_class(rng):
+    probs, labels = rng.dirichlet(np.ones(4), 500), rng.integers(0, 4, 500)
+    predicted = probs.argmax(1)
+    expected = binned_error(probs.max(1), predicted == labels, num_bins=7)
+    np.testing.assert_allclose(top_label_ece(probs, labels, num_bins=7), expected, atol=1e-12)
+
+
+def test_classwise_is_the_mean_over_classes(rng):
+    probs, labels, weights = rng.dirichlet(np.ones(3), 200), rng.integers(0, 3, 200), rng.integers(1, 4, 200)
+    for options in ({"binning": "equal-mass"}, {"closed": "right"}, {"weights": weights.astype(float), "norm": 2}):
+        each = [binned_error(probs[:, k], labels == k, num_bins=6, **options) for k in range(3)]
+        np.testing.assert_allclose(classwise_ece(probs, labels, num_bins=6, **options), np.mean(each), atol=1e-12)
+
+
+def test_leading_axes_by_vmap(rng):
+    confidence, correct = rng.random((3, 50)), rng.random((3, 50)) < 0.5
+    batched = jax.vmap(ece)(confidence, correct)
+    np.testing.assert_allclose(batched, [ece(c, y) for c, y in zip(confidence, correct, strict=True)], atol=1e-12)
+
+
+def test_gradients_are_finite_and_right(rng):
+    """d ECE / d confidence is -sign(residual of its bin) / N, also at 0, 1 and in bins that are calibrated."""
+    confidence, correct = np.array([0.0, 1.0, 0.5, 0.5, 0.91]), np.array([0, 1, 1, 0, 0])
+    for norm in (1, 2, np.inf):
+        assert np.isfinite(jax.grad(lambda c, norm=norm: ece(c, correct, norm=norm))(confidence)).all()
+    np.testing.assert_allclose(jax.grad(ece)(confidence, correct), [0, 0, 0, 0, 0.2], atol=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"confidence": [[0.5]]}, ValueError, r"confidence must have shape \[N\], got \(1, 1\); use jax.vmap"),
+        ({"correct": [0, 1]}, ValueError, r"correct must have the shape of confidence, \(1,\), got \(2,\)"),
+        ({"weights": [[1.0]]}, ValueError, "weights must have the shape"),
+        ({"weights": [-1.0]}, ValueError, "weights must be finite and not negative, got -1 in row 0"),
+        ({"weights": [np.inf]}, ValueError, "weights must be finite"),
+        ({"where": [0.5]}, TypeError, "where must be boolean, got float64"),
+        ({"where": [2]}, ValueError, "where must be boolean, or 0 and 1, got 2 in row 0"),
+        ({"confidence": [np.inf]}, ValueError, r"confidence must be in \[0, 1\], got inf in row 0"),
+        ({"confidence": ["a"]}, TypeError, "confidence must be real numbers"),
+        ({"confidence": [0.5 + 1j]}, TypeError, "confidence must be real numbers"),
+        ({"correct": [2]}, ValueError, "correct must be 0 or 1, got 2 in row 0"),
+        ({"num_bins": 0}, ValueError, "num_bins must be at least 1, got 0"),
+        ({"num_bins": 1.5}, TypeError, "num_bins must be an int, got float"),
+        ({"norm": 0.5}, ValueError, "norm must be at least 1, got 0.5"),
+        ({"norm": np.nan}, ValueError, "norm must be at least 1"),
+        ({"binning": "quantile"}, ValueError, "binning must be one of .*, got 'quantile'"),
+        ({"closed": "both"}, ValueError, "closed must be one of"),
+    ],
+)
+def test_wrong_input_is_refused(arguments, error, message):
+    with pytest.raises(error, match=message):
+        ece(**{"confidence": [0.5], "correct": [1], **arguments})
+
+
+@pytest.mark.parametrize(
+    ("probs", "labels", "error", "message"),
+    [
+        ([0.5, 0.5], [0], ValueError, r"probs must have shape \[N, K\]"),
+        ([[0.5, 0.4]], [0], ValueError, "probs must be rows that sum to 1, got 0.9 in row 0"),
+        ([[3.0, -1.0]], [0], ValueError, "logits have functions of their own"),
+        ([[0.5, 0.5]], [-1], ValueError, r"labels must be in \[0, 2\), got -1 in row 0"),
+        ([[0.5, 0.5]], [0.0], TypeError, "labels must be whole numbers, got float64"),
+        ([[0.5, 0.5]], np.array([2**32 + 1]), ValueError, r"labels must be in \[0, 2\)"),
+        ([[0.5, 0.5]], [0, 1], ValueError, r"labels must have shape \[N\]"),
+    ],
+)
+def test_wrong_probabilities_are_refused(probs, labels, error, message):
+    for function in (top_label_ece, classwise_ece):
+        with pytest.raises(error, match=message):
+            function(probs, labels)
+
+
+def test_masked_rows_may_be_wrong():
+    close(top_label_ece([[0.2, 0.8], [9.0, np.nan]], [1, -5], where=[True, False]), 0.2)
