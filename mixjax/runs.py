@@ -55,7 +55,7 @@ class RunDirectory:
         Args:
           path: a folder that is new, empty, or holds this run.
           spec: JSON values that determine every number of the run.
-          environment: versions and platform, on which the last digits depend.
+          environment: versions, source and device, on which the last digits depend.
           layout: how the work is cut into units; a run that is resumed keeps the one it was begun with.
 
         Raises:
@@ -126,7 +126,8 @@ def read_manifest(path: str | os.PathLike[str]) -> dict[str, Any]:
     except FileNotFoundError:
         raise RunError(f"{path} holds no run (no manifest.json)") from None
     except (ValueError, OSError) as error:
-        raise RunError(f"{manifest_path} cannot be read: {error}") from None
+        reason = (error.strerror or str(error)).lower() if isinstance(error, OSError) else str(error)
+        raise RunError(f"{manifest_path} cannot be read: {reason}") from None
     parts = ("spec", "environment", "layout")
     if (
         not isinstance(manifest, dict)
@@ -254,8 +255,11 @@ def explained(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        reasons = {errno.ENOSPC: "the disk is full", errno.EDQUOT: "the disk quota is used up"}
-        reason = reasons.get(error.errno or 0, os.strerror(error.errno) if error.errno else str(error)).lower()
-        raise RunError(
-            f"cannot write to {path}: {reason}; finished work is kept, and the same command goes on from it"
-        ) from None
+        reason = os.strerror(error.errno).lower() if error.errno else str(error)
+        full = {errno.ENOSPC: "the disk is full", errno.EDQUOT: "the disk quota is used up"}.get(error.errno or 0)
+        advice = "choose another folder"
+        if full:
+            reason, advice = full, "finished work is kept, and the same command goes on from it"
+        elif error.errno in (errno.EEXIST, errno.ENOTDIR):
+            reason = "it is a file, or in one"
+        raise RunError(f"cannot write to {path}: {reason}; {advice}") from None

@@ -12,6 +12,7 @@ from typing import NoReturn
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+import mixjax
 from mixjax.runs import RunError, explained, write_atomically
 from sims.figures import write_figures
 from sims.publishing import publish
@@ -50,6 +51,11 @@ def _dispatch(arguments: list[str]) -> int:
         print(USAGE.format(studies="\n".join(f"  {name:{width}}  {study.summary}" for name, study in STUDIES.items())))
         return 0 if arguments else 2
     command, *rest = arguments
+    if command == "--version":
+        print(f"mixjax {mixjax.__version__}")
+        return 0
+    if command in _STORED and {"-h", "--help"} & set(rest):
+        return _dispatch(["--help"])
     if command in _STORED:
         function, arity = _STORED[command]
         if len(rest) != arity:
@@ -69,18 +75,24 @@ def _study(name: str, arguments: list[str]) -> int:
     preset, out = given.pop("preset"), Path(given.pop("out"))
     axes = {axis: value for axis, value in given.items() if value is not None}
     options = [part for axis, value in axes.items() for part in (f"--{axis.replace('_', '-')}", str(value))]
-    command = shlex.join(["python", "-m", "sims", name, "--preset", preset, "--out", out.name, *options])
+    command = shlex.join(["python", "-m", "sims", name, "--preset", preset, "--out", _said(out), *options])
     with _Progress(name) as shown:
         table = run(name, out, preset=preset, progress=shown, command=command, **axes)
     with explained(out):
         pictures = _drawn(STUDIES[name], out) or write_figures(STUDIES[name], table, out / "figures")
     for picture in pictures[1:]:
-        print(picture)
+        print(f"figure: {picture}")
     print(f"table: {out / 'dataset.nc'}")
     print(
         f"figure: {pictures[0]}" if pictures else "no figure: a map needs two or more values of p/n and of theta_norm"
     )
     return 0
+
+
+def _said(out: Path) -> str:
+    """The folder as it may be published: relative to where the command runs, or its name alone."""
+    here, there = Path.cwd(), out.resolve()
+    return str(there.relative_to(here)) if there.is_relative_to(here) else out.name
 
 
 def _drawn(study: Study, out: Path) -> list[Path]:

@@ -24,6 +24,7 @@ from jax import lax
 from jax.sharding import SingleDeviceSharding
 
 from sims.grid import Grid
+from sims.moments import moments_of
 
 BLOCK = 1000  # replicates that share a key; part of what the numbers are
 TILES = 8  # of a call of the program, at most
@@ -76,6 +77,10 @@ class Layout:
     unit_cells: int
     tile_cells: int
     draw_cells: int
+
+    def __post_init__(self) -> None:
+        if min(self.unit_cells, self.tile_cells, self.draw_cells) < 1 or self.tile_cells % self.draw_cells:
+            raise ValueError(f"cells must be positive, and tile_cells a multiple of draw_cells, got {self}")
 
 
 def layout_for(platform: str) -> Layout:
@@ -217,12 +222,7 @@ def _tile_moments(
     drawn = lax.map(lambda group: experiment.sample(key, group, settings, BLOCK), groups)
     drawn = jax.tree.map(lambda a: a.reshape(-1, *a.shape[2:]), drawn)
     wanted = jnp.arange(BLOCK, dtype=jnp.int32) < replicates
-    moments = {}
+    moments: Arrays = {}
     for name, values in experiment.score(drawn, settings).items():
-        keep = jnp.isfinite(values) & wanted.reshape((1,) * (values.ndim - 1) + (BLOCK,))
-        count = jnp.sum(keep, axis=-1, dtype=jnp.int32)
-        mean = jnp.sum(jnp.where(keep, values, 0.0), axis=-1) / jnp.maximum(count, 1).astype(values.dtype)
-        moments[f"{name}.count"] = count
-        moments[f"{name}.mean"] = mean
-        moments[f"{name}.m2"] = jnp.sum(jnp.where(keep, values - mean[..., None], 0.0) ** 2, axis=-1)
+        moments |= moments_of(name, values, wanted)
     return moments

@@ -1,13 +1,16 @@
-"""Means and spreads that are merged from parts: what a study keeps of its replicates."""
+"""Means and spreads that are merged from parts: what a study keeps of its replicates.
+
+A part is stored as three arrays a value, `value.count`, `value.mean` and `value.m2` (sum of squared deviations).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+import jax
+import jax.numpy as jnp
 import numpy as np
-
-from sims.engine import Unit
 
 
 @dataclass(frozen=True)
@@ -34,16 +37,25 @@ class Moments:
         return self.standard_deviation / np.sqrt(np.maximum(self.count, 1))
 
 
-def collect(read: Callable[[Unit], Mapping[str, np.ndarray]], units: Iterable[Unit]) -> dict[str, Moments]:
-    """The moments of every value over all blocks, cells in order; blocks are merged in order, in float64."""
-    blocks: dict[int, list[Mapping[str, np.ndarray]]] = {}
-    for unit in units:
-        blocks.setdefault(unit.block, []).append(read(unit))
-    merged: dict[str, Moments] = {}
-    for block in sorted(blocks):
-        shards = blocks[block]
-        for name in (key.removesuffix(".mean") for key in shards[0] if key.endswith(".mean")):
-            parts = (np.concatenate([shard[f"{name}.{kind}"] for shard in shards]) for kind in ("count", "mean", "m2"))
-            moments = Moments(*(part.astype(np.float64) for part in parts))
-            merged[name] = merged[name].merge(moments) if name in merged else moments
-    return merged
+def merged(blocks: Iterable[Iterable[Mapping[str, np.ndarray]]]) -> dict[str, Moments]:
+    """The moments of every value over all blocks of replicates, each of which comes as parts, cells in order.
+
+    Blocks are merged in order, in float64.
+    """
+    total: dict[str, Moments] = {}
+    for block in blocks:
+        parts = list(block)
+        for name in (key.removesuffix(".mean") for key in parts[0] if key.endswith(".mean")):
+            columns = (np.concatenate([part[f"{name}.{kind}"] for part in parts]) for kind in ("count", "mean", "m2"))
+            moments = Moments(*(column.astype(np.float64) for column in columns))
+            total[name] = total[name].merge(moments) if name in total else moments
+    return total
+
+
+def moments_of(name: str, values: jax.Array, wanted: jax.Array) -> dict[str, jax.Array]:
+    """The stored form of the moments along the last axis, under `jit`; NaN is left out and not counted."""
+    keep = jnp.isfinite(values) & wanted.reshape((1,) * (values.ndim - 1) + (-1,))
+    count = jnp.sum(keep, axis=-1, dtype=jnp.int32)
+    mean = jnp.sum(jnp.where(keep, values, 0.0), axis=-1) / jnp.maximum(count, 1).astype(values.dtype)
+    m2 = jnp.sum(jnp.where(keep, values - mean[..., None], 0.0) ** 2, axis=-1)
+    return {f"{name}.count": count, f"{name}.mean": mean, f"{name}.m2": m2}

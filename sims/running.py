@@ -7,6 +7,7 @@ import json
 import tempfile
 import time
 from collections.abc import Callable
+from itertools import groupby
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ import xarray as xr
 from mixjax.runs import RunDirectory, RunError, explained, provenance, read_manifest, write_atomically
 from sims.engine import BLOCK, HostArrays, Layout, Unit, compute, layout_for, plan
 from sims.grid import AxisValue, Grid
-from sims.moments import collect
+from sims.moments import merged
 from sims.studies import STUDIES
 from sims.study import Study
 
@@ -82,17 +83,18 @@ def _run(
     replicates, seed = _size("replicates", config.replicates, 1), _size("seed", config.seed, 0)
     made_with: dict[str, Any] = {**provenance()}
     spec = {"study": study.name, "replicates": replicates, "seed": seed, "block": BLOCK, **grid.spec()}
-    environment = {name: str(made_with[name]) for name in ("jax", "jaxlib", "platform")}
+    environment = {name: str(made_with[name]) for name in ("mixjax", "commit", "jax", "jaxlib", "platform", "device")}
     wanted = dataclasses.asdict(layout or layout_for(str(made_with["platform"])))
     directory = RunDirectory.open(out, spec=spec, environment=environment, layout=wanted)
     if not directory.finished:
         kept = Layout(**directory.manifest["layout"])
         units = plan(grid, replicates, kept)
         started = time.perf_counter()
-        _compute_missing(directory, study, grid, units, seed, kept, progress)
+        computed = _compute_missing(directory, study, grid, units, seed, kept, progress)
         made_with |= {
             "command": command or f"sims.run({study.name!r}, ...)",
             "seconds": round(time.perf_counter() - started, 2),
+            "units": f"{computed} of {len(units)}",  # that these seconds were spent on
         }
         _finish(directory, study, config, grid, units, made_with)
     return load(directory.path)
@@ -106,7 +108,8 @@ def _compute_missing(
     seed: int,
     layout: Layout,
     progress: Progress | None,
-) -> None:
+) -> int:
+    """How many units were missing."""
     missing = [unit for unit in units if not directory.has(unit.name)]
     finished = len(units) - len(missing)
     if progress:
@@ -119,12 +122,14 @@ def _compute_missing(
         finished += 1
         if progress:
             progress(finished, len(units))
+    return len(missing)
 
 
 def _finish(
     directory: RunDirectory, study: Study, config: Any, grid: Grid, units: list[Unit], made_with: dict[str, Any]
 ) -> None:
-    table = study.table(config, grid, collect(lambda unit: directory.read(unit.name), units))
+    blocks = groupby(units, key=lambda unit: unit.block)  # units are in order of blocks, and of cells in a block
+    table = study.table(config, grid, merged([directory.read(unit.name) for unit in block] for _, block in blocks))
     table.attrs = {
         "study": study.name,
         "summary": study.summary,
@@ -155,8 +160,8 @@ def load(path: str | PathLike[str]) -> xr.Dataset:
     try:
         with xr.open_dataset(file, engine="h5netcdf") as table:
             return table.load()
-    except (OSError, ValueError) as error:
-        raise RunError(f"{file} cannot be read: {error}") from None
+    except (OSError, ValueError, RuntimeError, KeyError):  # what HDF5 says of a damaged file would help nobody
+        raise RunError(f"{file} is damaged; delete it and run the same command again, which makes it anew") from None
 
 
 def _size(name: str, value: Any, least: int) -> int:

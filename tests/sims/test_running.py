@@ -15,6 +15,7 @@ import pytest
 import sims
 from mixjax import runs
 from mixjax.runs import RunError
+from sims import running
 from sims.engine import Layout
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -22,6 +23,7 @@ AXES = {"n": "50", "ratio": "0.2,1,3", "theta_norm": "0.5,2", "alpha": "0,1", "r
 SMALL = Layout(2, 8, 1)  # nine units: three of cells by three of replicates
 SCRIPT = """
 import sims
+from sims import running
 from sims.engine import Layout
 show = lambda done, total: print(done, flush=True)
 sims.run("phase_diagram", {out!r}, layout=Layout(2, 8, 1), progress=show, **{axes!r})
@@ -199,5 +201,32 @@ def test_loading_what_is_not_finished_or_is_damaged(tmp_path):
         sims.load(tmp_path)
     for content in (b"", b"\x89HDF\r\n\x1a\n and then nothing", b"words"):
         (tmp_path / "dataset.nc").write_bytes(content)
-        with pytest.raises(RunError, match=r"dataset\.nc cannot be read"):
+        with pytest.raises(RunError, match=r"dataset\.nc is damaged; delete it and run the same command again"):
             sims.load(tmp_path)
+
+
+def test_a_damaged_table_is_made_anew(tmp_path, undisturbed):
+    """...once it is out of the way; all of the shards are still there."""
+    resumed(tmp_path)
+    table = tmp_path / "dataset.nc"
+    content = bytearray(table.read_bytes())
+    for damaged in (content[: len(content) // 2], content[:6000] + bytes(len(content) - 6000)):
+        table.write_bytes(damaged)
+        with pytest.raises(RunError, match="is damaged; delete it"):
+            sims.load(tmp_path)
+    table.unlink()
+    again, kept = resumed(tmp_path)
+    assert kept == 9
+    assert_same_bits(undisturbed, again)
+
+
+@pytest.mark.parametrize("part", ["commit", "device", "jax"])
+def test_a_run_is_not_gone_on_with_by_something_else(tmp_path, monkeypatch, part):
+    """Other code, another device or version may round differently."""
+    original = running.provenance
+    monkeypatch.setattr(running, "provenance", lambda: {**original(), part: "another"})
+    resumed(tmp_path)
+    (tmp_path / "dataset.nc").unlink()
+    monkeypatch.undo()
+    with pytest.raises(RunError, match=f'another environment .*{part} is "another" there'):
+        resumed(tmp_path)
