@@ -7,6 +7,7 @@ import json
 import tempfile
 import time
 from collections.abc import Callable
+from hashlib import sha256
 from itertools import groupby
 from os import PathLike
 from pathlib import Path
@@ -136,13 +137,16 @@ def _finish(
         "config": json.dumps(dataclasses.asdict(config), default=_plain),
         "replicates": config.replicates,
         "seed": config.seed,
-        "provenance": json.dumps({name: value for name, value in made_with.items() if name != "seconds"}),
+        "provenance": json.dumps(
+            {name: value for name, value in made_with.items() if name not in ("seconds", "units")}
+        ),
     }
     with explained(directory.path):
         with tempfile.TemporaryDirectory(dir=directory.path, prefix=".tmp-") as folder:
             path = Path(folder) / "dataset"
             table.to_netcdf(path, engine="h5netcdf")
             content = path.read_bytes()
+        made_with |= {"dataset_sha256": sha256(content).hexdigest()}
         write_atomically(directory.path / "provenance.json", json.dumps(made_with, indent=2).encode())
         write_atomically(directory.path / "dataset.nc", content)
 
@@ -151,17 +155,25 @@ def load(path: str | PathLike[str]) -> xr.Dataset:
     """The table of a finished run.
 
     Raises:
-      RunError: if the folder holds no run, or one that is not finished.
+      RunError: if the folder holds no run, or one that is not finished or whose table is damaged.
     """
     read_manifest(path)
     file = Path(path) / "dataset.nc"
     if not file.exists():
         raise RunError(f"the run in {path} is not finished; run the same command again to go on")
+    if not _intact(file):
+        raise RunError(f"{file} is damaged; delete it and run the same command again, which makes it anew")
+    with xr.open_dataset(file, engine="h5netcdf") as table:
+        return table.load()
+
+
+def _intact(file: Path) -> bool:
+    """Whether the table is the one that its provenance was written for."""
     try:
-        with xr.open_dataset(file, engine="h5netcdf") as table:
-            return table.load()
-    except (OSError, ValueError, RuntimeError, KeyError):  # what HDF5 says of a damaged file would help nobody
-        raise RunError(f"{file} is damaged; delete it and run the same command again, which makes it anew") from None
+        made_with = json.loads((file.parent / "provenance.json").read_text())
+        return bool(made_with["dataset_sha256"] == sha256(file.read_bytes()).hexdigest())
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
 
 
 def _size(name: str, value: Any, least: int) -> int:
