@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import shutil
 from pathlib import Path
 
 import numpy as np
@@ -14,10 +13,12 @@ from mixjax.runs import RunError, write_atomically
 from sims.figures import write_figures
 from sims.running import load
 from sims.studies import STUDIES
+from sims.studies.curves import without_curves
+from sims.verification import report, verifiable
 
 
 def publish(run: Path, folder: Path) -> Path:
-    """Write figures, captions, table.csv and README.md of a run into a folder; returns the README.
+    """Write figures, captions, table.csv, verification.txt and README.md of a run into a folder; returns the README.
 
     Raises:
       RunError: if the run is not finished, or the folder holds files that are not published results.
@@ -25,21 +26,29 @@ def publish(run: Path, folder: Path) -> Path:
     table = load(run)
     if folder.exists() and any(folder.iterdir()) and not (folder / "README.md").exists():
         raise RunError(f"{folder} holds files that are not published results; choose another folder")
-    study = STUDIES[table.attrs["study"]]
+    study, points = STUDIES[table.attrs["study"]], without_curves(table)
     pictures = write_figures(study, table, folder / "figures")
-    write_atomically(folder / "table.csv", _csv(table).encode())
-    sections = [f"# {study.name}", f"{study.summary[0].upper()}{study.summary[1:]}.", _origin(run, table)]
-    verification = run / "verification.txt"
-    if verification.exists():
-        shutil.copy(verification, folder / "verification.txt")
-        sections.append(
-            f"Against the exact expectations (`python -m sims verify`):\n\n```\n{verification.read_text()}```"
-        )
+    write_atomically(folder / "table.csv", _csv(points).encode())
+    sections = [f"# {study.name}", f"{study.summary[0].upper()}{study.summary[1:]}.", _origin(run, points)]
+    if verifiable(table):
+        text = _verification(run, points)
+        write_atomically(folder / "verification.txt", text.encode())
+        sections.append(f"Against the exact expectations (`verification.txt`):\n\n```\n{text}```")
     for picture in pictures:
         caption = picture.with_suffix(".txt").read_text().strip()
         sections.append(f"![{picture.stem}](figures/{picture.name})\n\n{caption}")
     write_atomically(folder / "README.md", ("\n\n".join(sections) + "\n").encode())
     return folder / "README.md"
+
+
+def _verification(run: Path, table: xr.Dataset) -> str:
+    """What `verify` left in the run, if it is not older than the table; or else a report on the rows of table.csv."""
+    stored = run / "verification.txt"
+    if stored.exists() and stored.stat().st_mtime >= (run / "dataset.nc").stat().st_mtime:
+        return stored.read_text()
+    kept = _kept(table)
+    text = report(kept)[0] + "\n"
+    return text if kept.sizes == table.sizes else f"{text}on the rows of table.csv; `python -m sims verify` takes all\n"
 
 
 def _origin(run: Path, table: xr.Dataset) -> str:
@@ -67,6 +76,10 @@ def _strides(table: xr.Dataset) -> dict[str, int]:
     return {str(dim): stride for dim in wide} if stride > 1 else {}
 
 
+def _kept(table: xr.Dataset) -> xr.Dataset:
+    return table.isel({dim: slice(None, None, stride) for dim, stride in _strides(table).items()})
+
+
 MOST_ROWS = 20_000
 _FIRST = ("n", "p", "ratio", "theta_norm", "alpha", "beta", "t")
 _LEFT_OUT = ("_mix", "_mix_se", "_low", "_high", "_sd", "_limit", "_critical_ratio", "accuracy_se", "realised_ratio")
@@ -74,8 +87,7 @@ _LEFT_OUT = ("_mix", "_mix_se", "_low", "_high", "_sd", "_limit", "_critical_rat
 
 def _csv(table: xr.Dataset) -> str:
     """What cannot be recovered from the other columns or by a formula, at every cell and setting, to four digits."""
-    strides = _strides(table)
-    flat = table.isel({dim: slice(None, None, stride) for dim, stride in strides.items()}).reset_coords()
+    flat = _kept(table).reset_coords()
     flat = flat.drop_vars([name for name in flat if str(name).endswith(_LEFT_OUT)])
     if "p" not in flat.coords:
         flat = flat.rename(realised_p="p")

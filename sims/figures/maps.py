@@ -93,7 +93,7 @@ def _map(
         return None
     settings, sizes = _drawn(table)
     columns = min(2, len(settings))
-    figure, axes = panels(len(settings), columns, height=1.62 if columns == 2 else 2.2, width=COLUMN_WIDTH)
+    figure, axes = panels(len(settings), columns, height=1.62 if len(settings) > 2 else 2.4, width=COLUMN_WIDTH)
     mesh = None
     for ax, setting in zip(axes, settings, strict=True):
         panel = _laid_out(table.isel(n=0, mixup=setting))

@@ -38,3 +38,8 @@ def with_curves(table: xr.Dataset, axis: str, fine: Grid, variables: Mapping[str
         for name, variable in variables.items()
     }
     return table.assign_coords(coordinates).assign(renamed)
+
+
+def without_curves(table: xr.Dataset) -> xr.Dataset:
+    """The cells and settings alone."""
+    return table.drop_dims([dim for dim in table.dims if str(dim).endswith(END)])
