@@ -1,0 +1,146 @@
+r"""The table behind a reliability diagram: what was claimed and what came true, bin by bin, with its uncertainty.
+
+Of n_b rows in a bin, k_b right, mean confidence fbar_b:
+
+* Clopper and Pearson's interval holds the bin's expected accuracy with at least the level asked for;
+* the consistency band is where k_b / n_b lies with that probability if the scores are calibrated: rows drawn with
+  replacement, correct with the probability that each claims, are right with probability fbar_b, so that the number
+  of right ones is Bin(n_b, fbar_b) whatever the scores within the bin.
+
+References: C. J. Clopper, E. S. Pearson (Biometrika 26, 1934); J. Brocker, L. A. Smith (Weather and Forecasting 22,
+2007).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.typing import ArrayLike
+from jaxtyping import Array, Float
+
+from mixjax.calibration.bins import Binning, Closed, binned, check_bins, sum_by_bin
+from mixjax.calibration.rows import Rows
+
+__all__ = ["Reliability", "clopper_pearson", "reliability"]
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Reliability:
+    """One entry a bin, in order of confidence; NaN where a mean is over no rows.
+
+    Attributes:
+      count: rows, or their total weight.
+      confidence: mean confidence.
+      accuracy: mean correctness.
+      lowest, highest: the smallest and the largest confidence in the bin.
+    """
+
+    count: Float[Array, " bins"]
+    confidence: Float[Array, " bins"]
+    accuracy: Float[Array, " bins"]
+    lowest: Float[Array, " bins"]
+    highest: Float[Array, " bins"]
+
+    def intervals(self, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
+        """Clopper and Pearson's intervals of the accuracies, (low, high); for unweighted rows, not under `jit`.
+
+        (0, 1) where a bin is empty.
+        """
+        return clopper_pearson(*self._successes(), level)
+
+    def consistency_band(self, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
+        """Where the accuracies of calibrated scores would lie, (low, high): each end beyond (1 - level)/2 at most.
+
+        For unweighted rows, not under `jit`; NaN where a bin is empty.
+        """
+        from scipy.stats import binom
+
+        _check_level(level)
+        _, count = self._successes()
+        confidence, tail = np.asarray(self.confidence, np.float64), 0.5 * (1 - level)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            low, high = (binom.ppf(q, count, np.clip(confidence, 0, 1)) / count for q in (tail, 1 - tail))
+        return low, high
+
+    def _successes(self) -> tuple[np.ndarray, np.ndarray]:
+        count = np.asarray(self.count, np.float64)
+        if (count != np.floor(count)).any():
+            raise ValueError("intervals are for whole numbers of rows, not for weights")
+        accuracy = np.where(count > 0, np.asarray(self.accuracy, np.float64), 0.0)
+        return np.round(accuracy * count), count
+
+
+def reliability(
+    confidence: ArrayLike,
+    correct: ArrayLike,
+    *,
+    num_bins: int = 15,
+    binning: Binning = "equal-width",
+    closed: Closed = "left",
+    weights: ArrayLike | None = None,
+    where: ArrayLike | None = None,
+) -> Reliability:
+    """Count, mean confidence and accuracy of each bin; of fixed shape, and the same bins as `ece`.
+
+    Arguments and errors as for `ece`, which is sum(count * |accuracy - confidence|) / sum(count) of the table.
+
+    Returns:
+      Arrays of shape [num_bins]. Everything is NaN for NaN in a row that counts and, under `jit`, for wrong values.
+    """
+    check_bins(num_bins, binning, closed)
+    rows = Rows.of(confidence, correct, weights, where)
+    rows.answer(_any_wrong(rows))
+    return _reliability(rows, num_bins, binning, closed)
+
+
+@jax.jit
+def _any_wrong(rows: Rows) -> jax.Array:
+    """NaN if there is a wrong row; the means of empty bins are NaN for a better reason."""
+    return jnp.max(rows.clean().confidence, initial=0.0)
+
+
+@partial(jax.jit, static_argnames=("num_bins", "binning", "closed"))
+def _reliability(rows: Rows, num_bins: int, binning: Binning, closed: Closed) -> Reliability:
+    rows, index = binned(rows.clean(), num_bins, binning, closed)
+    dtype = rows.confidence.dtype
+    count = sum_by_bin(index, rows.counted, num_bins).astype(dtype)
+    weight = rows.counted.astype(dtype)
+    mean = sum_by_bin(index, weight * rows.confidence, num_bins) / count
+    gap = sum_by_bin(index, rows.residual, num_bins) / count
+    counts = weight > 0
+    lowest = jnp.full(num_bins, jnp.inf, dtype).at[index].min(jnp.where(counts, rows.confidence, jnp.inf))
+    highest = jnp.full(num_bins, -jnp.inf, dtype).at[index].max(jnp.where(counts, rows.confidence, -jnp.inf))
+    empty = jnp.where(count > 0, 0.0, jnp.nan).astype(dtype)
+    wrong = 0.0 * jnp.sum(rows.residual)  # NaN if one is
+    return Reliability(*(part + wrong for part in (count, mean, mean + gap, lowest + empty, highest + empty)))
+
+
+def clopper_pearson(successes: ArrayLike, count: ArrayLike, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
+    r"""The exact interval (low, high) of a probability from `successes` out of `count`; not under `jit`.
+
+    low is the :math:`(1-\text{level})/2` quantile of Beta(k, n - k + 1) and high the opposite one of
+    Beta(k + 1, n - k), 0 and 1 where these do not exist; it covers with at least `level`.
+
+    Raises:
+      ValueError: for a level outside (0, 1), or successes outside [0, count].
+    """
+    from scipy.special import betaincinv
+
+    _check_level(level)
+    k, n = np.broadcast_arrays(np.asarray(successes, np.float64), np.asarray(count, np.float64))
+    if not ((k >= 0) & (k <= n)).all():
+        raise ValueError("successes must be between 0 and count")
+    tail = 0.5 * (1 - level)
+    low = np.where(k > 0, betaincinv(np.maximum(k, 1), n - k + 1, tail), 0.0)
+    high = np.where(k < n, betaincinv(k + 1, np.maximum(n - k, 1), 1 - tail), 1.0)
+    return low, high
+
+
+def _check_level(level: float) -> None:
+    if not 0 < level < 1:
+        raise ValueError(f"level must be between 0 and 1, got {level}")

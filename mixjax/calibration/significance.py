@@ -1,0 +1,125 @@
+r"""A test of the hypothesis that scores are calibrated, adaptive to the width of the deviation, with exact level.
+
+For m = 2, 4, ..., 2^B equal-width bins, the debiased plug-in
+
+    T_m = (1/n) sum_b [(sum_{i in b} r_i)^2 - sum_{i in b} r_i^2] / n_b,    r_i = y_i - f_i,
+
+has mean 0 under the hypothesis and, given the scores, the variance (2/n^2) sum_b [(sum v_i)^2 - sum v_i^2] / n_b^2 with
+v_i = f_i (1 - f_i). The statistic is the largest T_m in units of its standard deviation: few bins see a broad
+deviation, many a narrow one. Its law given the scores is known, y_i ~ Bernoulli(f_i), so that the Monte Carlo p-value
+(1 + number of drawn statistics >= the observed one) / (1 + draws) is at most alpha with probability at most alpha, at
+every sample size.
+
+Reference: D. Lee, X. Huang, H. Hassani, E. Dobriban, "T-Cal: an optimal test for the calibration of predictive models"
+(JMLR 24, 2023). There the scores are resampled too and the m are combined by Bonferroni's bound; here neither is
+needed.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jax.typing import ArrayLike
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from mixjax._arguments import check_size
+from mixjax._threefry import single
+from mixjax.calibration.bins import equal_width_index, sum_by_bin
+from mixjax.calibration.rows import Rows
+
+__all__ = ["CalibrationTest", "calibration_test"]
+
+
+class CalibrationTest(NamedTuple):
+    """Small p-values speak against calibration; `num_bins` is where the deviation is the clearest."""
+
+    statistic: Float[Array, ""]
+    p_value: Float[Array, ""]
+    num_bins: Float[Array, ""]
+
+
+def calibration_test(
+    key: PRNGKeyArray,
+    confidence: ArrayLike,
+    correct: ArrayLike,
+    *,
+    max_bins: int = 1024,
+    draws: int = 999,
+    where: ArrayLike | None = None,
+) -> CalibrationTest:
+    """T-Cal's adaptive test that P(correct | confidence) = confidence.
+
+    Args:
+      key: spent on the draws under the hypothesis.
+      confidence, correct, where: as for `ece`.
+      max_bins: the largest number of bins, rounded down to a power of 2; static.
+      draws: from the law under the hypothesis; 999 resolve p-values of 0.001; static.
+
+    Returns:
+      The statistic (standard deviations), its p-value in [1/(draws + 1), 1], and the number of bins that gave it. A
+      p-value of 1 where no two rows share a bin or all scores are 0 or 1 and right. NaN as for `ece`.
+
+    Raises:
+      ValueError, TypeError: as `ece`; if max_bins < 2 or draws < 1.
+
+    Cost: (draws + 1) passes over the rows.
+    """
+    check_size("max_bins", max_bins, least=2)
+    check_size("draws", draws)
+    rows = Rows.of(confidence, correct, None, where)
+    return rows.answer(_test(single(key), rows, max_bins.bit_length() - 1, draws))
+
+
+@partial(jax.jit, static_argnames=("levels", "draws"))
+def _test(key: PRNGKeyArray, rows: Rows, levels: int, draws: int) -> CalibrationTest:
+    rows = rows.clean()
+    f, num_bins = rows.confidence, 2**levels
+    index = equal_width_index(f, num_bins, "left")
+    counted = rows.counted.astype(f.dtype)
+    count = sum_by_bin(index, counted, num_bins)
+    v = counted * f * (1.0 - f)
+    spread, squares = sum_by_bin(index, v, num_bins), sum_by_bin(index, v * v, num_bins)
+    deviations = jnp.stack([_deviation(*parts) for parts in _coarser((count, spread, squares), levels)])
+
+    def statistics(correct: jax.Array) -> jax.Array:
+        r = counted * (correct - f)
+        sums = (count, sum_by_bin(index, r, num_bins), sum_by_bin(index, r * r, num_bins))
+        excess = jnp.stack([_excess(*parts) for parts in _coarser(sums, levels)])
+        return jnp.where(deviations > 0, excess / jnp.where(deviations > 0, deviations, 1.0), 0.0)
+
+    def drawn(k: jax.Array) -> jax.Array:
+        u = jax.random.uniform(jax.random.fold_in(key, k), f.shape, f.dtype)
+        return jnp.max(statistics((u < f).astype(f.dtype)))
+
+    observed = statistics(rows.correct)
+    null = lax.map(drawn, jnp.arange(draws, dtype=np.int32))
+    statistic, best = jnp.max(observed), jnp.argmax(observed)
+    nan = 0.0 * jnp.sum(f) / jnp.sum(counted)
+    p_value = (1 + jnp.sum(null >= statistic - 1e-6 * jnp.abs(statistic), dtype=np.int32)).astype(f.dtype) / (draws + 1)
+    bins = jnp.left_shift(np.int32(2), (levels - 1 - best).astype(np.int32)).astype(f.dtype)
+    return CalibrationTest(statistic + nan, p_value + nan, bins + nan)
+
+
+def _coarser(sums: tuple[jax.Array, ...], levels: int) -> list[tuple[jax.Array, ...]]:
+    """The sums over 2^levels, ..., 4, 2 bins."""
+    nested = [sums]
+    for _ in range(levels - 1):
+        sums = tuple(part.reshape(-1, 2).sum(axis=1) for part in sums)
+        nested.append(sums)
+    return nested
+
+
+def _excess(count: jax.Array, total: jax.Array, squares: jax.Array) -> jax.Array:
+    """n T_m."""
+    return jnp.sum(jnp.where(count > 1, (total**2 - squares) / jnp.maximum(count, 1.0), 0.0))
+
+
+def _deviation(count: jax.Array, total: jax.Array, squares: jax.Array) -> jax.Array:
+    """The standard deviation of n T_m."""
+    pairs = jnp.maximum(total**2 - squares, 0.0)
+    return jnp.sqrt(2.0 * jnp.sum(jnp.where(count > 1, pairs / jnp.maximum(count, 1.0) ** 2, 0.0)))

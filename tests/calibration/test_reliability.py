@@ -1,0 +1,83 @@
+"""The table of a reliability diagram, and its intervals."""
+
+from __future__ import annotations
+
+import jax
+import numpy as np
+import pytest
+from scipy import stats
+
+from mixjax.calibration import ece, mce
+from mixjax.calibration.reliability import clopper_pearson, reliability
+
+CONFIDENCE = np.array([0.05, 0.15, 0.15, 0.95, 1.0])
+CORRECT = np.array([0, 1, 0, 1, 1])
+
+
+def test_the_table_of_a_few_rows():
+    table = reliability(CONFIDENCE, CORRECT, num_bins=5)
+    np.testing.assert_array_equal(table.count, [3, 0, 0, 0, 2])
+    np.testing.assert_allclose(table.confidence, [0.35 / 3, *[np.nan] * 3, 0.975])
+    np.testing.assert_allclose(table.accuracy, [1 / 3, *[np.nan] * 3, 1.0])
+    np.testing.assert_allclose(table.lowest, [0.05, *[np.nan] * 3, 0.95])
+    np.testing.assert_allclose(table.highest, [0.15, *[np.nan] * 3, 1.0])
+
+
+@pytest.mark.parametrize("binning", ["equal-width", "equal-mass"])
+def test_it_is_what_the_errors_are_made_of(rng, binning):
+    confidence, correct, weights = rng.random(500), rng.random(500) < 0.6, rng.random(500)
+    where = rng.random(500) < 0.9
+    options = {"binning": binning, "weights": weights, "where": where}
+    table = jax.jit(lambda c, y: reliability(c, y, **options))(confidence, correct)
+    gap = np.abs(table.accuracy - table.confidence)
+    np.testing.assert_allclose(np.nansum(table.count * gap) / table.count.sum(), ece(confidence, correct, **options))
+    np.testing.assert_allclose(np.nanmax(gap), mce(confidence, correct, **options))
+    np.testing.assert_allclose(table.count.sum(), weights[where].sum())
+    assert (table.lowest[1:] >= table.highest[:-1]).all()
+
+
+def test_wrong_rows():
+    with pytest.raises(ValueError, match="confidence must be in"):
+        reliability([0.5, 2.0], [0, 1])
+    assert np.isnan(jax.jit(reliability)(np.array([0.5, 2.0]), np.array([0, 1])).count).all()
+    assert np.isnan(reliability([0.5, np.nan], [0, 1]).count).all()
+    assert (reliability([], []).count == 0).all()
+    with pytest.raises(ValueError, match="not for weights"):
+        reliability([0.5], [1], weights=[0.5]).intervals()
+    with pytest.raises(ValueError, match="level must be between 0 and 1, got 95"):
+        reliability([0.5], [1]).intervals(95)
+
+
+@pytest.mark.parametrize(("successes", "count"), [(0, 10), (10, 10), (3, 10), (1, 1), (0, 1), (499_000, 10**6)])
+def test_clopper_pearson_is_scipys(successes, count):
+    expected = stats.binomtest(successes, count).proportion_ci(0.95, method="exact")
+    np.testing.assert_allclose(clopper_pearson(successes, count), tuple(expected), rtol=1e-10)
+
+
+@pytest.mark.parametrize("n", [1, 5, 40])
+def test_clopper_pearson_covers_at_every_probability(n):
+    """Summed over the binomial law: no sampling."""
+    k = np.arange(n + 1)
+    low, high = clopper_pearson(k, n)
+    for p in np.linspace(0, 1, 201):
+        assert stats.binom.pmf(k, n, p)[(low <= p) & (p <= high)].sum() >= 0.95 - 1e-12
+    assert clopper_pearson(0, 0) == (0.0, 1.0)
+
+
+def test_the_consistency_band_holds_calibrated_scores(rng):
+    """Each bin of 4000 samples of 200 calibrated rows; the band may be wider than asked for, counts being whole."""
+    confidence = rng.beta(3, 2, 200)
+    low, high = reliability(confidence, np.zeros(200), num_bins=5).consistency_band()
+    inside = []
+    for _ in range(4000):
+        accuracy = reliability_of(confidence, rng.random(200) < confidence)
+        inside.append((low - 1e-9 <= accuracy) & (accuracy <= high + 1e-9))
+    covered = np.mean(inside, axis=0)
+    assert (covered > 0.95 - 4 * np.sqrt(0.95 * 0.05 / 4000)).all()  # false alarm below 2e-4
+    assert (low < high).all()
+
+
+def reliability_of(confidence, correct):
+    """Accuracies in NumPy."""
+    index = np.minimum((confidence * 5).astype(int), 4)
+    return np.bincount(index, correct, 5) / np.bincount(index, minlength=5)
