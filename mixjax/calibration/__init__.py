@@ -5,6 +5,28 @@ labels), or probabilities [N, K] and labels; `mixjax.scores` makes the first fro
 """
 
 from mixjax.calibration.binned import classwise_ece, ece, mce, top_label_ece
+from mixjax.calibration.corp import brier_decomposition, isotonic_regression
+from mixjax.calibration.debiased import debiased_ece2
+from mixjax.calibration.nixon import ace, sce, tace
+from mixjax.calibration.scoring import brier_score, nll, nll_from_logits, signed_gap
 from mixjax.calibration.state import CalibrationState
+from mixjax.calibration.sweep import sweep_ece
 
-__all__ = ["CalibrationState", "classwise_ece", "ece", "mce", "top_label_ece"]
+__all__ = [
+    "CalibrationState",
+    "ace",
+    "brier_decomposition",
+    "brier_score",
+    "classwise_ece",
+    "debiased_ece2",
+    "ece",
+    "isotonic_regression",
+    "mce",
+    "nll",
+    "nll_from_logits",
+    "sce",
+    "signed_gap",
+    "sweep_ece",
+    "tace",
+    "top_label_ece",
+]

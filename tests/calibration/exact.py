@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 
@@ -52,3 +53,75 @@ def binned_error(
     if norm == np.inf:
         return float(max(gap for _, gap in gaps))
     return float(sum(share * gap**norm for share, gap in gaps)) ** (1 / norm)
+
+
+def debiased_square(
+    confidence: np.ndarray, correct: np.ndarray, *, num_bins: int, form: str, binning: str, closed: str = "left"
+) -> float:
+    """The debiased squared error: both forms as their papers write them."""
+    scores = [Fraction(float(f)) for f in confidence]
+    ones, n, square = [Fraction(1)] * len(scores), len(scores), Fraction(0)
+    for b in range(num_bins):
+        if binning == "equal-width":
+            rows = [i for i, f in enumerate(scores) if width_bin(f, num_bins, closed, confidence.dtype.type) == b]
+        else:
+            rows = [i for i, f in enumerate(scores) if mass_bin(f, scores, ones, num_bins) == b]
+        size = len(rows)
+        if size < 2:
+            continue
+        residuals = [int(correct[i]) - scores[i] for i in rows]
+        if form == "u-statistic":
+            pairs = sum(r * s for j, r in enumerate(residuals) for k, s in enumerate(residuals) if j != k)
+            square += Fraction(1, n) * pairs / (size - 1)
+        else:
+            right = Fraction(sum(int(correct[i]) for i in rows), size)
+            square += Fraction(size, n) * ((sum(residuals) / size) ** 2 - right * (1 - right) / (size - 1))
+    return float(square)
+
+
+def sweep(confidence: np.ndarray, correct: np.ndarray, norm: float) -> tuple[int, float]:
+    """(b*, the error over so many bins), trying every number of bins in turn."""
+    scores = [Fraction(float(f)) for f in confidence]
+    ones, best = [Fraction(1)] * len(scores), 0
+    for num_bins in range(1, len(scores) + 1):
+        bins = [mass_bin(f, scores, ones, num_bins) for f in scores]
+        held = [[int(y) for y, k in zip(correct, bins, strict=True) if k == b] for b in range(num_bins)]
+        heights = [Fraction(sum(rows), len(rows)) for rows in held if rows]
+        if any(a > b for a, b in pairwise(heights)):
+            break
+        best = num_bins
+    return best, binned_error(confidence, correct, num_bins=best, binning="equal-mass", norm=norm)
+
+
+def isotonic(confidence: np.ndarray, correct: np.ndarray, weights: np.ndarray | None = None) -> list[Fraction]:
+    """The fit at each row, by the max-min formula: max over a <= f of the min over b >= f of the mean from a to b."""
+    masses = [Fraction(1)] * len(confidence) if weights is None else [Fraction(float(w)) for w in weights]
+    values = sorted(set(confidence.tolist()))
+    mass = [sum(w for f, w in zip(confidence, masses, strict=True) if f == v) for v in values]
+    right = [sum(w for f, y, w in zip(confidence, correct, masses, strict=True) if f == v and y) for v in values]
+
+    def mean(a: int, b: int) -> Fraction:
+        return Fraction(sum(right[a : b + 1])) / sum(mass[a : b + 1])
+
+    last = range(len(values))
+    fitted = {values[g]: max(min(mean(a, b) for b in last[g:]) for a in last[: g + 1]) for g in last}
+    return [fitted[f] for f in confidence.tolist()]
+
+
+def adaptive_error(
+    probs: np.ndarray, labels: np.ndarray, *, num_bins: int, threshold: float = -1.0, weights: np.ndarray | None = None
+) -> float:
+    """ACE, or TACE: the mean over classes of the mean gap of the ranges that hold rows; 0 for a class without any."""
+    errors = []
+    for k in range(probs.shape[1]):
+        rows = [i for i in range(len(probs)) if probs[i, k] > probs.dtype.type(threshold)]
+        scores = [Fraction(float(probs[i, k])) for i in rows]
+        masses = [Fraction(1) if weights is None else Fraction(float(weights[i])) for i in rows]
+        gaps = []
+        for b in range(num_bins):
+            here = [j for j, f in enumerate(scores) if mass_bin(f, scores, masses, num_bins) == b]
+            if here:
+                residual = sum(masses[j] * (int(labels[rows[j]] == k) - scores[j]) for j in here)
+                gaps.append(abs(residual) / sum(masses[j] for j in here))
+        errors.append(sum(gaps, Fraction(0)) / max(1, len(gaps)))
+    return float(sum(errors, Fraction(0)) / len(errors))

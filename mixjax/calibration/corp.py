@@ -1,0 +1,195 @@
+r"""Isotonic regression by pool-adjacent-violators, and the decomposition of the Brier score that follows from it.
+
+With the isotonic fit xhat of correctness on confidence, S(x) = mean (x - y)^2 and the mean ybar of y,
+
+    S(f) = MCB - DSC + UNC,    MCB = S(f) - S(xhat),  DSC = S(ybar) - S(xhat),  UNC = S(ybar),
+
+miscalibration, discrimination and uncertainty; none is negative, and nothing was binned by choice. Reference:
+T. Dimitriadis, T. Gneiting, A. I. Jordan (PNAS 2021), "CORP".
+
+The blocks of the fit are the edges of the lower convex hull of (weight, number correct), summed in the order of
+confidence; a stack goes along it once, after the sort. Its corners are found exactly where rows have no weights.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jax.typing import ArrayLike
+from jaxtyping import Array, Float
+
+from mixjax.calibration.order import sorted_rows
+from mixjax.calibration.rows import Rows
+from mixjax.calibration.sums import Prefix, mean, over, prefix_sums, product_less
+from mixjax.calibration.ties import Ties
+
+__all__ = ["BrierDecomposition", "brier_decomposition", "isotonic_regression"]
+
+
+class BrierDecomposition(NamedTuple):
+    """score = miscalibration - discrimination + uncertainty."""
+
+    score: Float[Array, ""]
+    miscalibration: Float[Array, ""]
+    discrimination: Float[Array, ""]
+    uncertainty: Float[Array, ""]
+
+
+def brier_decomposition(
+    confidence: ArrayLike, correct: ArrayLike, *, weights: ArrayLike | None = None, where: ArrayLike | None = None
+) -> BrierDecomposition:
+    """The Brier score mean (confidence - correct)^2 and its parts (CORP), as above.
+
+    Args:
+      confidence: in [0, 1], shape [N].
+      correct: 0 or 1 (or boolean), shape [N].
+      weights: of the rows, finite and not negative, shape [N]; a weight of 2 is the row twice.
+      where: rows that count, boolean, shape [N]; the others may hold anything.
+
+    Returns:
+      (score, miscalibration, discrimination, uncertainty), scalars in [0, 1] of the dtype of the confidences; each
+      part is summed by itself, and they add up to rounding. NaN for NaN in a row that counts and where no row does;
+      under `jit` also for the wrong values that raise outside of it. Gradients are exact: the fit is optimal, so
+      that its own change does not matter.
+
+    Raises:
+      ValueError, TypeError: as `ece`.
+    """
+    rows = Rows.of(confidence, correct, weights, where)
+    return rows.answer(_brier_decomposition(rows))
+
+
+def isotonic_regression(
+    confidence: ArrayLike, correct: ArrayLike, *, weights: ArrayLike | None = None, where: ArrayLike | None = None
+) -> Float[Array, " N"]:
+    r"""The non-decreasing function of confidence that is next to correctness in (weighted) least squares.
+
+    Args:
+      confidence, correct, weights, where: as for `brier_decomposition`.
+
+    Returns:
+      Its value at each row, in the order of the rows, in [0, 1]; equal confidences have equal values. Rows that do
+      not count have the value 0 and no part in the fit. All NaN for NaN in a row that counts, and under `jit` for
+      the wrong values that raise outside of it; also where all rows that count have weight 0.
+
+    Raises:
+      ValueError, TypeError: as `ece`.
+    """
+    rows = Rows.of(confidence, correct, weights, where)
+    return rows.answer(_isotonic_regression(rows))
+
+
+@jax.jit
+def _brier_decomposition(rows: Rows) -> BrierDecomposition:
+    rows = sorted_rows(rows.clean())
+    fitted = fit(rows).per_row
+    f, y, counted = rows.confidence, rows.correct, rows.counted
+    score, base = mean((f - y) ** 2, counted), mean(y, counted)
+    poison = 0.0 * score  # a NaN that is counted is in all parts
+    return BrierDecomposition(
+        score,
+        jnp.maximum(mean((f - fitted) * (f + fitted - 2 * y), counted), 0.0),
+        jnp.maximum(mean((base - fitted) * (base + fitted - 2 * y), counted), 0.0) + poison,
+        base * (1.0 - base) + poison,
+    )
+
+
+@jax.jit
+def _isotonic_regression(rows: Rows) -> jax.Array:
+    rows = rows.clean()
+    ordered = sorted_rows(rows)
+    function = fit(ordered)
+    index = jnp.searchsorted(function.thresholds, rows.confidence, side="right") - 1
+    values = function.values[jnp.maximum(index, 0)] + 0.0 * jnp.sum(rows.confidence)
+    return values if rows.where is None else jnp.where(rows.where, values, 0.0)
+
+
+class Fit(NamedTuple):
+    """A step function: `values[j]` from the confidence `thresholds[j]` on, and its value at each sorted row."""
+
+    thresholds: Float[Array, " N"]
+    values: Float[Array, " N"]
+    per_row: Float[Array, " N"]
+
+
+def fit(ordered: Rows) -> Fit:
+    """The isotonic fit of sorted rows; entries of the step function that are not used have the threshold inf."""
+    size, dtype = len(ordered.confidence), ordered.confidence.dtype
+    if not size:
+        return Fit(ordered.confidence, ordered.confidence, ordered.confidence)
+    ties = Ties.of(ordered)
+    diagram = _Diagram.of(lax.stop_gradient(ordered))
+    candidates = lax.platform_dependent(
+        ties.first, ties.num_groups, diagram, cpu=lambda points, last, _: (points, last), default=_pruned
+    )
+    corners = _hull(candidates[0], candidates[1], diagram)
+    start, end = corners[:-1], corners[1:]
+    rise, run = diagram.correct_over(start, end).astype(dtype), diagram.mass_over(start, end).astype(dtype)
+    values = jnp.where(start < end, rise / jnp.where(start < end, run, 1.0), 0.0)
+    thresholds = jnp.where(start < end, ordered.confidence[jnp.minimum(start, size - 1)], jnp.inf)
+    begins = jnp.zeros(size + 1, np.int32).at[start].max((start < end).astype(np.int32))
+    return Fit(thresholds, values, values[jnp.cumsum(begins[:-1], dtype=np.int32) - 1])
+
+
+class _Diagram(NamedTuple):
+    """Sums over any run of sorted rows; counts are exact. Without weights the mass is the number of rows."""
+
+    correct: Prefix
+    mass: Prefix | None
+
+    @classmethod
+    def of(cls, ordered: Rows) -> _Diagram:
+        right = ordered.correct == 1
+        if ordered.weights is None:
+            return cls(prefix_sums(right.astype(np.int32)), None)
+        return cls(prefix_sums(jnp.where(right, ordered.weights, 0.0)), prefix_sums(ordered.weights))
+
+    def correct_over(self, start: jax.Array, end: jax.Array) -> jax.Array:
+        return over(self.correct, start, end)
+
+    def mass_over(self, start: jax.Array, end: jax.Array) -> jax.Array:
+        return end - start if self.mass is None else over(self.mass, start, end)
+
+    def turns_up(self, a: jax.Array, b: jax.Array, c: jax.Array) -> jax.Array:
+        """Whether rows a to b are correct less often than rows b to c: otherwise they are pooled."""
+        left, right = self.correct_over(a, b), self.correct_over(b, c)
+        return product_less(left, self.mass_over(b, c), right, self.mass_over(a, b))
+
+
+def _hull(points: jax.Array, last: jax.Array, diagram: _Diagram) -> jax.Array:
+    """The corners among points[0..last], which ascend; filled up with the last. A. M. Andrew's monotone chain."""
+
+    def step(state: tuple[jax.Array, jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array, jax.Array]:
+        stack, top, j = state
+        point = points[j]
+        pool = (top > 0) & ~diagram.turns_up(stack[jnp.maximum(top - 1, 0)], stack[top], point)
+        top = jnp.where(pool, top - 1, top + 1)
+        return stack.at[top].set(jnp.where(pool, stack[top], point)), top, j + (~pool).astype(np.int32)
+
+    stack, top, _ = lax.while_loop(lambda s: s[2] <= last, step, (jnp.zeros_like(points), jnp.int32(0), jnp.int32(1)))
+    return jnp.where(lax.iota(np.int32, len(points)) <= top, stack, points[last])
+
+
+def _pruned(points: jax.Array, last: jax.Array, diagram: _Diagram) -> tuple[jax.Array, jax.Array]:
+    """The same hull of fewer points: all that do not turn up go at once, as long as these are many.
+
+    What goes along the stack one by one is slow where there are thousands of lanes.
+    """
+    size = len(points)
+    index = lax.iota(np.int32, size)
+
+    def prune(state: tuple[jax.Array, jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array, jax.Array]:
+        points, last, _ = state
+        up = diagram.turns_up(jnp.roll(points, 1), points, jnp.append(points[1:], points[-1:]))
+        kept = ((up & (index < last)) | (index == 0) | (index == last)) & (index <= last)
+        target = jnp.where(kept, jnp.cumsum(kept, dtype=np.int32) - 1, size)
+        fewer = jnp.full(size, points[last]).at[target].set(points, mode="drop")
+        left = jnp.sum(kept, dtype=np.int32) - 1
+        return fewer, left, last - left
+
+    points, last, _ = lax.while_loop(lambda s: s[2] * 256 > size, prune, (points, last, last))
+    return points, last

@@ -1,0 +1,96 @@
+r"""The squared calibration error of bins without the bias of the plug-in, which noise makes too large.
+
+With the residuals r = correct - confidence of the n_b rows of bin b, out of n,
+
+    u-statistic:  sum_b (1/n) [(sum_b r)^2 - sum_b r^2] / (n_b - 1)
+    kumar:        sum_b (n_b/n) [(ybar_b - fbar_b)^2 - ybar_b (1 - ybar_b) / (n_b - 1)]
+
+The first is without bias for any confidences (given how many rows fall in each bin), the second where those of a bin
+are equal. References: J. Brocker (Climate Dynamics 2012), C. A. T. Ferro and T. E. Fricker (QJRMS 2012);
+A. Kumar, P. Liang, T. Ma (NeurIPS 2019).
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Literal, NamedTuple, get_args
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.typing import ArrayLike
+from jaxtyping import Array, Float
+
+from mixjax.calibration.binned import root
+from mixjax.calibration.bins import Binning, Closed, binned, check_bins, sum_by_bin
+from mixjax.calibration.rows import Rows
+
+__all__ = ["DebiasedError", "debiased_ece2"]
+
+Form = Literal["u-statistic", "kumar"]
+
+
+class DebiasedError(NamedTuple):
+    """The estimate of a squared error, which may be negative, and its root, clipped at 0."""
+
+    squared: Float[Array, ""]
+    root: Float[Array, ""]
+
+
+def debiased_ece2(
+    confidence: ArrayLike,
+    correct: ArrayLike,
+    *,
+    num_bins: int = 15,
+    form: Form = "u-statistic",
+    binning: Binning = "equal-width",
+    closed: Closed = "left",
+    where: ArrayLike | None = None,
+) -> DebiasedError:
+    r"""Debiased :math:`\mathrm{ECE}_2^2 = \sum_b \frac{n_b}{n} (\bar y_b - \bar f_b)^2`; formulas above.
+
+    Rows have no weights here: the correction needs to know how many independent rows there are.
+
+    Args:
+      confidence: in [0, 1], shape [N].
+      correct: 0 or 1 (or boolean), shape [N].
+      num_bins, binning, closed: as for `ece`. Static.
+      form: "u-statistic"; "kumar", as in verified_calibration. Static.
+      where: rows that count, boolean, shape [N]; the others may hold anything.
+
+    Returns:
+      (squared, root), scalars of the dtype of the confidences. `squared` is at most 1 and may be negative: its mean
+      is what is estimated. `root` is that of max(squared, 0), and biased again. A bin with one row has no correction
+      and is left out of the sum, its share of n is not; where no bin has two rows both are 0. NaN for NaN in a row
+      that counts and where no row does; under `jit` also for the wrong values that raise outside of it. The
+      gradient of `root` is 0 where it is clipped.
+
+    Raises:
+      ValueError: for wrong shapes, options, or values (with the first offending row).
+      TypeError: for wrong dtypes.
+
+    Accuracy: 1e-6 absolute in float32, at 1e8 rows too.
+    """
+    check_bins(num_bins, binning, closed)
+    if form not in get_args(Form):
+        raise ValueError(f"form must be one of {get_args(Form)}, got {form!r}")
+    rows = Rows.of(confidence, correct, where=where)
+    return rows.answer(_debiased(rows, num_bins, form, binning, closed))
+
+
+@partial(jax.jit, static_argnames=("num_bins", "form", "binning", "closed"))
+def _debiased(rows: Rows, num_bins: int, form: Form, binning: Binning, closed: Closed) -> DebiasedError:
+    rows, index = binned(rows.clean(), num_bins, binning, closed)
+    counts = sum_by_bin(index, rows.counted, num_bins)
+    mass = counts.astype(rows.confidence.dtype)
+    share = jnp.maximum(mass, 1.0)  # empty bins: their sums are 0
+    gap = sum_by_bin(index, rows.residual, num_bins) / share
+    if form == "kumar":
+        right = sum_by_bin(index, (rows.correct == 1).astype(np.int32), num_bins).astype(mass.dtype) / share
+        noise = right * (1.0 - right)
+    else:
+        noise = sum_by_bin(index, rows.residual**2, num_bins) / share - gap**2
+    debiased = gap**2 - noise / jnp.maximum(mass - 1.0, 1.0)
+    alone = 0.0 * gap  # a bin with one row counts for nothing, unless it is NaN
+    squared = jnp.sum(mass * jnp.where(counts > 1, debiased, alone)) / jnp.sum(mass)
+    return DebiasedError(squared, root(jnp.maximum(squared, 0.0), 2.0))
