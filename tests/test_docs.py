@@ -1,0 +1,30 @@
+"""What the pages of docs/ show is run."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+DOCS = Path(__file__).parents[1] / "docs"
+EXAMPLES = [
+    pytest.param(code, id=f"{page.stem}-{number}")
+    for page in sorted(DOCS.glob("*.md"))
+    for number, code in enumerate(re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL))
+]
+
+
+@pytest.mark.parametrize("code", EXAMPLES)
+def test_example(code):
+    exec(compile(code, "example", "exec"), {})
+
+
+@pytest.mark.parametrize("page", sorted(DOCS.glob("*.md")), ids=lambda page: page.stem)
+def test_links_and_paths_exist(page):
+    """Every relative link, and every path of the repository in code marks."""
+    text = page.read_text()
+    for link in re.findall(r"\]\((?!https?:)([^)#]+)[^)]*\)", text):
+        assert (page.parent / link).exists(), link
+    for path in re.findall(r"`((?:mixjax|sims|train|tests|docs|benchmarks|results)/[\w./-]+)`", text):
+        assert (DOCS.parent / path).exists(), path
