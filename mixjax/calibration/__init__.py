@@ -10,6 +10,7 @@ from mixjax.calibration.debiased import debiased_ece2
 from mixjax.calibration.nixon import ace, sce, tace
 from mixjax.calibration.scoring import brier_score, nll, nll_from_logits, signed_gap
 from mixjax.calibration.smooth import smooth_ece
+from mixjax.calibration.soft import soft_ece
 from mixjax.calibration.state import CalibrationState
 from mixjax.calibration.sweep import sweep_ece
 
@@ -28,6 +29,7 @@ __all__ = [
     "sce",
     "signed_gap",
     "smooth_ece",
+    "soft_ece",
     "sweep_ece",
     "tace",
     "top_label_ece",

@@ -1,0 +1,111 @@
+r"""Soft-binned calibration error: every row belongs a little to every bin, so that the error can be trained on.
+
+A row with confidence s belongs to bin b, of centre xi_b = (b - 1/2) / M, by the share
+
+    u_b(s) = exp(-(s - xi_b)^2 / T) / sum_c exp(-(s - xi_c)^2 / T),    S_b = sum_i u_b(s_i),
+
+and the error is the binned one of these shares: (sum_b (S_b / n) |ybar_b - sbar_b|^p)^(1/p), with means weighted by
+u_b. T -> 0 gives equal-width bins. A. Karandikar et al., "Soft calibration objectives for neural networks" (NeurIPS
+2021, arXiv:2108.00106), Eq. 11.
+
+Memory: blocks of rows, here and in the derivative, so that no array of N x M is kept.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jax.typing import ArrayLike
+from jaxtyping import Array, Float
+
+from mixjax._arguments import POSITIVE, checked
+from mixjax.calibration.binned import check_norm, error_of
+from mixjax.calibration.bins import BinSums, check_bins
+from mixjax.calibration.rows import Rows
+
+__all__ = ["soft_ece"]
+
+_BLOCK = 8192  # rows
+
+
+def soft_ece(
+    confidence: ArrayLike,
+    correct: ArrayLike,
+    *,
+    num_bins: int = 15,
+    temperature: ArrayLike | None = None,
+    norm: float = 2,
+    weights: ArrayLike | None = None,
+    where: ArrayLike | None = None,
+) -> Float[Array, ""]:
+    r"""Soft-binned ECE :math:`(\sum_b \frac{S_b}{n} |\bar y_b - \bar s_b|^p)^{1/p}`, differentiable in the confidences.
+
+    Args:
+      confidence: claimed probabilities in [0, 1], shape [N]; float16 and bfloat16 are computed in float32.
+      correct: whether what was claimed came true: 0/1 of any dtype or boolean, shape [N].
+      num_bins: M >= 1; static.
+      temperature: T > 0, a scalar in units of squared confidence. None: 1 / (M^2 log 2), with which a score at the
+        centre of a bin belongs half as much to the next ones; decay by a factor d a bin is T = 1 / (M^2 log d).
+      norm: p >= 1, or `inf`; the root is taken. Static.
+      weights: of the rows, finite and not negative, shape [N]; a weight of 2 is the row twice.
+      where: rows that count, boolean, shape [N]; the others may hold anything, and have the derivative 0.
+
+    Returns:
+      A probability in [0, 1] of the dtype of the confidences. NaN for NaN in a row that counts and where no row
+      does; under `jit` also for the wrong values that raise outside of it. Derivatives are finite everywhere; where
+      the error is not smooth (at 0, or for norm = 1 where a bin is calibrated) what jumps counts as 0.
+
+    Raises:
+      ValueError: for wrong shapes, options, or values (with the first offending row).
+      TypeError: for wrong dtypes.
+
+    Accuracy: 1e-6 absolute in float32. Bins with less than eps^2 of the mass count as empty (eps: of the dtype).
+    """
+    check_bins(num_bins)
+    check_norm(norm)
+    rows = Rows.of(confidence, correct, weights, where)
+    (temperature,) = checked(
+        {"temperature": POSITIVE}, temperature=default_temperature(num_bins) if temperature is None else temperature
+    )
+    if temperature.ndim:
+        raise ValueError(f"temperature must be a scalar, got shape {temperature.shape}")
+    return rows.answer(_soft_ece(rows, temperature.astype(rows.confidence.dtype), num_bins, float(norm)))
+
+
+def default_temperature(num_bins: int) -> float:
+    """T for which the share of a bin halves at the centre of the next."""
+    return 1.0 / (num_bins**2 * float(np.log(2)))
+
+
+@partial(jax.jit, static_argnames=("num_bins", "norm"))
+def _soft_ece(rows: Rows, temperature: jax.Array, num_bins: int, norm: float) -> jax.Array:
+    mass, residual = _soft_sums(rows.clean(), temperature, num_bins)
+    total = jnp.sum(mass)
+    empty = mass <= total * jnp.finfo(mass.dtype).eps ** 2  # the square of their mass would vanish in the derivative
+    return error_of(BinSums(jnp.where(empty, 0.0, mass), jnp.where(empty, 0.0, residual)), norm)
+
+
+def _soft_sums(rows: Rows, temperature: jax.Array, num_bins: int) -> jax.Array:
+    """Mass and residual of each bin, shape [2, bins]."""
+    confidence = rows.confidence
+    values = jnp.stack([rows.counted.astype(confidence.dtype), rows.residual])
+    centers = jnp.asarray((np.arange(num_bins) + 0.5) / num_bins, confidence.dtype)
+
+    @jax.checkpoint
+    def of_block(block: tuple[jax.Array, jax.Array]) -> jax.Array:
+        confidence, values = block
+        shares = jax.nn.softmax(-((confidence[:, None] - centers[None]) ** 2) / temperature, axis=-1)
+        return jnp.matmul(values, shares, precision=lax.Precision.HIGHEST)
+
+    size = len(confidence)
+    blocks = -(-size // _BLOCK)
+    if blocks <= 1:
+        return of_block((confidence, values))
+    spare = blocks * _BLOCK - size
+    confidence = jnp.pad(confidence, (0, spare)).reshape(blocks, _BLOCK)
+    values = jnp.pad(values, ((0, 0), (0, spare))).reshape(2, blocks, _BLOCK)
+    return jnp.sum(lax.map(of_block, (confidence, values.transpose(1, 0, 2))), axis=0)
