@@ -12,9 +12,10 @@ from sims.grid import Grid
 from sims.studies.comparison import METRICS, expected_variables
 
 LARGEST = 5.0  # a normal z exceeds this with probability 6e-7
-# What single precision and quadrature leave in an expectation (against double precision, over the default grids):
-# at most 1.3e-4 of it, and of a difference 0.8e-4 of plain error + |difference|; at most 3.2e-6 in all.
-TOLERANCE, MOST_TOLERANCE = 1.3e-4, 3.2e-6
+# What single precision and quadrature leave in an expectation, measured against double precision for n from 30 to 1e8
+# and p from 1 to 8000: at most 1.3e-4 of it, 0.7e-4 of plain error + |difference| in a difference, and 5.3e-6 in all.
+# For smaller n it is up to 3.3e-5, where the standard errors are a thousand times that.
+TOLERANCE, MOST_TOLERANCE = 1.4e-4, 6e-6
 
 
 def verifiable(table: xr.Dataset) -> bool:

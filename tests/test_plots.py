@@ -40,9 +40,26 @@ def test_an_axis_of_one_value_is_drawn(ax):
     assert low < 2.0 < high
 
 
+def test_an_axis_that_begins_at_zero_is_linear(ax):
+    mesh = plots.heat_map(ax, X, np.array([0.0, 1.0, 3.0]), np.zeros((3, 3)), centre=0.0, limit=1.0)
+    assert mesh.get_coordinates()[:, 0, 1].tolist() == [-0.5, 0.5, 2.0, 4.0]
+    assert (ax.get_xscale(), ax.get_yscale()) == ("log", "linear")
+    plots.decades(ax, x=True, y=True)
+    ax.figure.canvas.draw()
+
+
+def test_cells_without_a_value_are_left_blank(ax):
+    values = np.array([[np.nan, 0.0, 1.0], [0.5, 2.0, 9.0]])
+    mesh = plots.heat_map(ax, X, Y, values, centre=0.0, limit=2.0)
+    assert np.ma.getmaskarray(mesh.get_array()).sum() == 1
+
+
+LINE = {"color": "black", "linestyle": "solid", "linewidth": 1.0}
+
+
 def test_a_level_line_is_where_the_level_is(ax):
     x, y = np.meshgrid(np.linspace(1, 3, 21), np.linspace(1, 2, 11))
-    plots.level_line(ax, x[0], y[:, 0], x, 1.75)
+    plots.level_line(ax, x[0], y[:, 0], x, 1.75, **LINE)
     (line,) = (path.vertices for collection in ax.collections for path in collection.get_paths())
     np.testing.assert_allclose(line[:, 0], 1.75, rtol=1e-12)
 
@@ -50,18 +67,50 @@ def test_a_level_line_is_where_the_level_is(ax):
 @pytest.mark.parametrize("level", [0.0, 4.0])
 def test_a_level_that_is_nowhere_draws_nothing(ax, level):
     x, y = np.meshgrid(np.linspace(1, 3, 5), np.linspace(1, 2, 3))
-    plots.level_line(ax, x[0], y[:, 0], x, level)
+    plots.level_line(ax, x[0], y[:, 0], x, level, **LINE)
     assert not ax.collections
 
 
-def test_bars_are_two_standard_errors_and_the_band_one_deviation(ax):
-    mean, error, spread = np.array([1.0, 2.0]), np.array([0.1, 0.2]), np.array([0.5, 0.6])
-    plots.points_with_bars(ax, Y, mean, error, spread, colour="k", marker="o", label="mean")
+@pytest.mark.parametrize("values", [np.full((2, 3), np.nan), np.array([[-1.0, 0.0, 1.0]])], ids=["NaN", "one row"])
+def test_what_has_no_contour_draws_nothing(ax, values):
+    plots.level_line(ax, X, Y[: len(values)], values, 0.0, **LINE)
+    assert not ax.collections
+
+
+def test_a_cased_line_has_edges_of_another_colour(ax):
+    plots.cased_line(ax, X, X, casing="white", **LINE)
+    edge, line = ax.lines[0].get_path_effects()
+    assert edge._gc["foreground"] == "white"
+    assert edge._gc["linewidth"] > LINE["linewidth"]
+    assert not getattr(line, "_gc", {})
+
+
+def test_keys_look_like_what_they_explain(ax):
+    keys = [plots.line_key("exact", color="0.3", linestyle="--"), plots.band_key("most", "0.3")]
+    labels = [text.get_text() for text in ax.legend(handles=keys).get_texts()]
+    assert labels == ["exact", "most"]
+    assert keys[0].get_linestyle() == "--"
+    assert keys[1].get_alpha() == plots.BAND
+
+
+def test_bars_are_two_standard_errors_and_the_band_is_as_given(ax):
+    mean, error = np.array([1.0, 2.0]), np.array([0.1, 0.2])
+    plots.points_with_bars(ax, Y, mean, error, colour="k", marker="o", label="mean", band=(mean - 0.5, mean + 0.6))
     (container,) = ax.containers
     segments = np.array(container[2][0].get_segments())
     np.testing.assert_allclose(segments[:, :, 1], np.stack([mean - 2 * error, mean + 2 * error], axis=1))
     band = ax.collections[0].get_paths()[0].vertices
     assert (band[:, 1].min(), band[:, 1].max()) == (0.5, 2.6)
+
+
+def test_without_a_band_there_is_none(ax):
+    plots.points_with_bars(ax, Y, Y, Y, colour="k", marker="o", label="mean")
+    assert len(ax.collections) == 1  # the bars
+
+
+@pytest.mark.parametrize(("value", "text"), [(-0.05, "\N{MINUS SIGN}0.05"), (0.0, "0"), (0.5, "0.5")])
+def test_signed_numbers_have_a_minus_and_no_hyphen(value, text):
+    assert plots.signed(value) == text
 
 
 def test_spare_panels_are_left_empty():
@@ -84,3 +133,7 @@ def test_short_axes_have_plain_numbers(ax):
     ax.figure.canvas.draw()
     labels = [text.get_text() for text in ax.get_xticklabels()]
     assert {"0.3", "1", "3"} <= set(labels)
+    ax.set_xlim(0.4, 1.5)  # less than a decade
+    plots.decades(ax, x=True)
+    ax.figure.canvas.draw()
+    assert {"0.5", "0.7", "1"} <= {text.get_text() for text in ax.get_xticklabels()}

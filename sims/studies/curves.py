@@ -19,7 +19,7 @@ END = "_curve"
 def refined(values: np.ndarray, *, whole: bool = False) -> np.ndarray:
     """The values in increasing order, and between neighbours as many more, in geometric progression, as make 120."""
     points = np.sort(values)
-    parts = -(-CURVE_POINTS // len(points))
+    parts = -(-CURVE_POINTS // max(len(points) - 1, 1))
     steps = np.arange(parts) / parts
     inner = points[:-1, None] * (points[1:] / points[:-1])[:, None] ** steps
     fine = np.concatenate([inner.ravel(), points])  # the points themselves, to the last digit

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 
 import pytest
@@ -10,13 +10,18 @@ import xarray as xr
 
 import sims
 
-# six cells and two Mixup settings each
+# six cells each, and two Mixup settings where there are such
 SIZES = {
     "phase_diagram": {"n": "200", "ratio": "0.1,0.5,2", "theta_norm": "1,2", "alpha": "0.5,5"},
     "high_dimension": {"n": "200", "ratio": "0.1,0.5,2", "theta_norm": "1,2", "alpha": "0.5,5"},
     "low_dimension": {"n": "50,1000,100000", "p": "5", "theta_norm": "1,2", "alpha": "0.5,5"},
     "capacity": {"n": "1000", "ratio": "0.3,1,4", "theta_norm": "1,2"},
 }
+
+
+@pytest.fixture(scope="session")
+def sizes() -> Mapping[str, Mapping[str, str]]:
+    return SIZES
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,158 @@
+"""Figures and captions: drawn from tables alone, every axis in order, and nothing described that is not drawn."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import sims
+from mixjax.plots import paper_style
+from sims.figures import write_figures
+from sims.figures.captions import listed, representatives
+from sims.studies import STUDIES
+
+
+def drawn(table, name):
+    """The figure of a name, and its caption."""
+    (figure,) = (figure for figure in STUDIES[table.attrs["study"]].figures if figure.name == name)
+    with paper_style():
+        made = figure.draw(table)
+        made.draw_without_rendering()  # constrained layout, legends and all
+    return made, figure.caption(table)
+
+
+def panels_of(figure):
+    return [ax for ax in figure.axes if ax.get_label() != "<colorbar>"]
+
+
+def repeated(table, dim, count):
+    """A table with `count` copies of itself along n or mixup, of other n or other weights."""
+    copies = [table.copy() for _ in range(count)]
+    for number, copy in enumerate(copies):
+        if dim == "n":
+            copy["n"] = table["n"] * 10**number
+        else:
+            for name in ("alpha", "beta", "t"):
+                copy[name] = table[name] / (1 + number)
+    return xr.concat(copies, dim, data_vars="minimal", coords="minimal", compat="override", join="outer")
+
+
+@pytest.mark.parametrize("study", STUDIES)
+def test_figures_are_drawn_from_the_table_alone(study, table_of, tmp_path):
+    pictures = write_figures(STUDIES[study], table_of(study), tmp_path)
+    assert [picture.stem for picture in pictures] == [figure.name for figure in STUDIES[study].figures]
+    for picture in pictures:
+        assert picture.stat().st_size > 10_000
+        caption = picture.with_suffix(".txt").read_text()
+        assert "2000 training sets" in caption
+        assert "Drawn:" not in caption  # all is
+    assert not list(tmp_path.glob(".tmp-*"))
+
+
+@pytest.fixture(scope="module")
+def unsorted():
+    """No signal, no Mixup, and axes in no order."""
+    return sims.run("phase_diagram", n="200", ratio=[2, 0.1, 0.5], theta_norm=[1, 0, 2], alpha="0,1", replicates=50)
+
+
+def test_maps_are_drawn_in_order_whatever_the_order_of_the_table(unsorted):
+    assert unsorted["ratio"].values.tolist() == [2, 0.1, 0.5]
+    figure, _ = drawn(unsorted, "ece_difference")
+    ax = panels_of(figure)[1]
+    corners = ax.collections[0].get_coordinates()
+    assert (np.diff(corners[0, :, 0]) > 0).all()
+    assert (np.diff(corners[:, 0, 1]) > 0).all()
+    wanted = unsorted["ece_difference"].isel(n=0, mixup=1).sortby(["ratio", "theta_norm"]).transpose("theta_norm", ...)
+    np.testing.assert_array_equal(ax.collections[0].get_array().reshape(3, 3), wanted)
+
+
+def test_no_signal_is_drawn_on_a_linear_axis(unsorted):
+    figure, _ = drawn(unsorted, "ece_difference")
+    for ax in panels_of(figure):
+        assert (ax.get_xscale(), ax.get_yscale()) == ("log", "linear")
+        assert ax.get_ylim() == (0, 2)
+
+
+def test_cells_that_tie_are_left_grey_and_the_caption_says_so(unsorted):
+    figure, caption = drawn(unsorted, "mce_mix_better")
+    no_mixup, mixup = (ax.collections[0].get_array().reshape(3, 3) for ax in panels_of(figure))
+    assert np.ma.getmaskarray(no_mixup).all()
+    assert np.ma.getmaskarray(mixup).tolist() == [[True] * 3, [False] * 3, [False] * 3]
+    assert "grey: all of them tie" in caption
+    assert "an exact tie counting one half" in caption
+
+
+def test_slices_in_no_order_are_drawn_in_order(table_of):
+    table = table_of("high_dimension").isel(ratio=[2, 0, 1])
+    figure, _ = drawn(table, "ece_difference")
+    for line in panels_of(figure)[0].lines:
+        assert (np.diff(line.get_xdata()) >= 0).all()
+
+
+@pytest.mark.parametrize(("size", "places"), [(1, [0]), (6, [0, 1, 2, 3, 4, 5]), (16, [0, 3, 6, 9, 12, 15])])
+def test_representatives_hold_both_ends(size, places):
+    assert representatives(np.arange(size)) == places
+    assert representatives(-np.arange(size)) == [size - 1 - place for place in places]
+
+
+def test_sixteen_settings_are_six_panels(table_of):
+    figure, caption = drawn(repeated(table_of("phase_diagram"), "mixup", 8), "ece_difference")
+    assert len(panels_of(figure)) == 6
+    assert "Drawn: 6 of the 16 Mixup settings" in caption
+
+
+@pytest.mark.parametrize("name", ["ece_difference", "ece_mix_better"])
+def test_a_map_has_the_boundary_of_each_n(table_of, name):
+    figure, caption = drawn(repeated(table_of("phase_diagram"), "n", 2), name)
+    key = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert key == ["simulation, $n = 200$", "simulation, $n = 2000$", "limit $n \\to \\infty$"]
+    assert "colours: n = 200" in caption
+    assert "n = 200, 2000" in caption
+
+
+def test_the_two_boundaries_differ_in_colour_and_style(table_of):
+    figure, _ = drawn(table_of("phase_diagram"), "ece_difference")
+    measured, limit = figure.legends[0].get_lines()
+    assert measured.get_color() != limit.get_color()
+    assert measured.get_linestyle() != limit.get_linestyle()
+    for line in (measured, limit):
+        assert line.get_path_effects()
+
+
+@pytest.mark.parametrize(("study", "name"), [("high_dimension", "ece_difference"), ("capacity", "ece_derivative")])
+def test_each_n_has_its_panels(study, name, table_of):
+    """Two n: twice the panels; eight: six of them, and the caption says so."""
+    table = table_of(study)
+    single, _ = drawn(table, name)
+    double, _ = drawn(repeated(table, "n", 2), name)
+    assert len(panels_of(double)) == 2 * len(panels_of(single))
+    assert any("n = 2000" in ax.get_title() or "n = 10000" in ax.get_title() for ax in panels_of(double))
+    many, caption = drawn(repeated(table, "n", 8), name)
+    assert len(panels_of(many)) == 6
+    assert "Drawn: 6 of the" in caption
+
+
+@pytest.mark.parametrize("study", ["high_dimension", "low_dimension", "capacity"])
+def test_legends_are_outside_the_panels(study, table_of):
+    figure = drawn(table_of(study), STUDIES[study].figures[0].name)[0]
+    legend = figure.legends[0].get_window_extent()
+    for ax in panels_of(figure):
+        assert ax.get_legend() is None
+        assert not legend.overlaps(ax.get_window_extent())
+
+
+def test_bands_stay_within_what_training_sets_do(table_of):
+    """The MCE derivative is two-pointed: no band. A difference of MCEs has one of quantiles."""
+    assert not panels_of(drawn(table_of("capacity"), "mce_derivative")[0])[0].patches
+    table = table_of("low_dimension")
+    figure, caption = drawn(table, "mce_difference")
+    bands = [c for c in panels_of(figure)[0].collections if c.get_alpha()]
+    lowest = min(path.vertices[:, 1].min() for band in bands for path in band.get_paths())
+    assert lowest == table["mce_difference_q05"].isel(theta_norm=0).min()
+    assert "5 % to the 95 % quantile" in caption
+
+
+def test_long_axes_are_named_by_their_ends():
+    assert listed(np.array([10.0, 3.0])) == "10, 3"
+    assert listed(np.arange(1.0, 38.0)) == "1 to 37 (37 values)"
