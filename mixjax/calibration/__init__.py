@@ -9,7 +9,6 @@ from mixjax.calibration.corp import brier_decomposition, isotonic_regression
 from mixjax.calibration.debiased import debiased_ece2
 from mixjax.calibration.nixon import ace, sce, tace
 from mixjax.calibration.scoring import brier_score, nll, nll_from_logits, signed_gap
-from mixjax.calibration.smooth import smooth_ece
 from mixjax.calibration.soft import soft_ece
 from mixjax.calibration.state import CalibrationState
 from mixjax.calibration.sweep import sweep_ece
@@ -28,7 +27,6 @@ __all__ = [
     "nll_from_logits",
     "sce",
     "signed_gap",
-    "smooth_ece",
     "soft_ece",
     "sweep_ece",
     "tace",

@@ -1,0 +1,129 @@
+"""ECE-sweep: the number of bins and the error, against trying them in turn."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mixjax.calibration import sweep_ece
+from mixjax.calibration.order import sorted_rows
+from mixjax.calibration.rows import Rows
+from mixjax.calibration.sweep import _Sweep
+from tests.calibration.exact import sweep
+from tests.calibration.test_binned import SAMPLES, SIZE, close
+
+ROWS = 3000
+
+
+@settings(deadline=None, max_examples=60)
+@given(SAMPLES, st.sampled_from([1, 2]), st.permutations(range(SIZE)))
+def test_exact_fractions_agree(sample, norm, order):
+    """...for any order of the rows."""
+    confidence, correct = (column[list(order)] for column in sample)
+    close(sweep_ece(confidence, correct, norm=norm), sweep(*sample, norm)[1])
+
+
+@settings(deadline=None, max_examples=30)
+@given(SAMPLES, st.lists(st.booleans(), min_size=SIZE, max_size=SIZE))
+def test_a_mask_removes_rows(sample, where):
+    confidence, correct = sample
+    where = np.array(where)
+    value = sweep_ece(np.where(where, confidence, np.nan), np.where(where, correct, 7), where=where)
+    if where.any():
+        close(value, sweep(confidence[where], correct[where], 2)[1])
+    else:
+        assert np.isnan(value)
+
+
+def literal(confidence, correct):
+    """b*, with integers, from rows in order."""
+    n, b = len(confidence), 0
+    rank = np.searchsorted(confidence, confidence)
+    for num_bins in range(1, n + 1):
+        bins = rank * num_bins // n
+        size, right = np.bincount(bins), np.bincount(bins, correct).astype(np.int64)
+        size, right = size[size > 0], right[size > 0]
+        if (right[:-1] * size[1:] > right[1:] * size[:-1]).any():
+            break
+        b = num_bins
+    return b
+
+
+@jax.jit
+def largest(confidence, correct):
+    return _Sweep.of(sorted_rows(Rows(confidence, correct))).largest()
+
+
+@pytest.mark.parametrize("decimals", [1, 2, 3, 9])
+@pytest.mark.parametrize("steep", [0.0, 4.0, 30.0, 1000.0, 3e4])
+def test_the_number_of_bins(steep, decimals, rng):
+    """From noise to all but separable, and from few distinct scores to none alike: up to thousands of bins."""
+    confidence = np.sort(np.round(rng.random(ROWS), decimals)).astype(np.float32)
+    correct = rng.random(ROWS) < 1 / (1 + np.exp(-np.clip(steep * (confidence - 0.4), -50, 50)))
+    order = np.lexsort((correct, confidence))
+    confidence, correct = confidence[order], correct[order]
+    assert largest(confidence, correct.astype(np.float32)) == literal(confidence, correct)
+
+
+@pytest.mark.parametrize(
+    ("confidence", "correct", "bins"),
+    [
+        (np.arange(ROWS) / ROWS, np.arange(ROWS) > 1000, ROWS),  # separable
+        (np.arange(ROWS) / ROWS, np.ones(ROWS), ROWS),
+        (np.arange(ROWS) / ROWS, np.zeros(ROWS), ROWS),
+        (np.arange(ROWS) / ROWS, np.arange(ROWS) < 1000, 1),
+        (np.full(ROWS, 0.7), np.arange(ROWS) % 2, ROWS),  # one group: any number of bins is one
+        (np.repeat([0.2, 0.9], ROWS // 2), np.arange(ROWS) >= 300, ROWS),
+    ],
+)
+def test_extreme_samples(confidence, correct, bins):
+    confidence, correct = confidence.astype(np.float32), np.asarray(correct, np.float32)
+    assert largest(confidence, correct) == bins
+    expected = sum((correct[confidence == f] - f).sum() ** 2 / (confidence == f).sum() for f in np.unique(confidence))
+    if bins == ROWS:
+        np.testing.assert_allclose(sweep_ece(confidence, correct), np.sqrt(expected / ROWS), rtol=1e-6)
+
+
+def test_float32_does_not_drift(rng):
+    """A million rows that are off by 0.1, in float32 and in float64."""
+    confidence = rng.beta(5, 1.2, 10**6)
+    correct = rng.random(10**6) < confidence - 0.1
+    confidence = confidence.astype(np.float32)
+    value, exact = (sweep_ece(confidence.astype(dtype), correct) for dtype in (np.float32, np.float64))
+    assert value.dtype == np.float32
+    np.testing.assert_allclose(value, exact, atol=1e-7)
+
+
+def test_dtypes_and_norms(rng):
+    confidence, correct = jnp.asarray(rng.random(SIZE), jnp.bfloat16), rng.random(SIZE) < 0.5
+    value = sweep_ece(confidence, correct)
+    assert value.dtype == np.float32
+    close(value, sweep(np.asarray(confidence, np.float32), correct, 2)[1])
+    close(sweep_ece(confidence, correct, norm=np.inf), sweep(np.asarray(confidence, np.float32), correct, np.inf)[1])
+
+
+def test_leading_axes_by_vmap(rng):
+    confidence, correct = rng.random((3, SIZE)), rng.random((3, SIZE)) < 0.5
+    np.testing.assert_allclose(jax.vmap(sweep_ece)(confidence, correct), [*map(sweep_ece, confidence, correct)])
+
+
+def test_gradient_is_that_of_fixed_bins():
+    """One bin, and its residual is below 0."""
+    confidence, correct = np.array([0.2, 0.5, 0.9, 1.0]), np.array([1, 1, 0, 0])
+    np.testing.assert_allclose(jax.grad(sweep_ece)(confidence, correct), np.full(4, 0.25), rtol=1e-12)
+
+
+def test_nan_and_wrong_values():
+    for confidence in ([], [np.nan, 0.9]):
+        assert np.isnan(sweep_ece(confidence, np.zeros(len(confidence))))
+    with pytest.raises(ValueError, match=r"confidence must be in \[0, 1\], got 1.5 in row 1"):
+        sweep_ece([0.5, 1.5], [0, 1])
+    assert np.isnan(jax.jit(partial(sweep_ece, correct=np.array([0, 1])))(np.array([0.5, 1.5])))
+    with pytest.raises(ValueError, match="norm must be at least 1"):
+        sweep_ece([0.5], [1], norm=0)
