@@ -9,6 +9,8 @@ from pathlib import Path
 import jax
 import pytest
 
+from sims.studies import STUDIES
+
 ROOT = Path(__file__).resolve().parent.parent
 TEXT = (ROOT / "README.md").read_text()
 
@@ -31,6 +33,36 @@ def test_every_path_exists():
     assert [path for path in paths if not (ROOT / path).exists()] == []
 
 
+def paper_map():
+    """The rows of the paper map, as a dictionary each."""
+    section = TEXT.split("## Paper map")[1].split("\n## ")[0]
+    head, _, *rows = [
+        [cell.strip() for cell in line.strip("|").split("|")] for line in section.splitlines() if line.startswith("|")
+    ]
+    return [dict(zip(head, row, strict=True)) for row in rows]
+
+
+@pytest.mark.parametrize("row", paper_map(), ids=lambda row: row["in the paper"].replace(" ", "_"))
+def test_a_row_of_the_paper_map_names_what_exists(row):
+    """Functions, studies, tests and results: each a name in backticks that can be found, and a test for each row."""
+    assert set(row) == {"in the paper", "symbol", "function", "study", "test", "result"}
+    functions = re.findall(r"`(mixjax[\w.]+)`", row["function"])
+    assert functions
+    for name in functions:
+        module, _, attribute = name.rpartition(".")
+        assert callable(getattr(importlib.import_module(module), attribute))
+    for study in re.findall(r"`(.+?)`", row["study"]):
+        assert study in STUDIES
+    tests, results = (re.findall(r"`(.+?)`", row[column]) for column in ("test", "result"))
+    assert tests
+    assert all((ROOT / path).is_file() for path in (*tests, *results))
+    assert bool(results) or not row["study"], "what a study shows has a result"
+
+
+def test_every_study_has_a_row():
+    assert {study for row in paper_map() for study in re.findall(r"`(.+?)`", row["study"])} == set(STUDIES)
+
+
 @pytest.mark.parametrize("name", sorted(set(re.findall(r"`(mixjax(?:\.\w+)+)`", TEXT))))
 def test_every_name_exists(name):
     module, _, attribute = name.rpartition(".")
@@ -38,7 +70,5 @@ def test_every_name_exists(name):
 
 
 def test_every_study_exists():
-    from sims.studies import STUDIES
-
     named = set(re.findall(r"python -m sims (\w+)", TEXT)) - {"verify", "figures", "publish"}
     assert named == set(STUDIES)
