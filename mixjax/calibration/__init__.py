@@ -7,8 +7,10 @@ labels), or probabilities [N, K] and labels; `mixjax.scores` makes the first fro
 from mixjax.calibration.binned import classwise_ece, ece, mce, top_label_ece
 from mixjax.calibration.corp import brier_decomposition, isotonic_regression
 from mixjax.calibration.debiased import debiased_ece2
+from mixjax.calibration.kernel import mmce
 from mixjax.calibration.nixon import ace, sce, tace
 from mixjax.calibration.scoring import brier_score, nll, nll_from_logits, signed_gap
+from mixjax.calibration.smooth import smooth_ece
 from mixjax.calibration.soft import soft_ece
 from mixjax.calibration.state import CalibrationState
 from mixjax.calibration.sweep import sweep_ece
@@ -23,10 +25,12 @@ __all__ = [
     "ece",
     "isotonic_regression",
     "mce",
+    "mmce",
     "nll",
     "nll_from_logits",
     "sce",
     "signed_gap",
+    "smooth_ece",
     "soft_ece",
     "sweep_ece",
     "tace",

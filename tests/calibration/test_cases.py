@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from mixjax import scores
-from mixjax.calibration import CalibrationState, classwise_ece, ece, smooth_ece, top_label_ece
+from mixjax.calibration import CalibrationState, classwise_ece, ece, mmce, smooth_ece, top_label_ece
 
 CASES = {
     case["id"]: case for case in json.loads((Path(__file__).parents[1] / "cases" / "calibration.json").read_text())
@@ -40,6 +40,7 @@ def streamed(batches, num_bins):
 FUNCTIONS = {
     "binned": (ece, ("confidence", "correct")),
     "equal-mass": (partial(ece, binning="equal-mass"), ("confidence", "correct")),
+    "mmce": (mmce, ("confidence", "correct")),
     "smooth": (smooth_ece, ("confidence", "correct")),
     "top-label": (top_label_ece, ("probs", "labels")),
     "classwise": (classwise_ece, ("probs", "labels")),
