@@ -1,0 +1,163 @@
+"""The command `mixjax`: what it reads and writes; the work is in `mixjax.report`."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn, get_args
+
+import mixjax
+from mixjax.calibration.bins import Binning, Closed
+from mixjax.runs import RunError, explained, write_atomically
+
+USAGE = """usage: mixjax report FILE (--logits | --probs | --binary) [options]
+       mixjax report --compare A B (--logits | --probs | --binary) [options]
+
+The calibration of predictions in an npz, csv or parquet file: a table here, and a page with
+diagrams in a folder. mixjax report --help lists the options."""
+
+FILES = """What a file holds, and the options that name it otherwise:
+  --logits   npz: arrays logits [N, K] and labels [N]; csv and parquet: columns logit_0, logit_1, ... and label
+  --probs    npz: arrays probs [N, K] and labels [N];  csv and parquet: columns prob_0, prob_1, ... and label
+  --binary   arrays or columns confidence and correct, of N rows each
+Labels are whole numbers from 0. Rows are counted from 0; of a csv file the line is said."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; returns the exit status: 0, 2 for an error the user can put right, 130 when interrupted."""
+    try:
+        return _dispatch(list(sys.argv[1:] if arguments is None else arguments))
+    except RunError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("\nInterrupted.", file=sys.stderr)
+        return 130
+
+
+def _dispatch(arguments: list[str]) -> int:
+    if not arguments or arguments[0] in ("-h", "--help"):
+        print(USAGE)
+        return 0 if arguments else 2
+    command, *rest = arguments
+    if command == "--version":
+        print(f"mixjax {mixjax.__version__}")
+        return 0
+    if command != "report":
+        raise RunError(f"there is no command {command!r}; there is report")
+    return _report(_parser().parse_args(rest))
+
+
+class _Parser(argparse.ArgumentParser):
+    """An argument parser whose errors are one sentence."""
+
+    def error(self, message: str) -> NoReturn:
+        raise RunError(f"{message}; {self.prog} --help lists what there is")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        "mixjax report",
+        usage="mixjax report (FILE | --compare A B) (--logits | --probs | --binary) [options]",
+        description="Calibration errors of predictions with intervals, a reliability diagram, and a page with both.",
+        epilog=FILES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("file", nargs="?", type=Path, metavar="FILE", help="predictions: .npz, .csv or .parquet")
+    parser.add_argument("--compare", nargs=2, type=Path, metavar=("A", "B"), help="two models on the same rows, paired")
+    kind = parser.add_mutually_exclusive_group(required=True)
+    kind.add_argument("--logits", dest="kind", action="store_const", const="logits", help="the scores are logits")
+    kind.add_argument("--probs", dest="kind", action="store_const", const="probs", help="the scores are probabilities")
+    kind.add_argument("--binary", dest="kind", action="store_const", const="binary", help="confidences, right or not")
+    names = parser.add_argument_group("names in the file")
+    names.add_argument("--scores-name", metavar="NAME", help="array of logits or probabilities; of columns the prefix")
+    names.add_argument("--labels-name", metavar="NAME", help="array or column of labels")
+    names.add_argument("--confidence-name", metavar="NAME", default="confidence", help="(default: confidence)")
+    names.add_argument("--correct-name", metavar="NAME", default="correct", help="(default: correct)")
+    parser.add_argument("--drop-nan", action="store_true", help="leave out rows that hold NaN or an empty cell")
+    parser.add_argument("--num-bins", type=int, default=15, help="(default: 15)")
+    parser.add_argument("--binning", choices=get_args(Binning), default="equal-width", help="(default: equal-width)")
+    parser.add_argument("--closed", choices=get_args(Closed), default="left", help="end of a bin that belongs to it")
+    parser.add_argument("--level", type=float, default=0.95, help="of intervals and bands (default: 0.95)")
+    parser.add_argument("--seed", type=int, default=0, help="of the bootstrap and of the test (default: 0)")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="folder (default: FILE without its suffix, _report)")
+    return parser
+
+
+def _report(options: argparse.Namespace) -> int:
+    if (options.file is None) == (options.compare is None):
+        raise RunError("say either one FILE or --compare A B; mixjax report --help lists what there is")
+    for package in ("matplotlib", "rich"):
+        if importlib.util.find_spec(package) is None:
+            raise RunError(f"mixjax report needs {package}: pip install 'mixjax[report]'")
+    import jax
+
+    with jax.enable_x64(True):  # numbers of float64 files are computed in float64, those of float32 ones in float32
+        return _written(options)
+
+
+def _written(options: argparse.Namespace) -> int:
+    from mixjax.report.comparison import check_pair, compare
+    from mixjax.report.figures import pictures
+    from mixjax.report.metrics import Settings, report_on
+    from mixjax.report.page import comparison_page, report_page
+    from mixjax.report.reading import Names, read_predictions, without_missing
+    from mixjax.report.terminal import print_comparison, print_report
+
+    try:
+        settings = Settings(options.num_bins, options.binning, options.closed, options.level, options.seed)
+    except ValueError as error:
+        raise RunError(str(error)) from None
+    names = Names(options.scores_name, options.labels_name, options.confidence_name, options.correct_name)
+    paths = options.compare or [options.file]
+    files = [read_predictions(path, options.kind, names) for path in paths]
+    if len(files) == 2:
+        check_pair(*files)
+    out = options.out or paths[0].with_name("_and_".join(path.stem for path in paths) + "_report")
+    with explained(out):
+        out.mkdir(parents=True, exist_ok=True)
+    reports = [report_on(file, settings) for file in without_missing(files, options.drop_nan)]
+    labels = [path.stem for path in paths]
+    if len(files) == 2:
+        labels = [f"{letter}: {label}" for letter, label in zip("AB", labels, strict=True)]
+    drawn = pictures(reports, labels)
+    if len(files) == 2:
+        comparison = compare(*reports)
+        page = comparison_page(comparison, labels, drawn, _made(options))
+        print_comparison(comparison, labels)
+    else:
+        page = report_page(reports[0], drawn, _made(options))
+        print_report(reports[0])
+    with explained(out):
+        for name, content in {**drawn, "report.html": page.encode()}.items():
+            write_atomically(out / name, content)
+    print(f"figure: {out / 'reliability.png'}\npage: {out / 'report.html'}")
+    return 0
+
+
+def _made(options: argparse.Namespace) -> dict[str, object]:
+    """The origin of a page: the command, with no folder that is not below this one, and versions."""
+    from mixjax.runs import provenance
+
+    usual = vars(_parser().parse_args(["FILE", f"--{options.kind}"]))
+    given = ["--compare", *map(_said, options.compare)] if options.compare else [_said(options.file)]
+    given.append(f"--{options.kind}")
+    for name, value in vars(options).items():
+        if name not in ("file", "compare", "kind") and value != usual[name]:
+            text = _said(value) if isinstance(value, Path) else str(value)
+            given += [f"--{name.replace('_', '-')}", *([] if value is True else [text])]
+    made = provenance()
+    versions = {name: made[name] for name in ("mixjax", "commit", "jax", "jaxlib", "python")}
+    said = ", ".join(f"{name} {version}" for name, version in versions.items())
+    return {"command": shlex.join(["mixjax", "report", *given]), "versions": said, "device": made["platform"]}
+
+
+def _said(path: Path) -> str:
+    """A path as it may be published: relative to where the command runs, or its name alone."""
+    here, there = Path.cwd(), path.resolve()
+    return str(there.relative_to(here)) if there.is_relative_to(here) else path.name

@@ -1,0 +1,165 @@
+r"""Two models on the same rows: the differences of their errors, with paired intervals.
+
+Means of losses (NLL, Brier score, signed gap, accuracy) have paired differences row by row, and the normal interval
+of their mean. Binned errors are resampled on paired bins: a bootstrap sample of N rows is a multinomial draw of how
+many fall into each cell (bin and correctness under A, bin and correctness under B), and sums of confidences of both
+models within the cells, of which little is left to chance, drawn as normals with the same means and covariances. What
+the models have in common cancels, as it does when rows are resampled, at a cost that does not grow with the rows
+beyond the cells that hold any: at most (2 M)^2, and at most N.
+
+Intervals are the basic ones, as in `mixjax.calibration.bootstrap`. The bias of the plain ECE cancels in part only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import jax
+import numpy as np
+
+from mixjax.calibration.bootstrap import Interval
+from mixjax.calibration.reliability import Reliability
+from mixjax.report.metrics import Metric, Report, interval_of_mean, losses, top_labels
+from mixjax.report.reading import FilePredictions
+from mixjax.runs import RunError
+
+_BLOCK = 1 << 22  # numbers that are drawn at a time
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two reports on the same rows, and the differences second - first."""
+
+    first: Report
+    second: Report
+    differences: tuple[Metric, ...]
+
+
+def check_pair(first: FilePredictions, second: FilePredictions) -> None:
+    """Both must be of the same rows: as many, with as many classes and the same labels.
+
+    Of kind "binary" labels are not known, and correctness may differ; the rows are taken to be the same.
+
+    Raises:
+      RunError: if they are not.
+    """
+    if len(first) != len(second):
+        raise RunError(
+            f"{first.name} has {len(first)} rows and {second.name} has {len(second)}; a comparison is paired"
+        )
+    if first.num_classes != second.num_classes:
+        raise RunError(f"{first.name} has {first.num_classes} classes and {second.name} has {second.num_classes}")
+    differ = (first.labels != second.labels) & ~first.missing & ~second.missing
+    if first.kind != "binary" and differ.any():
+        row = int(np.argmax(differ))
+        labels = f"{first.labels[row]} and {second.labels[row]}, {first.row_name(row)}"
+        raise RunError(f"{first.name} and {second.name} have different labels in {differ.sum()} rows (first {labels})")
+
+
+def compare(first: Report, second: Report) -> Comparison:
+    """The differences second - first, with paired intervals."""
+    settings = first.settings
+    key = jax.random.fold_in(settings.keys()[0], 1)
+    differences = _differences_of_means(first, second, settings.level)
+    rng = np.random.default_rng(np.asarray(jax.random.key_data(key)).tolist())
+    differences |= _differences_of_bins(rng, first, second)
+    order = ("accuracy", "mean correctness", "ECE", "debiased squared error", "signed gap", "NLL", "Brier score")
+    metrics = (Metric(name, differences[name], first.metric(name).meaning) for name in order if name in differences)
+    return Comparison(first, second, tuple(metrics))
+
+
+def _differences_of_means(first: Report, second: Report, level: float) -> dict[str, Interval]:
+    rows = []
+    for report in (first, second):
+        confidence, correct = (np.asarray(part, np.float64) for part in top_labels(report.file))
+        rows.append({report.metrics[0].name: correct, "signed gap": confidence - correct, **losses(report.file)})
+    return {name: interval_of_mean(rows[1][name] - rows[0][name], level) for name in rows[0]}
+
+
+class _Cells(NamedTuple):
+    """Rows that share bins and correctness under both models; index 0 is A, 1 is B."""
+
+    rows: np.ndarray  # [cells]
+    bins: np.ndarray  # [2, cells]
+    correct: np.ndarray  # [2, cells]
+    mean: np.ndarray  # [2, cells], of the confidences
+    squares: np.ndarray  # [2, cells], sums of squares of the residuals
+    root: np.ndarray  # [2, 2, cells], square root of the covariance of the confidences
+
+
+def _differences_of_bins(rng: np.random.Generator, first: Report, second: Report) -> dict[str, Interval]:
+    settings = first.settings
+    cells, rows = _cells(first, second), len(first.file)
+    observed = _errors(cells.rows[None], np.zeros((2, 1, len(cells.rows))), cells)
+    block = max(1, _BLOCK // (3 * len(cells.rows)))
+    drawn = []
+    for start in range(0, settings.replicates, block):
+        size = min(block, settings.replicates - start)
+        count = rng.multinomial(rows, cells.rows / rows, size).astype(np.float64)
+        normal = rng.standard_normal((2, *count.shape))
+        noise = np.sqrt(count) * np.einsum("ijc,jrc->irc", cells.root, normal)
+        drawn.append(_errors(count, noise, cells))
+    tails = [0.5 * (1 - settings.level), 0.5 * (1 + settings.level)]
+    intervals = {}
+    for name, truth in (("ECE", "ECE"), ("debiased squared error", "plain squared error")):
+        errors = np.concatenate([part[name] for part in drawn], axis=1)
+        estimate, world = (np.diff(observed[which][:, 0])[0] for which in (name, truth))
+        sample = errors[1] - errors[0]
+        low, high = np.quantile(sample - world, tails)
+        intervals[name] = Interval(*map(float, (estimate, estimate - high, estimate - low, sample.std(ddof=1))))
+    return intervals
+
+
+def _cells(first: Report, second: Report) -> _Cells:
+    confidence, correct, bins = [], [], []
+    for report in (first, second):
+        f, y = (np.asarray(part) for part in top_labels(report.file))
+        bins.append(_bin_of(f, report.table))
+        confidence.append(f.astype(np.float64))
+        correct.append(y.astype(np.int64))
+    size = first.settings.num_bins
+    category = [2 * b + y for b, y in zip(bins, correct, strict=True)]
+    present, cell = np.unique(category[0] * (2 * size) + category[1], return_inverse=True)
+    count = np.bincount(cell).astype(np.float64)
+    f, y = np.stack(confidence), np.stack(correct)
+    mean = np.stack([np.bincount(cell, part) for part in f]) / count
+    a, b = f - mean[:, cell]
+    squares = np.stack([np.bincount(cell, part) for part in (f - y) ** 2])
+    covariance = [np.bincount(cell, part) / count for part in (a * a, a * b, b * b)]
+    both = np.stack(np.divmod(present, 2 * size))
+    return _Cells(count, both // 2, both % 2, mean, squares, _cholesky(*covariance))
+
+
+def _bin_of(confidence: np.ndarray, table: Reliability) -> np.ndarray:
+    """The bin of each row: bins are intervals of confidence, and the table has the lowest of each."""
+    filled = np.flatnonzero(np.asarray(table.count) > 0)
+    lowest = np.asarray(table.lowest)[filled]
+    return filled[np.searchsorted(lowest, confidence.astype(lowest.dtype), side="right") - 1]
+
+
+def _cholesky(aa: np.ndarray, ab: np.ndarray, bb: np.ndarray) -> np.ndarray:
+    """Lower triangular roots of 2 x 2 covariances, which may be singular."""
+    first = np.sqrt(aa)
+    cross = np.where(first > 0, ab / np.where(first > 0, first, 1), 0)
+    return np.stack([[first, np.zeros_like(first)], [cross, np.sqrt(np.maximum(bb - cross**2, 0))]])
+
+
+def _errors(count: np.ndarray, noise: np.ndarray, cells: _Cells) -> dict[str, np.ndarray]:
+    """Errors of both models [2, samples] for counts [samples, cells] and noise in the sums of confidence [2, ...]."""
+    found: dict[str, list[np.ndarray]] = {"ECE": [], "plain squared error": [], "debiased squared error": []}
+    rows = count.sum(axis=1)
+    for model in (0, 1):
+        order = np.argsort(cells.bins[model], kind="stable")
+        starts = np.flatnonzero(np.diff(cells.bins[model][order], prepend=-1))
+        parts = (
+            count,
+            count * (cells.correct[model] - cells.mean[model]) - noise[model],
+            count * (cells.squares[model] / cells.rows),
+        )
+        size, residual, spread = (np.add.reduceat(part[:, order], starts, axis=1) for part in parts)
+        unbiased = np.where(size > 1, (residual**2 - spread) / np.maximum(size - 1, 1), 0)
+        found["ECE"].append(np.abs(residual).sum(axis=1) / rows)
+        found["plain squared error"].append((residual**2 / np.maximum(size, 1)).sum(axis=1) / rows)
+        found["debiased squared error"].append(unbiased.sum(axis=1) / rows)
+    return {name: np.stack(values) for name, values in found.items()}

@@ -1,0 +1,105 @@
+"""Reliability diagrams on the Axes that you give, from tables that `mixjax.calibration.reliability` has computed.
+
+Points are (mean confidence, accuracy) of the bins that hold rows, with Clopper and Pearson's bars; boxes are the
+consistency band, where a point lies with the probability `level` if the scores are calibrated (Brocker and Smith,
+2007). On the diagonal confidence and accuracy agree; below it a model is overconfident.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from mixjax.calibration.reliability import Reliability
+from mixjax.plots import COLOURS, MARKERS
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+BAND = "#D9D9D9"
+MOST_NARROW = 0.008  # box, on an axis from 0 to 1
+DIAGONAL: dict[str, Any] = {"color": "0.5", "linewidth": 0.8, "linestyle": "-", "zorder": 1}
+
+
+class Look(NamedTuple):
+    """How a model is drawn: told apart by colour, by marker and by line, so that it prints in grey too."""
+
+    colour: str
+    marker: str
+    line: str
+
+
+LOOKS = tuple(map(Look, COLOURS, MARKERS, ("-", "--", ":", "-.", (0, (1, 1)), (0, (5, 1)))))  # type: ignore[arg-type]
+
+
+def draw_reliability(
+    ax: Axes,
+    table: Reliability,
+    *,
+    level: float = 0.95,
+    look: Look = LOOKS[0],
+    label: str = "",
+    band: bool = True,
+    edges: np.ndarray | None = None,
+) -> None:
+    """A model's points with bars, over its consistency band; rows must have no weights.
+
+    Args:
+      table: of `reliability`; empty bins are not drawn.
+      level: of the bars and of the band.
+      label: of the points, in a legend.
+      band: draw the band; the bands of several models on one Axes cannot be told apart.
+      edges: of equal-width bins, the sides of the boxes; by default a box is as wide as the scores in its bin.
+    """
+    filled = np.asarray(table.count) > 0
+    confidence, accuracy = (np.asarray(part, np.float64)[filled] for part in (table.confidence, table.accuracy))
+    low, high = (end[filled] for end in table.intervals(level))
+    if band:
+        _draw_band(ax, table, level, filled, edges)
+    bars = np.maximum([accuracy - low, high - accuracy], 0)
+    ax.errorbar(
+        confidence,
+        accuracy,
+        bars,
+        fmt=look.marker,
+        linestyle=look.line,
+        color=look.colour,
+        markersize=3,
+        linewidth=0.8,
+        elinewidth=0.7,
+        capsize=1.2,
+        capthick=0.7,
+        label=label or None,
+        zorder=3,
+        clip_on=False,
+    )
+
+
+def _draw_band(ax: Axes, table: Reliability, level: float, filled: np.ndarray, edges: np.ndarray | None) -> None:
+    low, high = (end[filled] for end in table.consistency_band(level))
+    if edges is not None:
+        left, right = edges[:-1][filled], edges[1:][filled]
+    else:
+        left, right = (np.asarray(end, np.float64)[filled] for end in (table.lowest, table.highest))
+        thin = np.maximum(MOST_NARROW - (right - left), 0) / 2
+        left, right = left - thin, right + thin
+    ax.bar(left, high - low, right - left, low, align="edge", color=BAND, linewidth=0, zorder=0)
+
+
+def draw_diagonal(ax: Axes) -> None:
+    """Where confidence is accuracy, on Axes from 0 to 1."""
+    ax.plot([0, 1], [0, 1], **DIAGONAL)
+    ax.set_xlim(0, 1)
+    ax.set_ylim(0, 1)
+    ax.set_xticks([0, 0.2, 0.4, 0.6, 0.8, 1], ["0", "0.2", "0.4", "0.6", "0.8", "1"])
+    ax.set_yticks([0, 0.2, 0.4, 0.6, 0.8, 1], ["0", "0.2", "0.4", "0.6", "0.8", "1"])
+
+
+def draw_histogram(ax: Axes, count: np.ndarray, *, look: Look = LOOKS[0], fill: bool = True) -> None:
+    """The share of rows in equal-width bins: filled, or for several models on one Axes the outline."""
+    share = np.asarray(count, np.float64) / np.sum(count, dtype=np.float64)
+    edges = np.linspace(0, 1, len(share) + 1)
+    style: dict[str, Any] = {"fill": True, "linewidth": 0} if fill else {"linestyle": look.line, "linewidth": 1}
+    ax.stairs(share, edges, color=look.colour, **style)
+    ax.set_ylim(bottom=0)

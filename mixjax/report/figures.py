@@ -1,0 +1,136 @@
+"""The figures of a report: reliability over a histogram of confidence, one or several models; and class by class."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mixjax.plots import COLUMN_WIDTH, paper_style
+from mixjax.report.diagram import BAND, DIAGONAL, LOOKS, Look, draw_diagonal, draw_histogram, draw_reliability
+from mixjax.report.metrics import Report, Settings
+from mixjax.report.numbers import with_interval
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+MOST_PANELS = 12  # classes that are drawn; of more, those with the largest ECE
+_LEGEND: dict[str, Any] = {"frameon": False, "handlelength": 1.8, "labelspacing": 0.25}
+_WIDE = 2 * COLUMN_WIDTH + 0.2  # inches, a page of two columns
+
+
+def reliability_figure(reports: Sequence[Report], labels: Sequence[str]) -> Figure:
+    """Reliability of up to six models on one Axes, over the histograms of their confidence; one column wide."""
+    from matplotlib.figure import Figure
+
+    figure = Figure()
+    keys = _keys(reports, labels)
+    main, below = _placed(figure, 0.13 * len(keys) + 0.08)
+    alone, settings = len(reports) == 1, reports[0].settings
+    draw_diagonal(main)
+    for report, look in zip(reports, LOOKS, strict=False):
+        draw_reliability(main, report.table, level=settings.level, look=look, band=alone, edges=_edges(settings))
+        draw_histogram(below, report.histogram, look=look, fill=alone)
+    binary = reports[0].file.kind == "binary"
+    main.set_ylabel("share that came true" if binary else "accuracy")
+    main.tick_params(labelbottom=False)
+    below.set_xlabel("confidence" if binary else "confidence (probability of the predicted class)")
+    below.set_ylabel("share of rows")
+    figure.align_ylabels([main, below])
+    figure.legend(handles=keys, loc="upper left", borderaxespad=0.2, **_LEGEND)
+    return figure
+
+
+def _placed(figure: Figure, legend: float) -> tuple[Axes, Axes]:
+    """A square of Axes above low ones of the same width, under a legend of so many inches."""
+    left, right, bottom, low, space = 0.5, 0.1, 0.42, 0.65, 0.1
+    side = COLUMN_WIDTH - left - right
+    height = bottom + low + space + side + 0.08 + legend
+    figure.set_size_inches(COLUMN_WIDTH, height)
+    below = figure.add_axes((left / COLUMN_WIDTH, bottom / height, side / COLUMN_WIDTH, low / height))
+    above = (left / COLUMN_WIDTH, (bottom + low + space) / height, side / COLUMN_WIDTH, side / height)
+    return figure.add_axes(above, sharex=below), below
+
+
+def classes_figure(report: Report) -> tuple[Figure, list[int]]:
+    """A panel for each class, at most `MOST_PANELS`, and the classes that were drawn; two columns wide."""
+    from matplotlib.figure import Figure
+
+    shown = report.worst_classes(MOST_PANELS)
+    rows = -(-len(shown) // 4)
+    columns = -(-len(shown) // rows)
+    width = _WIDE * columns / 4
+    figure = Figure(figsize=(width, (width - 0.3) / columns * rows + 0.75), layout="constrained")
+    axes: list[Axes] = list(figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).ravel())
+    for ax, k in zip(axes, shown, strict=False):
+        of_class = report.classes[k]
+        draw_diagonal(ax)
+        draw_reliability(ax, of_class.table, level=report.settings.level, edges=_edges(report.settings))
+        ax.set_aspect("equal", adjustable="box")
+        ax.set_title(f"class {k}: ECE {of_class.ece.estimate:.3f}", pad=2.5)
+        ax.set_xticks([0, 0.5, 1], ["0", "0.5", "1"])
+        ax.set_yticks([0, 0.5, 1], ["0", "0.5", "1"])
+    for ax in axes[len(shown) - columns : len(shown)]:
+        ax.tick_params(labelbottom=True)
+    for spare in axes[len(shown) :]:
+        spare.remove()
+    figure.legend(handles=_explained(report.settings, True), loc="outside upper left", ncols=3, **_LEGEND)
+    figure.supxlabel("probability of the class", fontsize="medium")
+    figure.supylabel("share of rows with the label", fontsize="medium")
+    return figure, shown
+
+
+def picture(figure: Figure, kind: str) -> bytes:
+    """The bytes of a "png" or "svg" file, the same for the same figure; call it within `paper_style`."""
+    import matplotlib
+
+    buffer = io.BytesIO()
+    metadata: dict[str, Any] = {"Date": None} if kind == "svg" else {}
+    with matplotlib.rc_context({"svg.hashsalt": "mixjax"}):
+        figure.savefig(buffer, format=kind, metadata=metadata)
+    return buffer.getvalue()
+
+
+def pictures(reports: Sequence[Report], labels: Sequence[str]) -> dict[str, bytes]:
+    """The files of a report by name: reliability and, of one model with classes, reliability class by class."""
+    with paper_style():
+        figures = {"reliability": reliability_figure(reports, labels)}
+        if len(reports) == 1 and reports[0].classes:
+            figures["classes"] = classes_figure(reports[0])[0]
+        return {f"{name}.{kind}": picture(figure, kind) for name, figure in figures.items() for kind in ("png", "svg")}
+
+
+def _edges(settings: Settings) -> np.ndarray | None:
+    return np.linspace(0, 1, settings.num_bins + 1) if settings.binning == "equal-width" else None
+
+
+def _keys(reports: Sequence[Report], labels: Sequence[str]) -> list[Any]:
+    from matplotlib.lines import Line2D
+
+    def of(report: Report, label: str, look: Look) -> Line2D:
+        text = f"{label}: ECE {with_interval(report.metric('ECE').interval)}, {len(report.file)} rows"
+        style: dict[str, Any] = {
+            "color": look.colour,
+            "marker": look.marker,
+            "linestyle": look.line,
+            "markersize": 3,
+            "linewidth": 0.8,
+        }
+        return Line2D([], [], label=text, **style)
+
+    models = [of(*parts) for parts in zip(reports, labels, LOOKS, strict=False)]
+    return [*models, *_explained(reports[0].settings, len(reports) == 1)]
+
+
+def _explained(settings: Settings, band: bool) -> list[Any]:
+    """Keys of what is not a model."""
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    bar: dict[str, Any] = {"color": "0.3", "linestyle": "", "marker": "|", "markersize": 7}
+    bars = Line2D([], [], label=f"Clopper-Pearson interval, level {settings.level:g}", **bar)
+    bands = [Patch(color=BAND, linewidth=0, label=f"consistency band, level {settings.level:g}")] if band else []
+    return [bars, *bands, Line2D([], [], label="calibrated", **DIAGONAL)]

@@ -1,0 +1,245 @@
+"""The numbers of a report: the public estimators of `mixjax.calibration`, each with its interval where it has one.
+
+Binned errors and the signed gap have bootstrap intervals (their coverage is in docs/estimators.md), accuracy has
+Clopper and Pearson's, means of losses have normal ones.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import jax
+import numpy as np
+
+from mixjax import calibration, scores
+from mixjax._arguments import check_size
+from mixjax.calibration.bins import Binning, Closed, check_bins
+from mixjax.calibration.bootstrap import Interval, bootstrap_intervals, mean_interval
+from mixjax.calibration.reliability import Reliability, clopper_pearson, reliability
+from mixjax.calibration.significance import CalibrationTest, calibration_test
+from mixjax.report.reading import FilePredictions
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the numbers depend on besides the predictions; wrong ones raise ValueError."""
+
+    num_bins: int = 15
+    binning: Binning = "equal-width"
+    closed: Closed = "left"
+    level: float = 0.95
+    seed: int = 0
+    replicates: int = 2000
+
+    def __post_init__(self) -> None:
+        check_bins(self.num_bins, self.binning, self.closed)
+        check_size("seed", self.seed, least=0)
+        if not 0 < self.level < 1:
+            raise ValueError(f"level must be between 0 and 1, got {self.level}")
+
+    @property
+    def bins(self) -> dict:
+        """The options of `ece`."""
+        return {"num_bins": self.num_bins, "binning": self.binning, "closed": self.closed}
+
+    @property
+    def bootstrap(self) -> dict:
+        """The options of `bootstrap_intervals`."""
+        return {**self.bins, "level": self.level, "replicates": self.replicates}
+
+    def keys(self) -> jax.Array:
+        """Three keys: of the intervals, of the test, and of the classes."""
+        return jax.random.split(jax.random.key(self.seed, impl="threefry2x32"), 3)
+
+
+class Metric(NamedTuple):
+    """A number with its interval, whose ends are NaN where it has none."""
+
+    name: str
+    interval: Interval
+    meaning: str
+
+
+class OfClass(NamedTuple):
+    """What a class was said to be, and how often it came true: the binary problem (probs[:, k], labels == k)."""
+
+    rows: int
+    mean_probability: float
+    frequency: float
+    ece: Interval
+    signed_gap: Interval
+    table: Reliability
+
+
+@dataclass(frozen=True)
+class Report:
+    """All numbers of one file, and what the diagrams are drawn from."""
+
+    file: FilePredictions
+    settings: Settings
+    metrics: tuple[Metric, ...]
+    test: CalibrationTest
+    table: Reliability
+    histogram: np.ndarray  # rows in equal-width bins, whatever the bins of the table
+    classes: tuple[OfClass, ...] = ()
+
+    def metric(self, name: str) -> Metric:
+        """The metric of a name."""
+        return next(metric for metric in self.metrics if metric.name == name)
+
+    def worst_classes(self, most: int) -> list[int]:
+        """At most so many classes, those with the largest ECE, in their order."""
+        errors = np.array([of_class.ece.estimate for of_class in self.classes])
+        return sorted(np.argsort(-errors, kind="stable")[:most].tolist())
+
+
+def report_on(file: FilePredictions, settings: Settings) -> Report:
+    """Every number of a file without missing rows."""
+    key_intervals, key_test, key_classes = settings.keys()
+    confidence, correct = top_labels(file)
+    metrics = (
+        _accuracy(file, correct, settings.level),
+        *_binned(key_intervals, confidence, correct, settings),
+        *_unbinned(file, confidence, correct, settings),
+        *(
+            Metric(name, interval_of_mean(values, settings.level), MEANING[name])
+            for name, values in losses(file).items()
+        ),
+        *_corp(confidence, correct),
+    )
+    return Report(
+        file,
+        settings,
+        metrics,
+        CalibrationTest(*map(float, calibration_test(key_test, confidence, correct))),  # type: ignore[arg-type]
+        reliability(confidence, correct, **settings.bins),
+        _histogram(confidence, correct, settings),
+        () if file.kind == "binary" else _classwise(key_classes, file, settings),
+    )
+
+
+def top_labels(file: FilePredictions) -> tuple[jax.Array, jax.Array]:
+    """(confidence, correct) of the predicted class, or as they are in the file."""
+    if file.kind == "binary":
+        return jax.numpy.asarray(file.scores), jax.numpy.asarray(file.labels)
+    to_scores = scores.top_label_from_logits if file.kind == "logits" else scores.top_label
+    return to_scores(file.scores, file.labels)
+
+
+def probabilities(file: FilePredictions) -> np.ndarray:
+    """Of each class, as `scores` has them."""
+    if file.kind == "logits":
+        return np.asarray(jax.nn.softmax(jax.numpy.asarray(_at_least_float32(file.scores)), axis=-1))
+    return file.scores
+
+
+def losses(file: FilePredictions) -> dict[str, np.ndarray]:
+    """NLL and Brier score of each row, in float64; means of these are `nll` and `brier_score`.
+
+    Of kind "binary" the confidence is the probability that the row comes true, and the Brier score counts it once.
+    """
+    if file.kind == "binary":
+        f, y = file.scores.astype(np.float64), file.labels
+        return {"NLL": _minus_log(np.where(y == 1, f, 1 - f)), "Brier score": (f - y) ** 2}
+    chosen = np.arange(len(file)), file.labels
+    given = file.scores.astype(np.float64)
+    if file.kind == "logits":
+        shifted = given - given.max(axis=1, keepdims=True)
+        log_total = np.log(np.exp(shifted).sum(axis=1))
+        nll = log_total - shifted[chosen]
+        given = np.exp(shifted - log_total[:, None])
+    else:
+        nll = _minus_log(given[chosen])
+    outcome = np.zeros_like(given)
+    outcome[chosen] = 1
+    return {"NLL": nll, "Brier score": ((given - outcome) ** 2).sum(axis=1)}
+
+
+def interval_of_mean(values: np.ndarray, level: float) -> Interval:
+    """`mean_interval`, and of infinite losses the mean alone."""
+    if np.isfinite(values).all():
+        return mean_interval(values, level)
+    return Interval(float("nan") if np.isnan(values).any() else float("inf"), *[float("nan")] * 3)
+
+
+MEANING = {
+    "accuracy": "share of rows whose predicted class is the label",
+    "mean correctness": "share of rows that came true",
+    "ECE": "mean over bins of |accuracy - confidence|, by their rows; biased upwards by noise",
+    "RMS calibration error": "root of the mean square over bins (ECE with norm 2); biased upwards by noise",
+    "MCE": "largest |accuracy - confidence| of a bin; biased upwards by noise",
+    "debiased squared error": "mean square over bins without the bias of noise; may be negative",
+    "signed gap": "mean confidence minus accuracy; above 0 is overconfident",
+    "smooth ECE": "residuals smoothed by a Gaussian as wide as the error itself; no bins",
+    "class-wise ECE": "mean over classes of the ECE of (probability of the class, label is the class)",
+    "NLL": "mean negative log likelihood of the labels, in nats",
+    "Brier score": "mean squared distance of probabilities and labels, summed over classes",
+    "miscalibration": "part of the Brier score of the confidences that isotonic regression would remove (CORP)",
+    "discrimination": "part of it by which confidences tell right from wrong (CORP)",
+    "uncertainty": "part of it that the share of right rows leaves (CORP)",
+}
+
+
+def _histogram(confidence: jax.Array, correct: jax.Array, settings: Settings) -> np.ndarray:
+    return np.asarray(reliability(confidence, correct, **{**settings.bins, "binning": "equal-width"}).count)
+
+
+def _accuracy(file: FilePredictions, correct: jax.Array, level: float) -> Metric:
+    name, right = "mean correctness" if file.kind == "binary" else "accuracy", int(np.asarray(correct).sum())
+    share = right / len(file)
+    low, high = clopper_pearson(right, len(file), level)
+    error = np.sqrt(share * (1 - share) / len(file))
+    return Metric(name, Interval(share, float(low), float(high), float(error)), MEANING[name])
+
+
+def _binned(key: jax.Array, confidence: jax.Array, correct: jax.Array, settings: Settings) -> list[Metric]:
+    found = bootstrap_intervals(key, confidence, correct, **settings.bootstrap)
+    names = {
+        "ECE": found.ece,
+        "RMS calibration error": found.rms_ece,
+        "MCE": found.mce,
+        "debiased squared error": found.debiased_ece2,
+        "signed gap": found.signed_gap,
+    }
+    return [Metric(name, interval, MEANING[name]) for name, interval in names.items()]
+
+
+def _unbinned(file: FilePredictions, confidence: jax.Array, correct: jax.Array, settings: Settings) -> list[Metric]:
+    values = {"smooth ECE": calibration.smooth_ece(confidence, correct)}
+    if file.kind != "binary":
+        values["class-wise ECE"] = calibration.classwise_ece(probabilities(file), file.labels, **settings.bins)
+    return [_without_interval(name, value) for name, value in values.items()]
+
+
+def _corp(confidence: jax.Array, correct: jax.Array) -> list[Metric]:
+    parts = calibration.brier_decomposition(confidence, correct)
+    return [
+        _without_interval(name, getattr(parts, name)) for name in ("miscalibration", "discrimination", "uncertainty")
+    ]
+
+
+def _without_interval(name: str, value: jax.Array) -> Metric:
+    return Metric(name, Interval(float(value), *[float("nan")] * 3), MEANING[name])
+
+
+def _classwise(key: jax.Array, file: FilePredictions, settings: Settings) -> tuple[OfClass, ...]:
+    probs = probabilities(file)
+
+    def of_class(k: int) -> OfClass:
+        confidence, correct = probs[:, k], file.labels == k
+        found = bootstrap_intervals(jax.random.fold_in(key, k), confidence, correct, **settings.bootstrap)
+        table = reliability(confidence, correct, **settings.bins)
+        mean = float(confidence.mean(dtype=np.float64))
+        return OfClass(int(correct.sum()), mean, float(correct.mean()), found.ece, found.signed_gap, table)
+
+    return tuple(of_class(k) for k in range(file.num_classes))
+
+
+def _at_least_float32(values: np.ndarray) -> np.ndarray:
+    return values.astype(np.float32) if values.dtype.itemsize < 4 or values.dtype.kind != "f" else values
+
+
+def _minus_log(values: np.ndarray) -> np.ndarray:
+    with np.errstate(divide="ignore"):
+        return -np.log(values)

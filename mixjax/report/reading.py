@@ -1,0 +1,237 @@
+"""Predictions from a file, checked: what they are is said by the caller, never guessed from their values.
+
+| said | npz: arrays | csv and parquet: columns |
+|---|---|---|
+| logits | `logits` [N, K], `labels` [N] | `logit_0` to `logit_{K-1}`, `label` |
+| probs | `probs` [N, K], `labels` [N] | `prob_0` to `prob_{K-1}`, `label` |
+| binary | `confidence` [N], `correct` [N] | `confidence`, `correct` |
+
+Every failure is a `RunError`: one sentence with the row (counted from 0; the line of a csv file) and the column.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from mixjax.calibration.predictions import tolerance
+from mixjax.report.columns import Columns, is_table, read_columns
+from mixjax.runs import RunError
+
+Kind = Literal["logits", "probs", "binary"]
+
+
+@dataclass(frozen=True)
+class Names:
+    """Names that differ from the usual ones; of scores in a table it is what comes before the number of the class."""
+
+    scores: str | None = None
+    labels: str | None = None
+    confidence: str = "confidence"
+    correct: str = "correct"
+
+
+@dataclass(frozen=True)
+class FilePredictions:
+    """Predictions of a file: checked, but for the rows that are missing.
+
+    Attributes:
+      name: of the file, without its folder.
+      sha256: of its content.
+      kind: what `scores` are.
+      scores: logits or probabilities [N, K]; of kind "binary" the confidences [N].
+      labels: whole numbers in [0, K), shape [N]; of kind "binary" whether each came true, 0 or 1.
+      missing: rows with a NaN or an empty cell, shape [N].
+      row_name: what the file calls a row.
+      dropped: rows that were left out.
+    """
+
+    name: str
+    sha256: str
+    kind: Kind
+    scores: np.ndarray
+    labels: np.ndarray
+    missing: np.ndarray
+    row_name: Callable[[int], str]
+    dropped: int = 0
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    @property
+    def num_classes(self) -> int:
+        """K; 2 of kind "binary"."""
+        return 2 if self.kind == "binary" else self.scores.shape[1]
+
+
+def read_predictions(path: Path, kind: Kind, names: Names | None = None) -> FilePredictions:
+    """Predictions of an npz, csv or parquet file; rows that hold NaN are marked as missing and not checked.
+
+    Raises:
+      RunError: for what is wrong with the file, in one sentence.
+    """
+    names = names or Names()
+    scores, labels, missing, row_name = (_binary if kind == "binary" else _classes)(path, kind, names)
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    return FilePredictions(path.name, digest, kind, scores, labels, missing, row_name)
+
+
+def without_missing(files: Sequence[FilePredictions], drop: bool) -> list[FilePredictions]:
+    """The rows that no file misses; of several files the rows are paired.
+
+    Raises:
+      RunError: if rows are missing and are not to be dropped, or if none is left.
+    """
+    for file in files:
+        count = int(file.missing.sum())
+        if count and not drop:
+            hold, first = "row holds" if count == 1 else "rows hold", file.row_name(int(np.argmax(file.missing)))
+            raise RunError(
+                f"{file.name}: {count} of {len(file)} {hold} NaN or an empty cell, the first is {first}; "
+                "--drop-nan leaves them out"
+            )
+    missing = np.any([file.missing for file in files], axis=0)
+    if missing.all():
+        raise RunError(f"{files[0].name}: no rows are left without those that hold NaN")
+    return [
+        dataclasses.replace(
+            file,
+            scores=file.scores[~missing],
+            labels=file.labels[~missing],
+            missing=file.missing[~missing],
+            dropped=int(missing.sum()),
+        )
+        for file in files
+    ]
+
+
+def _classes(path: Path, kind: Kind, names: Names) -> tuple:
+    table = is_table(path)
+    scores_name = names.scores or ({"logits": "logit_", "probs": "prob_"}[kind] if table else kind)
+    labels_name = names.labels or ("label" if table else "labels")
+    if table:
+        columns = read_columns(path, lambda name: name == labels_name or _is_of_class(name, scores_name))
+        scores = _stacked(path, columns, scores_name)
+    else:
+        columns = read_columns(path, lambda name: name in (scores_name, labels_name))
+        scores = _column(path, columns, scores_name)
+    labels = _column(path, columns, labels_name)
+    _check_shapes(path, scores_name, scores, labels_name, labels)
+    if not (np.issubdtype(labels.dtype, np.integer) or labels.dtype == np.bool_):
+        kinds = f"{labels.dtype}{_first_not_whole(labels, columns)}"
+        raise RunError(f"{path}: {labels_name} must be whole numbers, got {kinds}")
+    missing = np.ma.getmaskarray(labels) | np.ma.getmaskarray(scores).any(axis=1)
+    scores, labels = np.ma.getdata(scores), np.ma.getdata(labels).astype(np.int64)
+    missing |= np.isnan(scores).any(axis=1)
+    check = _Check(path, columns, missing)
+    num_classes = scores.shape[1]
+    check(labels_name, labels, (labels >= 0) & (labels < num_classes), f"in [0, {num_classes})")
+    (_check_logits if kind == "logits" else _check_probs)(check, scores_name, scores)
+    return scores, labels, missing, columns.row_name
+
+
+def _binary(path: Path, _: Kind, names: Names) -> tuple:
+    columns = read_columns(path, lambda name: name in (names.confidence, names.correct))
+    confidence, correct = (_column(path, columns, name) for name in (names.confidence, names.correct))
+    for name, values in ((names.confidence, confidence), (names.correct, correct)):
+        if values.ndim != 1:
+            raise RunError(f"{path}: {name} must have shape [N], got {values.shape}; classes need --probs or --logits")
+    _check_lengths(path, names.confidence, confidence, names.correct, correct)
+    missing = np.ma.getmaskarray(confidence) | np.ma.getmaskarray(correct)
+    confidence, correct = np.ma.getdata(confidence), np.ma.getdata(correct)
+    missing |= np.isnan(confidence) | np.isnan(correct)
+    check = _Check(path, columns, missing)
+    kept = ~missing
+    is_share = ((correct >= 0) & (correct <= 1))[kept].all() and np.isin(confidence[kept], (0, 1)).all()
+    swapped = f" (is it swapped with {names.confidence}?)" if is_share else ""
+    check(names.confidence, confidence, (confidence >= 0) & (confidence <= 1), "in [0, 1]")
+    check(names.correct, correct, (correct == 0) | (correct == 1), f"0 or 1{swapped}")
+    return confidence, np.where(missing, 0, correct).astype(np.int64), missing, columns.row_name
+
+
+def _column(path: Path, columns: Columns, name: str) -> np.ndarray:
+    if name not in columns.arrays:
+        what = "column" if is_table(path) else "array"
+        there = ", ".join(columns.names[:12]) + (", ..." if len(columns.names) > 12 else "")
+        raise RunError(f"{path} has no {what} {name!r}; it has {there or 'none'}")
+    array = columns.arrays[name]
+    if not (np.issubdtype(array.dtype, np.integer) or np.issubdtype(array.dtype, np.floating) or array.dtype == bool):
+        raise RunError(f"{path}: {name} must be real numbers, got {array.dtype}")
+    return array
+
+
+def _is_of_class(name: str, prefix: str) -> bool:
+    return name.startswith(prefix) and name.removeprefix(prefix).isdecimal()
+
+
+def _stacked(path: Path, columns: Columns, prefix: str) -> np.ndarray:
+    """The columns of classes 0 to K - 1, side by side."""
+    count = sum(_is_of_class(name, prefix) for name in columns.names)
+    parts = [_column(path, columns, f"{prefix}{k}") for k in range(max(count, 1))]
+    return np.ma.stack(parts, axis=1)
+
+
+def _check_shapes(path: Path, scores_name: str, scores: np.ndarray, labels_name: str, labels: np.ndarray) -> None:
+    if scores.ndim == 1 and labels.ndim == 2:
+        shapes = f"{scores_name} has shape {scores.shape} and {labels_name} {labels.shape}"
+        raise RunError(f"{path}: {shapes}: are they swapped?")
+    if scores.ndim != 2 or scores.shape[1] < 2:
+        raise RunError(
+            f"{path}: {scores_name} must have a column for each of 2 or more classes, got shape {scores.shape}; "
+            "confidences and whether each was right are --binary"
+        )
+    if labels.ndim != 1:
+        raise RunError(f"{path}: {labels_name} must have shape [N], got {labels.shape}; one-hot rows are not labels")
+    _check_lengths(path, scores_name, scores, labels_name, labels)
+
+
+def _check_lengths(path: Path, name: str, values: np.ndarray, other_name: str, other: np.ndarray) -> None:
+    if len(values) != len(other):
+        raise RunError(f"{path}: {name} has {len(values)} rows and {other_name} has {len(other)}")
+    if len(values) == 0:
+        raise RunError(f"{path} has no rows")
+
+
+def _first_not_whole(labels: np.ndarray, columns: Columns) -> str:
+    """Which label is the first that is no whole number, if there is one."""
+    values = np.ma.getdata(labels)
+    broken = (values != np.floor(values)) & ~np.ma.getmaskarray(labels) & ~np.isnan(values)
+    return f" ({values[broken][0]:.7g} in {columns.row_name(int(np.argmax(broken)))})" if broken.any() else ""
+
+
+@dataclass(frozen=True)
+class _Check:
+    """Refuses the first row that is neither missing nor right."""
+
+    path: Path
+    columns: Columns
+    missing: np.ndarray
+
+    def __call__(self, name: str, values: np.ndarray, right: np.ndarray, rule: str) -> None:
+        wrong = ~right
+        rows = (wrong if wrong.ndim == 1 else wrong.any(axis=1)) & ~self.missing
+        if rows.any():
+            row = int(np.argmax(rows))
+            column = "" if wrong.ndim == 1 else f", class {int(np.argmax(wrong[row]))}"
+            value = values[row] if wrong.ndim == 1 else values[row][wrong[row]][0]
+            place = f"{self.columns.row_name(row)}{column}"
+            raise RunError(f"{self.path}: {name} must be {rule}, got {value:.7g} in {place}")
+
+
+def _check_probs(check: _Check, name: str, probs: np.ndarray) -> None:
+    check(name, probs, (probs >= 0) & (probs <= 1), "in [0, 1] (are they logits? say --logits)")
+    slack = tolerance(probs.dtype) if np.issubdtype(probs.dtype, np.floating) else 1e-4
+    sums = probs.sum(axis=1, dtype=np.float64)
+    check(name, sums, np.abs(sums - 1) <= slack, f"rows that sum to 1 within {slack:g}")
+
+
+def _check_logits(check: _Check, name: str, logits: np.ndarray) -> None:
+    check(name, logits, logits < np.inf, "below infinity")
+    largest = logits.max(axis=1)
+    check(name, largest, largest > -np.inf, "above -inf for one class at least")

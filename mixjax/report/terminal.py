@@ -1,0 +1,107 @@
+"""A report as tables in the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from mixjax.report.comparison import Comparison
+from mixjax.report.metrics import Metric, Report
+from mixjax.report.numbers import decimals, ends, estimate, p_value, rounded
+
+MOST_CLASSES = 10  # classes that are listed; of more, those with the largest ECE
+
+
+def print_report(report: Report) -> None:
+    """Metrics with intervals, the calibration test, and the classes."""
+    tables = [metrics_table(report.metrics, _title(report), report.settings.level)]
+    if report.classes:
+        tables.append(_classes_table(report))
+    console = _console()
+    console.print(tables[0])
+    console.print(sentence_on_test(report), highlight=False, markup=False)
+    for table in tables[1:]:
+        console.print(table)
+
+
+def print_comparison(comparison: Comparison, labels: Sequence[str]) -> None:
+    """Both models side by side, and the paired differences."""
+    console = _console()
+    table = _table(f"{labels[0]} and {labels[1]}, {len(comparison.first.file)} rows")
+    interval = f"paired, level {comparison.first.settings.level:g}"
+    for heading in ("", labels[0], labels[1], "B \N{MINUS SIGN} A", interval):
+        table.add_column(heading, justify="left" if not heading else "right")
+    difference = {metric.name: metric.interval for metric in comparison.differences}
+    for a, b in zip(comparison.first.metrics, comparison.second.metrics, strict=True):
+        paired = difference.get(a.name)
+        change = (estimate(paired), ends(paired)) if paired else ("", "")
+        table.add_row(a.name, estimate(a.interval), estimate(b.interval), *change)
+    console.print(table)
+    for report, label in zip((comparison.first, comparison.second), labels, strict=True):
+        console.print(f"{label}, {sentence_on_test(report)}", highlight=False, markup=False)
+
+
+def sentence_on_test(report: Report) -> str:
+    """What the test of calibration found."""
+    statistic, p, num_bins = map(float, report.test)
+    return f"test of calibration: statistic {rounded(statistic, 2)} at {num_bins:.0f} bins, p-value {p_value(p)}"
+
+
+def metrics_table(metrics: Sequence[Metric], title: str, level: float) -> Any:
+    """A table of rich."""
+    table = _table(title)
+    for heading, side in (("", "left"), ("estimate", "right"), (f"interval, level {level:g}", "right")):
+        table.add_column(heading, justify=side)
+    for metric in metrics:
+        table.add_row(metric.name, estimate(metric.interval), ends(metric.interval))
+    return table
+
+
+def class_cells(report: Report, k: int) -> tuple[str, ...]:
+    """Class, rows, frequency, mean probability, ECE and signed gap with intervals; the same digits in all rows."""
+    c = report.classes[k]
+    digits = [max(decimals(getattr(of, name)) for of in report.classes) for name in ("ece", "signed_gap")]
+    ece, gap = (
+        (estimate(interval, n), ends(interval, n)) for interval, n in zip((c.ece, c.signed_gap), digits, strict=True)
+    )
+    return (str(k), str(c.rows), rounded(c.frequency), rounded(c.mean_probability), *ece, *gap)
+
+
+def _classes_table(report: Report) -> Any:
+    shown = report.worst_classes(MOST_CLASSES)
+    every = len(shown) == len(report.classes)
+    table = _table("classes" if every else f"{len(shown)} of {len(report.classes)} classes, those with the largest ECE")
+    for heading in (
+        "class",
+        "rows",
+        "frequency",
+        "mean prob.",
+        "ECE",
+        f"interval, {report.settings.level:g}",
+        "signed gap",
+    ):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for k in shown:
+        table.add_row(*class_cells(report, k)[:-1])
+    return table
+
+
+def _title(report: Report) -> str:
+    file = report.file
+    dropped = f", {file.dropped} dropped" if file.dropped else ""
+    classes = "" if file.kind == "binary" else f", {file.num_classes} classes"
+    return f"{file.name}: {len(file)} rows{dropped}{classes}"
+
+
+def _table(title: str) -> Any:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+    from rich.text import Text
+
+    return Table(title=Text(title, style="bold"), title_justify="left", box=SIMPLE_HEAD)
+
+
+def _console() -> Any:
+    from rich.console import Console
+
+    return Console(highlight=False)
