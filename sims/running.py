@@ -6,7 +6,7 @@ import dataclasses
 import json
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from hashlib import sha256
 from itertools import groupby
 from os import PathLike
@@ -141,14 +141,19 @@ def _finish(
             {name: value for name, value in made_with.items() if name not in ("seconds", "units")}
         ),
     }
-    with explained(directory.path):
-        with tempfile.TemporaryDirectory(dir=directory.path, prefix=".tmp-") as folder:
-            path = Path(folder) / "dataset"
+    write_table(directory.path, table, made_with)
+
+
+def write_table(folder: Path, table: xr.Dataset, made_with: Mapping[str, Any]) -> None:
+    """Write dataset.nc, and before it provenance.json with its checksum; `load` reads it."""
+    with explained(folder):
+        with tempfile.TemporaryDirectory(dir=folder, prefix=".tmp-") as scratch:
+            path = Path(scratch) / "dataset"
             table.to_netcdf(path, engine="h5netcdf")
             content = path.read_bytes()
-        made_with |= {"dataset_sha256": sha256(content).hexdigest()}
-        write_atomically(directory.path / "provenance.json", json.dumps(made_with, indent=2).encode())
-        write_atomically(directory.path / "dataset.nc", content)
+        origin = {**made_with, "dataset_sha256": sha256(content).hexdigest()}
+        write_atomically(folder / "provenance.json", json.dumps(origin, indent=2).encode())
+        write_atomically(folder / "dataset.nc", content)
 
 
 def load(path: str | PathLike[str]) -> xr.Dataset:
