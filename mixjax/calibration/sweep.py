@@ -32,7 +32,6 @@ __all__ = ["sweep_ece"]
 
 _MOST = 1 << 22  # candidates, unless as many bins as rows are in order: what the products below are exact for
 _AT_ONCE = 512  # bins that are looked at in one step
-_Look = tuple[jax.Array, jax.Array, jax.Array, jax.Array]
 
 
 def sweep_ece(
@@ -90,9 +89,8 @@ class _Sweep(NamedTuple):
     def start(self, k: jax.Array, num_bins: jax.Array) -> jax.Array:
         """The first row of bin k: where the first group begins at or after row k n / b."""
         k, b = jnp.minimum(k, num_bins), jnp.maximum(num_bins, 1)
-        whole, rest = self.ties.num_rows // b, self.ties.num_rows % b
-        floor, left = _floor_product(k, rest, b)
-        return self.ties.following[k * whole + floor + (left > 0).astype(np.int32)]
+        floor, more = _floor_product(k, lax.rem(self.ties.num_rows, b), b)
+        return self.ties.following[k * lax.div(self.ties.num_rows, b) + floor + more]
 
     def bin_of(self, group: jax.Array, num_bins: jax.Array) -> jax.Array:
         """floor(b * rank of the group / n)."""
@@ -100,37 +98,34 @@ class _Sweep(NamedTuple):
         return jnp.where(num_bins == n, first, _floor_product(first, num_bins, n)[0])
 
     def largest(self) -> jax.Array:
-        """b*; all of them at once where the groups themselves are in order, since larger bins then are."""
+        """b*. First n is tried, since larger bins are in order where the smallest are; then 2, 3 and so on."""
         n = self.ties.num_rows
-        finest, most = self.in_order(n), jnp.minimum(n, _MOST)
 
-        def following(state: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
-            b, _ = state
-            going = self.in_order(b + 1)
-            return b + going.astype(np.int32), going
+        def attempt(state: tuple[jax.Array, jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array, jax.Array]:
+            trial, best, _ = state
+            ordered = self.in_order(trial)
+            following = jnp.where(trial == n, 2, trial + 1)
+            going = (ordered ^ (trial == n)) & (following < n) & (following <= _MOST)
+            return following, jnp.where(ordered, trial, best), going
 
-        b, _ = lax.while_loop(lambda s: s[1] & (s[0] < most), following, (jnp.minimum(n, 1), ~finest))
-        return jnp.where(finest, n, b)
+        return lax.while_loop(lambda s: s[2], attempt, (n, jnp.minimum(n, 1), n > 1))[1]
 
     def in_order(self, num_bins: jax.Array) -> jax.Array:
         """Whether the heights of b bins do not decrease."""
         few = self.ties.num_groups < num_bins  # then the bins of the groups are looked at
         begin = jnp.where(few, self.low, self.bin_of(self.low, num_bins))
-        end = jnp.where(few, self.high, self.bin_of(self.high, num_bins))
-        end = jnp.where(self.low > self.high, begin - 1, end)
+        last = jnp.where(few, self.high, self.bin_of(self.high, num_bins))
+        last = jnp.where(self.low > self.high, begin - 1, last)
 
-        def look(state: _Look) -> _Look:
-            at, _, last, before = state
-            i = at + lax.iota(np.int32, _AT_ONCE)
+        def look(state: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
+            i = state[0] + lax.iota(np.int32, _AT_ONCE)
             k = jnp.where(few, self.bin_of(jnp.minimum(i, self.high), num_bins), i)
-            starts, ends = self.start(k, num_bins), self.start(k + 1, num_bins)
-            others = jnp.concatenate([last[None], starts[:-1]])
-            befores = jnp.maximum(lax.cummax(jnp.where(starts > others, others, -1)), before)  # bins that hold rows
-            falls = (befores >= 0) & (starts < ends) & (i <= end) & self.higher(befores, starts, ends)
-            return at + _AT_ONCE, ~jnp.any(falls), starts[-1], befores[-1]
+            start, end = self.start(k, num_bins), self.start(k + 1, num_bins)
+            before = self.ties.group[jnp.maximum(start - 1, 0)]  # in the bin before, of those that hold rows
+            falls = self.higher(self.start(self.bin_of(before, num_bins), num_bins), start, end)
+            return state[0] + _AT_ONCE, ~jnp.any(falls & (start > 0) & (start < end) & (i <= last))
 
-        none = jnp.int32(-1)
-        return lax.while_loop(lambda s: s[1] & (s[0] <= end), look, (begin, jnp.bool_(True), none, none))[1]
+        return lax.while_loop(lambda s: s[1] & (s[0] <= last), look, (begin, jnp.bool_(True)))[1]
 
     def higher(self, a: jax.Array, b: jax.Array, c: jax.Array) -> jax.Array:
         """Whether rows a to b are correct more often than rows b to c."""
@@ -138,10 +133,11 @@ class _Sweep(NamedTuple):
 
 
 def _floor_product(a: jax.Array, b: jax.Array, divisor: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """floor(a b / divisor) and the remainder, in int32 though a b overflows.
+    """floor(a b / divisor), of at most 2^22, and whether a b is not divisible; in 32 bits though a b overflows.
 
-    The quotient in floats is wrong by a few units, and what it leaves is right modulo 2^32.
+    The quotient in floats is wrong by 2 at most, and what a smaller one leaves is right modulo 2^32.
     """
     guess = jnp.floor(a.astype(np.float32) * (b.astype(np.float32) / divisor.astype(np.float32))).astype(np.int32)
-    left = a * b - guess * divisor
-    return guess + left // divisor, left % divisor
+    guess = jnp.maximum(guess - 2, 0)
+    left, by = (a * b - guess * divisor).astype(np.uint32), jnp.broadcast_to(divisor.astype(np.uint32), a.shape)
+    return guess + lax.div(left, by).astype(np.int32), (lax.rem(left, by) > 0).astype(np.int32)

@@ -12,12 +12,23 @@ import numpy as np
 import pytest
 
 from mixjax import scores
-from mixjax.calibration import CalibrationState, classwise_ece, ece, mmce, smooth_ece, top_label_ece
+from mixjax.calibration import (
+    CalibrationState,
+    brier_decomposition,
+    brier_score,
+    classwise_ece,
+    debiased_ece2,
+    ece,
+    mmce,
+    smooth_ece,
+    tace,
+    top_label_ece,
+)
 
 CASES = {
     case["id"]: case for case in json.loads((Path(__file__).parents[1] / "cases" / "calibration.json").read_text())
 }
-OPTIONS = ("num_bins", "norm", "closed", "where", "weights", "threshold")
+OPTIONS = ("num_bins", "norm", "closed", "where", "weights", "threshold", "variant")
 
 
 def options(case):
@@ -27,6 +38,10 @@ def options(case):
 
 def from_logits(make, logits, labels, **kwargs):
     return ece(*make(logits, labels), **kwargs)
+
+
+def debiased(confidence, correct, *, variant, **kwargs):
+    return debiased_ece2(confidence, correct, form=variant, **kwargs).squared
 
 
 def streamed(batches, num_bins):
@@ -46,6 +61,9 @@ FUNCTIONS = {
     "classwise": (classwise_ece, ("probs", "labels")),
     "logits": (partial(from_logits, scores.top_label_from_logits), ("logits", "labels")),
     "binary-logits": (partial(from_logits, scores.binary_from_logits), ("logits", "labels")),
+    "brier": (brier_score, ("probs", "labels")),
+    "debiased-squared": (debiased, ("confidence", "correct")),
+    "tace": (tace, ("probs", "labels")),
 }
 
 
@@ -63,6 +81,13 @@ def test_case(name, dtype, jit):
     value = (jax.jit(function) if jit else function)(*arrays(case, names, dtype))
     assert value.dtype == dtype
     np.testing.assert_allclose(value, case["value"], rtol=0, atol=1e-6 if dtype == np.float32 else 1e-12)
+
+
+@pytest.mark.parametrize("name", [name for name, case in CASES.items() if case["kind"] == "brier-decomposition"])
+def test_brier_decomposition(name):
+    case = CASES[name]
+    parts = brier_decomposition(case["confidence"], case["correct"])
+    np.testing.assert_allclose(parts, [case[part] for part in ("score", "mcb", "dsc", "unc")], atol=1e-12)
 
 
 @pytest.mark.parametrize("name", [name for name, case in CASES.items() if case["kind"] == "stream"])

@@ -1,0 +1,118 @@
+"""Scores against NumPy in float64, and at the ends of their range."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.special import log_softmax, softmax
+
+from mixjax.calibration import brier_score, nll, nll_from_logits, signed_gap
+
+SIZE, CLASSES = 10, 3
+LOGITS = st.lists(
+    st.lists(st.floats(-90, 90, width=32), min_size=CLASSES, max_size=CLASSES), min_size=SIZE, max_size=SIZE
+).map(lambda rows: np.array(rows, np.float32))
+LABELS = st.lists(st.integers(0, CLASSES - 1), min_size=SIZE, max_size=SIZE).map(np.array)
+WEIGHTS = st.lists(st.integers(0, 3), min_size=SIZE, max_size=SIZE).filter(any).map(np.array)
+EVERY = (nll, nll_from_logits, brier_score)
+
+
+def expected(function, logits, labels):
+    """Of each row."""
+    logits, rows = logits.astype(np.float64), np.arange(len(labels))
+    if function is brier_score:
+        return ((softmax(logits, axis=1) - np.eye(CLASSES)[labels]) ** 2).sum(1)
+    return -log_softmax(logits, axis=1)[rows, labels]
+
+
+@settings(deadline=None, max_examples=40)
+@given(LOGITS, LABELS, WEIGHTS, st.permutations(range(SIZE)))
+def test_definition(logits, labels, weights, order):
+    """...with weights as repetition, in any order of the rows, and a mask for rows that hold anything."""
+    order = list(order)
+    probs = softmax(logits.astype(np.float64), axis=1)
+    for function, scores in ((nll_from_logits, logits), (nll, probs), (brier_score, probs)):
+        exact = np.repeat(expected(function, logits, labels), weights).mean()
+        value = function(scores[order], labels[order], weights=weights[order].astype(float))
+        np.testing.assert_allclose(value, exact, rtol=1e-6, atol=1e-7)
+        kept = (weights > 0)[order]
+        hidden = np.where(kept[:, None], scores[order], np.nan), np.where(kept, labels[order], -5)
+        masked = function(*hidden, weights=np.where(kept, weights[order], np.nan), where=kept)
+        np.testing.assert_allclose(masked, exact, rtol=1e-6, atol=1e-7)
+
+
+@settings(deadline=None, max_examples=20)
+@given(st.lists(st.tuples(st.floats(0, 1, width=32), st.booleans(), st.integers(1, 3)), min_size=SIZE, max_size=SIZE))
+def test_signed_gap(rows):
+    confidence, correct, weights = map(np.array, zip(*rows, strict=True))
+    exact = np.average(confidence.astype(float), weights=weights) - np.average(correct, weights=weights)
+    value = signed_gap(confidence.astype(np.float32), correct, weights=weights)
+    np.testing.assert_allclose(value, exact, atol=2e-7)
+
+
+def test_zero_probability():
+    """...is infinite where it came true, unless the row counts for nothing; from logits nothing is lost before."""
+    probs, labels = np.array([[1.0, 0.0], [0.5, 0.5]]), [1, 0]
+    assert nll(probs, labels) == np.inf
+    np.testing.assert_allclose(nll(probs, labels, weights=[0, 1]), np.log(2))
+    np.testing.assert_allclose(nll_from_logits(np.array([[500.0, -500.0]]), [1]), 1000)
+    np.testing.assert_allclose(nll_from_logits(np.array([[0.0, -np.inf]]), [0]), 0)
+    assert nll_from_logits(np.array([[0.0, -np.inf]]), [1]) == np.inf
+
+
+def test_gradients():
+    """softmax - labels over n; finite too where a row of weight 0 is infinite."""
+    logits, labels = np.array([[1.0, 2.0], [0.0, -1.0]]), np.array([0, 1])
+    gradient = jax.grad(nll_from_logits)(logits, labels)
+    np.testing.assert_allclose(gradient, (softmax(logits, axis=1) - np.eye(2)[labels]) / 2, rtol=1e-12)
+    gradient = jax.grad(lambda p: nll(p, labels, weights=np.array([0.0, 1.0])))(np.array([[0.0, 1.0], [0.5, 0.5]]))
+    np.testing.assert_allclose(gradient, [[0, 0], [0, -2]])
+
+
+@pytest.mark.parametrize("function", EVERY)
+def test_nan_and_wrong_values(function):
+    scores, labels = np.full((2, 2), 0.5), np.array([0, 2])
+    assert np.isnan(function(np.zeros((0, 2)), np.zeros(0, int)))
+    assert np.isnan(function(scores, [0, 1], where=[False, False]))
+    assert np.isnan(function(np.array([[0.5, 0.5], [np.nan, 0.5]]), [0, 1]))
+    assert np.isnan(function(scores, [0, 1], weights=[1, np.nan]))
+    with pytest.raises(ValueError, match=r"labels must be in \[0, 2\), got 2 in row 1"):
+        function(scores, labels)
+    with pytest.raises(ValueError, match="weights must be finite and not negative, got -1 in row 0"):
+        function(scores, [0, 1], weights=[-1, 1])
+    assert np.isnan(jax.jit(function)(scores, labels))
+    assert function(jnp.full((1, 2), 0.5, jnp.bfloat16), [0]).dtype == np.float32
+    batched = jax.vmap(function)(np.stack([scores, scores]), np.array([[0, 1], [1, 0]]))
+    np.testing.assert_allclose(batched, function(scores, [0, 1]))
+
+
+@pytest.mark.parametrize(
+    ("logits", "message"),
+    [
+        ([0.0, 1.0], r"logits must have shape \[N, K\], got \(2,\)"),
+        ([[0.0, 1.0], [np.inf, 0.0]], "logits must be below infinity, got inf in row 1"),
+        ([[-np.inf, -np.inf]], "logits must be above -inf for one class, got -inf in row 0"),
+    ],
+)
+def test_wrong_logits_are_refused(logits, message):
+    with pytest.raises(ValueError, match=message):
+        nll_from_logits(logits, np.zeros(len(logits), int))
+
+
+def test_wrong_probabilities_are_refused():
+    for function in (nll, brier_score):
+        with pytest.raises(ValueError, match=r"probs must be rows that sum to 1, got 1\.1 in row 0"):
+            function([[0.5, 0.6]], [0])
+    with pytest.raises(ValueError, match="correct must be 0 or 1, got 3 in row 0"):
+        signed_gap([0.5], [3])
+
+
+def test_float32_does_not_drift(rng):
+    confidence = rng.uniform(0.9, 1, 3 * 10**6).astype(np.float32)
+    correct = rng.random(len(confidence)) < 0.8
+    exact = confidence.astype(np.float64).mean() - correct.mean()
+    np.testing.assert_allclose(signed_gap(confidence, correct), exact, atol=3e-8)
