@@ -7,7 +7,6 @@ labels), or probabilities [N, K] and labels; `mixjax.scores` makes the first fro
 from mixjax.calibration.binned import classwise_ece, ece, mce, top_label_ece
 from mixjax.calibration.corp import brier_decomposition, isotonic_regression
 from mixjax.calibration.debiased import debiased_ece2
-from mixjax.calibration.kde import kde_ece, kde_ece_canonical
 from mixjax.calibration.kernel import mmce
 from mixjax.calibration.nixon import ace, sce, tace
 from mixjax.calibration.scoring import brier_score, nll, nll_from_logits, signed_gap
@@ -25,8 +24,6 @@ __all__ = [
     "debiased_ece2",
     "ece",
     "isotonic_regression",
-    "kde_ece",
-    "kde_ece_canonical",
     "mce",
     "mmce",
     "nll",
