@@ -7,9 +7,11 @@ labels), or probabilities [N, K] and labels; `mixjax.scores` makes the first fro
 from mixjax.calibration.binned import classwise_ece, ece, mce, top_label_ece
 from mixjax.calibration.corp import brier_decomposition, isotonic_regression
 from mixjax.calibration.debiased import debiased_ece2
+from mixjax.calibration.kde import kde_ece, kde_ece_canonical
 from mixjax.calibration.kernel import mmce
 from mixjax.calibration.nixon import ace, sce, tace
 from mixjax.calibration.scoring import brier_score, nll, nll_from_logits, signed_gap
+from mixjax.calibration.skce import SkceEstimate, skce, skce_linear
 from mixjax.calibration.smooth import smooth_ece
 from mixjax.calibration.soft import soft_ece
 from mixjax.calibration.state import CalibrationState
@@ -17,6 +19,7 @@ from mixjax.calibration.sweep import sweep_ece
 
 __all__ = [
     "CalibrationState",
+    "SkceEstimate",
     "ace",
     "brier_decomposition",
     "brier_score",
@@ -24,12 +27,16 @@ __all__ = [
     "debiased_ece2",
     "ece",
     "isotonic_regression",
+    "kde_ece",
+    "kde_ece_canonical",
     "mce",
     "mmce",
     "nll",
     "nll_from_logits",
     "sce",
     "signed_gap",
+    "skce",
+    "skce_linear",
     "smooth_ece",
     "soft_ece",
     "sweep_ece",

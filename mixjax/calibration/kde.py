@@ -1,0 +1,232 @@
+r"""Calibration error by kernel density: the chance of being right at a confidence, as its neighbours have it.
+
+    ratio_j = sum_{i != j} k(f_j; f_i) y_i / sum_{i != j} k(f_j; f_i),    CE_p = (1/n sum_j |ratio_j - f_j|^p)^(1/p)
+
+with the Beta density k(.; f) of parameters f/h + 1 and (1 - f)/h + 1, or for whole probability vectors the Dirichlet
+density of parameters f/h + 1. Rows are left out of their own estimate; the p-th root is taken.
+
+Kernels are computed as log k(g; f) = -KL(f || g) / h + (a function of f), without the terms of size 1/h that cancel
+in it, n^2 of them a block of rows at a time, no array of n x n being kept, also not for derivatives. On the boundary
+a kernel is its limit: where f_j has a probability of exactly 0, the centres count that have least mass there (those
+with none, if there are any, since only their densities are not 0).
+
+References: T. Popordanoska, R. Sayer, M. Blaschko (NeurIPS 2022, arXiv:2210.07810); S. X. Chen (1999, Beta kernels).
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jax.scipy.special import digamma, gammaln, xlogy
+from jax.typing import ArrayLike
+from jaxtyping import Array, Float
+
+from mixjax._arguments import POSITIVE, checked
+from mixjax.calibration.binned import check_norm, root
+from mixjax.calibration.predictions import Predictions
+from mixjax.calibration.rows import Rows
+from mixjax.calibration.spread import mean_class, spread_rows
+
+__all__ = ["kde_ece", "kde_ece_canonical"]
+
+_BLOCK = 1 << 22  # numbers
+_SAMPLE = 512  # rows whose likelihood chooses the bandwidth
+_BANDWIDTHS = np.geomspace(1e-4, 1, 17)
+
+
+def kde_ece(
+    confidence: ArrayLike,
+    correct: ArrayLike,
+    *,
+    bandwidth: ArrayLike | None = None,
+    norm: float = 1,
+    where: ArrayLike | None = None,
+) -> Float[Array, ""]:
+    r"""CE_p of confidences, with Beta kernels; differentiable in the confidences.
+
+    Args:
+      confidence: claimed probabilities in [0, 1], shape [N]; float16 and bfloat16 are computed in float32.
+      correct: whether what was claimed came true: 0/1 of any dtype or boolean, shape [N].
+      bandwidth: h > 0, a scalar: a kernel at f has a variance of about h f (1 - f). None: that of 1e-4, ..., 1 (four a
+        decade) with the largest leave-one-out likelihood, of all rows or of 512 evenly spread over their order; rows
+        at exactly 0 or 1 with no other there, whose density is 0 for every h, are left out of it. No derivative goes
+        through the choice.
+      norm: p >= 1, or `inf`; the root is taken. Static.
+      where: rows that count, boolean, shape [N]; the others may hold anything, and have the derivative 0.
+
+    Returns:
+      A probability in [0, 1] of the dtype of the confidences. NaN for NaN in a row that counts and for fewer than two
+      rows that do; under `jit` also for the wrong values that raise outside of it. First derivatives are finite, also
+      at 0, 1 and ties.
+
+    Raises:
+      ValueError: for wrong shapes, options, or values (with the first offending row).
+      TypeError: for wrong dtypes.
+
+    Accuracy: 1e-5 absolute in float32 for h >= 1e-3 (tests/calibration/test_kde.py). Time is O(N^2).
+    """
+    check_norm(norm)
+    rows = Rows.of(confidence, correct, where=where)
+    return rows.answer(_kde_ece(rows, _given(bandwidth, rows.confidence.dtype), float(norm)))
+
+
+def kde_ece_canonical(
+    probs: ArrayLike,
+    labels: ArrayLike,
+    *,
+    bandwidth: ArrayLike | None = None,
+    norm: float = 1,
+    where: ArrayLike | None = None,
+) -> Float[Array, ""]:
+    r"""CE_p of probability vectors, :math:`(\frac1n \sum_j \|ratio_j - g_j\|_p^p)^{1/p}`, with Dirichlet kernels.
+
+    The sum over classes is not divided by K: of two classes it is 2^(1/p) times `kde_ece`.
+
+    Args:
+      probs: shape [N, K], rows sum to 1 (within 1e-4, or 1e-2 in half precision; they are normalised).
+      labels: whole numbers in [0, K), shape [N].
+      bandwidth, norm, where: as for `kde_ece`; the 512 rows are spread over the order of sum_k k g_k.
+
+    Returns, Raises: as `kde_ece`; a number in [0, 2^(1/p)].
+    """
+    check_norm(norm)
+    predictions = Predictions.of(probs, labels, where=where)
+    given = _given(bandwidth, predictions.probs.dtype)
+    return predictions.answer(_kde_ece_canonical(predictions, given, float(norm)))
+
+
+def _given(bandwidth: ArrayLike | None, dtype: np.dtype) -> jax.Array | None:
+    if bandwidth is None:
+        return None
+    (bandwidth,) = checked({"bandwidth": POSITIVE}, bandwidth=bandwidth)
+    if bandwidth.ndim:
+        raise ValueError(f"bandwidth must be a scalar, got shape {bandwidth.shape}")
+    return lax.stop_gradient(bandwidth.astype(dtype))
+
+
+@partial(jax.jit, static_argnames="norm")
+def _kde_ece(rows: Rows, bandwidth: jax.Array | None, norm: float) -> jax.Array:
+    rows = rows.clean()
+    f = rows.confidence
+    counts = jnp.ones(f.shape, bool) if rows.where is None else rows.where
+    return _error(jnp.stack([1 - f, f], axis=1), rows.correct[:, None], f[:, None], counts, bandwidth, norm)
+
+
+@partial(jax.jit, static_argnames="norm")
+def _kde_ece_canonical(predictions: Predictions, bandwidth: jax.Array | None, norm: float) -> jax.Array:
+    f = predictions.checked_probs()
+    counts = jnp.ones(len(f), bool) if predictions.where is None else predictions.where
+    f = jnp.where(counts[:, None], f / jnp.sum(f, axis=1, keepdims=True), 1 / f.shape[1])
+    return _error(f, jax.nn.one_hot(predictions.labels, f.shape[1], dtype=f.dtype), f, counts, bandwidth, norm)
+
+
+class _Centres(NamedTuple):
+    """Kernels at the rows f that count, for a bandwidth h."""
+
+    f: jax.Array
+    counts: jax.Array
+    h: jax.Array
+    constant: jax.Array  # log k(f; f)
+    digamma: jax.Array  # of f/h + 1, for derivatives
+
+    @classmethod
+    def of(cls, f: jax.Array, counts: jax.Array, h: jax.Array) -> _Centres:
+        fixed = lax.stop_gradient(f)
+        a, s = fixed / h, 1 / h
+        rising = sum(jnp.log(s + m) for m in range(1, f.shape[1]))
+        constant = rising + _log_factorial_rest(s) - jnp.sum(_log_factorial_rest(a), axis=1)
+        return cls(f, counts, h, constant, digamma(a + 1))
+
+    def of_others(self, j: jax.Array, g: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
+        """Kernels at g over their largest, row j's being 0; the log of that largest; the mass of centres where g has 0.
+
+        Only centres of the least such mass count: the density itself is 0 unless it is.
+        """
+        others = self.counts & (lax.iota(np.int32, len(self.f)) != j)
+        apart = jnp.where(others, jnp.sum(jnp.where(g[None] > 0, 0.0, lax.stop_gradient(self.f)), axis=1), jnp.inf)
+        least = jnp.min(apart)
+        log_kernel = _log_kernel(g, self.f, self.h, self.constant, self.digamma)
+        log_kernel = jnp.where(others & (apart == least), log_kernel, -jnp.inf)
+        largest = lax.stop_gradient(jnp.max(log_kernel))
+        return jnp.exp(log_kernel - largest), largest, least
+
+
+@jax.custom_jvp
+def _log_kernel(g: jax.Array, f: jax.Array, h: jax.Array, constant: jax.Array, _: jax.Array) -> jax.Array:
+    """log k(g; f) for each row f, without the powers of zeros in g."""
+    d = g[None] - f
+    positive = f >= jnp.finfo(f.dtype).tiny
+    divergence = d - f * jnp.log1p(d / jnp.where(positive, f, 1.0))
+    divergence = jnp.where(g[None] > 0, divergence, xlogy(f, f) - f)
+    return constant - jnp.sum(divergence, axis=1) / h
+
+
+@_log_kernel.defjvp
+def _log_kernel_jvp(primals: tuple[jax.Array, ...], tangents: tuple[jax.Array, ...]) -> tuple[jax.Array, jax.Array]:
+    """In f too, for infinite parts of `constant` and of the divergence cancel at f = 0."""
+    g, f, h, _, digamma_f = primals
+    g_moved, f_moved, *_ = tangents
+    inside = g > 0
+    safe = jnp.where(inside, g, 1.0)
+    big = float(jnp.finfo(f.dtype).max) ** 0.75  # times the 0 of a kernel far away
+    by_g = jnp.where(inside[None], jnp.clip((f - g[None]) / safe[None] / h, -big, big), 0.0)
+    by_f = (jnp.log(safe / h)[None] - digamma_f) / h
+    return _log_kernel(*primals), jnp.sum(by_g * g_moved[None] + by_f * f_moved, axis=1)
+
+
+def _log_factorial_rest(a: jax.Array) -> jax.Array:
+    """log Gamma(a + 1) - (a log a - a), without the cancellation that this has for large a."""
+    small, large = jnp.minimum(a, 8.0), jnp.maximum(a, 8.0)
+    square = 1 / large**2
+    series = (1 / 12 - square * (1 / 360 - square * (1 / 1260 - square * (1 / 1680 - square / 1188)))) / large
+    stirling = 0.5 * jnp.log(2 * np.pi * large) + series
+    return jnp.where(a < 8, gammaln(small + 1) - xlogy(small, small) + small, stirling)
+
+
+def _error(
+    f: jax.Array, targets: jax.Array, claims: jax.Array, counts: jax.Array, bandwidth: jax.Array | None, norm: float
+) -> jax.Array:
+    """CE_p of rows f [N, K] with targets and claims [N, C]."""
+    if len(f) == 0:
+        return jnp.full((), jnp.nan, f.dtype)
+    h = _likeliest(lax.stop_gradient(f), counts) if bandwidth is None else bandwidth
+    centres = _Centres.of(f, counts, h)
+
+    @jax.checkpoint
+    def of_row(row: tuple[jax.Array, jax.Array]) -> jax.Array:
+        kernel, _, _ = centres.of_others(*row)
+        return jnp.matmul(kernel[None], targets, precision=lax.Precision.HIGHEST)[0] / jnp.sum(kernel)
+
+    ratio = lax.map(of_row, (lax.iota(np.int32, len(f)), f), batch_size=_block(f))
+    gap = jnp.where(counts[:, None], ratio - claims, 0.0)
+    size = gap * jnp.sign(gap)  # |gap|, with the derivative 0 at 0
+    if norm == np.inf:
+        return jnp.max(size) + 0.0 / jnp.sum(counts, dtype=np.int32).astype(f.dtype)
+    return root(jnp.sum(size**norm) / jnp.sum(counts, dtype=np.int32).astype(f.dtype), norm)
+
+
+def _likeliest(f: jax.Array, counts: jax.Array) -> jax.Array:
+    """The bandwidth of the largest leave-one-out likelihood."""
+    chosen, valid = spread_rows(mean_class(f), counts, _SAMPLE)
+
+    def log_likelihood(h: jax.Array) -> jax.Array:
+        centres = _Centres.of(f, counts, h)
+
+        def of_row(j: jax.Array) -> jax.Array:
+            kernel, largest, least = centres.of_others(j, f[j])
+            return jnp.where(least == 0, largest + jnp.log(jnp.sum(kernel)), 0.0)
+
+        each = lax.map(of_row, chosen, batch_size=_block(f))
+        return jnp.sum(jnp.where(valid, each, 0.0))
+
+    bandwidths = jnp.asarray(_BANDWIDTHS, f.dtype)
+    return bandwidths[jnp.argmax(lax.map(log_likelihood, bandwidths))]
+
+
+def _block(f: jax.Array) -> int:
+    return int(np.clip(_BLOCK // f.size, 1, 128))

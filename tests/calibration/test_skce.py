@@ -1,0 +1,116 @@
+"""SKCE: against its double sum, its expectation, and its derivatives."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from mixjax.calibration import skce, skce_linear
+
+
+def pairs(probs, labels, bandwidth=None):
+    """h_ij, from the definition."""
+    residual = np.eye(probs.shape[1])[labels] - probs
+    distance = np.linalg.norm(probs[:, None] - probs[None], axis=2)
+    nu = np.median(distance[distance > 0]) if bandwidth is None else bandwidth
+    return residual @ residual.T * np.exp(-distance / nu)
+
+
+def expected(h, estimator):
+    n = len(h)
+    if estimator == "biased":
+        return h.mean()
+    if estimator == "unbiased":
+        return (h.sum() - np.trace(h)) / (n * (n - 1))
+    return h[np.arange(0, n - 1, 2), np.arange(1, n, 2)].mean()
+
+
+def draw(rng, size, classes=3):
+    probs = rng.dirichlet(np.full(classes, 0.7), size)
+    probs[:4] = np.eye(classes)[[0, 0, 1, 2]]  # ties, and exact zeros
+    return probs, rng.integers(0, classes, size)
+
+
+@pytest.mark.parametrize("estimator", ["biased", "unbiased", "linear"])
+def test_the_double_sum_agrees(estimator, rng):
+    probs, labels = draw(rng, 131)
+    for bandwidth in (None, 0.2):
+        truth = expected(pairs(probs, labels, bandwidth), estimator)
+        value = skce(probs, labels, estimator=estimator, bandwidth=bandwidth)
+        np.testing.assert_allclose(value, truth, rtol=0, atol=1e-13)
+        value = skce(probs.astype(np.float32), labels, estimator=estimator, bandwidth=bandwidth)
+        np.testing.assert_allclose(value, truth, rtol=0, atol=1e-6)
+    where = rng.random(131) < 0.6
+    truth = expected(pairs(probs[where], labels[where]), estimator)
+    hidden = np.where(where[:, None], probs, np.nan)
+    np.testing.assert_allclose(skce(hidden, labels, estimator=estimator, where=where), truth, rtol=0, atol=1e-13)
+
+
+@pytest.mark.parametrize("estimator", ["biased", "unbiased"])
+def test_order_does_not_matter(estimator, rng):
+    """More rows than those of which distances are taken."""
+    probs, labels = draw(rng, 700)
+    order = rng.permutation(700)
+    value = skce(probs, labels, estimator=estimator)
+    np.testing.assert_allclose(skce(probs[order], labels[order], estimator=estimator), value, rtol=0, atol=1e-14)
+    exact = expected(pairs(probs, labels), estimator)  # with the median over all pairs
+    np.testing.assert_allclose(value, exact, rtol=0.02)
+
+
+def test_unbiased_forms_have_mean_zero_under_calibration(rng):
+    """5 standard errors of 300 replicates: false alarms 6e-7. The linear form's own standard errors are right."""
+    probs = rng.dirichlet(np.ones(3), (300, 60))
+    labels = (probs.cumsum(-1) < rng.random((300, 60, 1))).sum(-1)
+    unbiased = jax.vmap(lambda g, y: skce(g, y, estimator="unbiased", bandwidth=0.5))(probs, labels)
+    linear = jax.vmap(lambda g, y: skce_linear(g, y, bandwidth=0.5))(probs, labels)
+    for draws in (unbiased, linear.value):
+        assert abs(draws.mean()) < 5 * draws.std() / np.sqrt(300)
+    np.testing.assert_allclose(np.sqrt(np.mean(linear.standard_error**2)), linear.value.std(), rtol=5 / np.sqrt(600))
+
+
+def test_standard_error(rng):
+    probs, labels = draw(rng, 21)
+    h = pairs(probs, labels, 0.3)[np.arange(0, 20, 2), np.arange(1, 20, 2)]
+    estimate = skce_linear(probs, labels, bandwidth=0.3)
+    np.testing.assert_allclose(estimate, [h.mean(), h.std(ddof=1) / np.sqrt(10)], atol=1e-14)
+
+
+def test_gradients_are_finite_differences(rng):
+    """Along the simplex, at ties and at corners for finiteness."""
+    probs, labels = draw(rng, 131)
+    for estimator in ("biased", "unbiased", "linear"):
+        loss = lambda g, estimator=estimator: skce(g, labels, estimator=estimator, bandwidth=0.3)  # noqa: E731
+        gradient = jax.grad(loss)(probs)
+        assert np.isfinite(gradient).all()
+        for i in (5, 77):
+            move = 1e-6 * (np.arange(131) == i)[:, None] * np.array([1.0, -1.0, 0.0]) * min(1, 1e3 * probs[i].min())
+            slope = (loss(probs + move) - loss(probs - move)) / 2
+            np.testing.assert_allclose(np.sum(gradient * move), slope, rtol=0, atol=1e-13)
+
+
+def test_few_rows():
+    one = [[0.25, 0.75]], [1]
+    np.testing.assert_allclose(skce(*one), 0.125)
+    assert np.isnan(skce(*one, estimator="unbiased"))
+    assert np.isnan(skce(*one, estimator="linear"))
+    assert np.isnan(skce_linear(np.full((2, 2), 0.5), [0, 1]).standard_error)
+    for estimator in ("biased", "unbiased", "linear"):
+        assert np.isnan(skce(np.zeros((0, 3)), np.zeros(0, int), estimator=estimator))
+        np.testing.assert_allclose(skce(np.full((4, 2), 0.5), [0, 0, 0, 0], estimator=estimator), 0.5)  # no distance
+
+
+def test_wrong_input_is_refused():
+    with pytest.raises(ValueError, match="estimator must be one of"):
+        skce([[1.0]], [0], estimator="quadratic")
+    with pytest.raises(ValueError, match="bandwidth must be finite and positive, got 0"):
+        skce([[1.0]], [0], bandwidth=0.0)
+    with pytest.raises(ValueError, match="bandwidth must be a scalar"):
+        skce([[1.0]], [0], bandwidth=[0.1])
+    for estimator in ("biased", "unbiased", "linear"):
+        with pytest.raises(ValueError, match=r"labels must be in \[0, 2\), got 2 in row 1"):
+            skce(np.full((2, 2), 0.5), [0, 2], estimator=estimator)
+        assert np.isnan(
+            jax.jit(lambda g, y, e=estimator: skce(g, y, estimator=e))(np.full((2, 2), 0.5), jnp.array([0, 2]))
+        )
