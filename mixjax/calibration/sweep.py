@@ -53,7 +53,7 @@ def sweep_ece(
     Raises:
       ValueError, TypeError: as `ece`.
 
-    Accuracy: 1e-6 absolute in float32; the bins are exact.
+    Accuracy: 1e-6 absolute in float32; the bins are exact, for up to 2^29 rows.
     """
     check_norm(norm)
     rows = Rows.of(confidence, correct, where=where)
