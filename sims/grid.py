@@ -43,7 +43,7 @@ def axis(
         values = np.unique(_single(np.rint(values))) if whole else values
     else:
         values = _numbers(name, value)
-    wrong = ~np.isfinite(values) | (values < least) | (above & (values == least))
+    wrong = ~np.isfinite(_single(values)) | (values < least) | (above & (values == least))
     if wrong.any():
         rule = f"above {least:g}" if above else f"{least:g} or more"
         raise RunError(f"{name} must be finite and {rule}, got {values[wrong][0]:g}")
