@@ -1,0 +1,25 @@
+"""Recalibration: maps from logits or confidences to calibrated ones, fitted on held-out rows.
+
+A `fit_*` function returns a function (a pytree) to apply to new rows, or raises if there is no best fit. From logits:
+`fit_temperature` and `fit_vector_scaling` of K classes, `fit_platt` of two. From confidences: `fit_isotonic` and
+`fit_histogram_binning`.
+"""
+
+from mixjax.recalibration.histogram import HistogramBinning, fit_histogram_binning
+from mixjax.recalibration.isotonic import Isotonic, fit_isotonic
+from mixjax.recalibration.platt import Platt, fit_platt
+from mixjax.recalibration.temperature import Temperature, fit_temperature
+from mixjax.recalibration.vector import VectorScaling, fit_vector_scaling
+
+__all__ = [
+    "HistogramBinning",
+    "Isotonic",
+    "Platt",
+    "Temperature",
+    "VectorScaling",
+    "fit_histogram_binning",
+    "fit_isotonic",
+    "fit_platt",
+    "fit_temperature",
+    "fit_vector_scaling",
+]

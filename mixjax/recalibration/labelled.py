@@ -1,0 +1,181 @@
+"""Held-out logits with their labels, checked and made safe to fit to; and how a fit that has no answer says so.
+
+A row that is masked counts for nothing, whatever it holds. Wrong values and fits without a minimum raise where they
+are known, and give NaN where they are traced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, TypeVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.typing import ArrayLike
+from jaxtyping import Array, Bool, Float, Int
+
+from mixjax._arguments import as_floats
+from mixjax.calibration.predictions import as_labels
+from mixjax.calibration.rows import as_mask, as_numbers, known_nan, refuse
+from mixjax.calibration.sums import total
+
+Parameters = TypeVar("Parameters")
+
+
+class Clean(NamedTuple):
+    """Rows to compute with: what is wrong is NaN, what is masked 0; `share` sums to 1, and `lost` says that NaN counts.
+
+    Where no row counts, NaN does.
+    """
+
+    logits: Float[Array, "N *K"]
+    labels: Int[Array, " N"]
+    share: Float[Array, " N"]
+    lost: Bool[Array, ""]
+
+
+class Fit(NamedTuple):
+    """`status` is 0 for a minimum, otherwise 1 + the place of the reason; `gradient_norm` is that of the mean loss."""
+
+    parameters: tuple[jax.Array, ...]
+    status: Int[Array, ""]
+    gradient_norm: Float[Array, ""]
+
+    @classmethod
+    def of(
+        cls, parameters: tuple[jax.Array, ...], problems: Sequence[jax.Array], norm: jax.Array, lost: jax.Array
+    ) -> Fit:
+        """NaN parameters for the first problem that there is, and for data that are lost."""
+        status = jnp.select(list(problems), list(jnp.arange(1, len(problems) + 1, dtype=np.int32)), jnp.int32(0))
+        status = jnp.where(lost, 0, status)
+        good = (status == 0) & ~lost
+        return cls(tuple(jnp.where(good, value, jnp.nan) for value in parameters), status, norm)
+
+
+class LabelledLogits(NamedTuple):
+    """Checked in shape and dtype, not in value; `clean` makes them safe to compute with."""
+
+    logits: Float[Array, "N *K"]
+    labels: Int[Array, " N"]
+    weights: Float[Array, " N"] | None
+    where: Bool[Array, " N"] | None
+
+    @classmethod
+    def of(
+        cls, logits: ArrayLike, labels: ArrayLike, weights: ArrayLike | None, where: ArrayLike | None
+    ) -> LabelledLogits:
+        """Logits of K classes, shape [N, K].
+
+        Raises:
+          ValueError, TypeError: for wrong shapes or dtypes.
+        """
+        (array,) = as_floats(logits=logits)
+        if array.ndim != 2 or array.shape[1] < 2:
+            raise ValueError(
+                f"logits must have shape [N, K] with K at least 2, got {array.shape}; use jax.vmap for leading axes"
+            )
+        return cls._with(array, as_labels(labels), weights, where)
+
+    @classmethod
+    def binary(
+        cls, logits: ArrayLike, labels: ArrayLike, weights: ArrayLike | None, where: ArrayLike | None
+    ) -> LabelledLogits:
+        """Logits of the positive class, shape [N], and labels 0 or 1 of any dtype.
+
+        Raises:
+          ValueError, TypeError: for wrong shapes or dtypes.
+        """
+        (array,) = as_floats(logits=logits)
+        if array.ndim != 1:
+            raise ValueError(f"logits must have shape [N], got {array.shape}; use jax.vmap for leading axes")
+        return cls._with(array, as_numbers("labels", labels, np.dtype(array.dtype)), weights, where)
+
+    @classmethod
+    def _with(
+        cls, logits: jax.Array, labels: jax.Array, weights: ArrayLike | None, where: ArrayLike | None
+    ) -> LabelledLogits:
+        dtype = np.dtype(logits.dtype)
+        numbers = None if weights is None else as_numbers("weights", weights, dtype)
+        mask = None if where is None else as_mask(where)
+        for name, value in (("labels", labels), ("weights", numbers), ("where", mask)):
+            if value is not None and value.shape != logits.shape[:1]:
+                raise ValueError(f"{name} must have shape [N], here {logits.shape[:1]}, got {value.shape}")
+        return cls(logits, labels, numbers, mask)
+
+    def clean(self) -> Clean:
+        """For use under `jit`."""
+        right = jnp.isfinite(self.logits)
+        right = (right.all(axis=-1) if self.logits.ndim == 2 else right) & self._right_labels(self.labels)
+        counted = jnp.ones(right.shape, np.int32)
+        if self.weights is not None:
+            valid = (self.weights >= 0) & jnp.isfinite(self.weights)
+            right, counted = right & valid, jnp.where(valid, self.weights, 0.0)
+        kept = jnp.ones(right.shape, bool) if self.where is None else self.where
+        counted = jnp.where(kept, counted, jnp.zeros((), counted.dtype))
+        mass = total(counted).astype(self.logits.dtype)
+
+        def over_rows(row: jax.Array) -> jax.Array:
+            return row.reshape(row.shape + (1,) * (self.logits.ndim - 1))
+
+        logits = jnp.where(over_rows(right), self.logits, jnp.nan)
+        return Clean(
+            jnp.where(over_rows(kept), logits, 0.0),
+            jnp.where(kept & right, self.labels, jnp.zeros((), self.labels.dtype)).astype(np.int32),
+            counted.astype(self.logits.dtype) / mass,
+            jnp.any(kept & ~right) | ~(mass > 0),
+        )
+
+    def answer(self, fit: Fit, reasons: Sequence[str]) -> tuple[jax.Array, ...]:
+        """The parameters, or an error that says why there are none.
+
+        Raises:
+          ValueError: for the first row that is kept and wrong, and for data that have no minimum.
+          RuntimeError: for the last of the reasons, with the norm of the gradient.
+        """
+        if known_nan(self, fit.parameters):
+            self._refuse_wrong()
+            status = int(fit.status)
+            if status == len(reasons):
+                raise RuntimeError(f"{reasons[-1]} (the norm of the gradient is {float(fit.gradient_norm):.3g})")
+            if status:
+                raise ValueError(reasons[status - 1])
+        return fit.parameters
+
+    def _right_labels(self, labels: jax.Array | np.ndarray) -> jax.Array | np.ndarray:
+        if self.logits.ndim == 1:
+            return (labels == 0) | (labels == 1)
+        return (labels >= 0) & (labels < self.logits.shape[1])
+
+    def _refuse_wrong(self) -> None:
+        logits, labels = np.asarray(self.logits), np.asarray(self.labels)
+        rule = "0 or 1" if logits.ndim == 1 else f"in [0, {logits.shape[1]})"
+        refuse("labels", labels, np.asarray(self._right_labels(labels)), rule, self.where)
+        refuse("logits", logits, np.isfinite(logits), "finite", self.where)
+        if self.weights is not None:
+            weights = np.asarray(self.weights)
+            refuse("weights", weights, (weights >= 0) & np.isfinite(weights), "finite and not negative", self.where)
+
+
+def refuse_infinite(logits: jax.Array, probs: jax.Array) -> jax.Array:
+    """The probabilities that logits are turned into, unless they are NaN because of an infinite logit that is known.
+
+    Raises:
+      ValueError: for the first row (of the first axis) with a logit that is not below infinity.
+    """
+    if known_nan(logits, probs):
+        given = np.atleast_1d(np.asarray(logits))
+        refuse("logits", given, given < np.inf, "below infinity", None)
+    return probs
+
+
+def refuse_outside(confidence: jax.Array, result: jax.Array) -> jax.Array:
+    """What confidences are turned into, unless it is NaN because of a known one outside [0, 1].
+
+    Raises:
+      ValueError: for the first row with such a confidence.
+    """
+    if known_nan(confidence, result):
+        given = np.atleast_1d(np.asarray(confidence))
+        refuse("confidence", given, (given >= 0) & (given <= 1), "in [0, 1]", None)
+    return result

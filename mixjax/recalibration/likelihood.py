@@ -1,0 +1,48 @@
+r"""The likelihood of the labels, and its derivatives, without cancellation.
+
+With margins :math:`d_k` of the classes over the label (whose own is 0), everything follows from the log odds against
+the label, :math:`o = \log \sum_{k \ne y} e^{d_k}`:
+
+    loss = log(1 + e^o),    p_k = e^{d_k} / (1 + e^o),    1 - p_y = s(o),
+
+so that small losses and residuals have all their digits: in float32 a softmax close to 1 has none.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float
+
+
+class Likelihood(NamedTuple):
+    """Of each row the negative log likelihood, of each class its probability and the probability minus the outcome."""
+
+    loss: Float[Array, " N"]
+    probs: Float[Array, "N K"]
+    residual: Float[Array, "N K"]
+
+
+def likelihood(margins: Float[Array, "N K"], is_label: Bool[Array, "N K"]) -> Likelihood:
+    """Of labels under softmax(margins); the margin of the label is 0."""
+    others = jnp.where(is_label, -jnp.inf, margins)
+    highest = jax.lax.stop_gradient(jnp.max(others, axis=-1, keepdims=True))
+    odds = jnp.exp(others - highest)
+    sum_of_odds = jnp.sum(odds, axis=-1, keepdims=True)
+    against = highest + jnp.log(sum_of_odds)
+    wrong, right = jax.nn.sigmoid(against), jax.nn.sigmoid(-against)
+    others = odds * (wrong / sum_of_odds)
+    probs, residual = jnp.where(is_label, right, others), jnp.where(is_label, -wrong, others)
+    return Likelihood(jax.nn.softplus(against)[:, 0], probs, residual)
+
+
+def one_hot(labels: jax.Array, num_classes: int) -> Bool[Array, "N K"]:
+    """Whether a class is the label."""
+    return labels[:, None] == jnp.arange(num_classes, dtype=labels.dtype)[None]
+
+
+def over_label(logits: jax.Array, is_label: jax.Array) -> Float[Array, "N K"]:
+    """Logits minus that of the label, which is exactly 0."""
+    return logits - jnp.sum(jnp.where(is_label, logits, 0.0), axis=-1, keepdims=True)

@@ -1,0 +1,113 @@
+r"""Minima of smooth convex functions of a few parameters, by damped Newton steps.
+
+A step solves :math:`H \delta = -g`, with the rows and columns of H scaled to a diagonal of 1, and is halved until the
+value falls (L. Armijo). Near the minimum a step squares the error, so that the one that is below the root of the
+machine precision is the last, and it is taken. A minimum at infinity is never mistaken for one: there the steps do
+not shrink, but go on by about one unit of the logits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jaxtyping import Array, Bool, Float, Int
+
+_MAX_EVALUATIONS = 64
+
+
+class Expansion(NamedTuple):
+    """A function to second order about a point."""
+
+    value: Float[Array, ""]
+    gradient: Float[Array, " P"]
+    hessian: Float[Array, "P P"]
+
+
+class Minimum(NamedTuple):
+    """Where the search ended, and whether in a minimum."""
+
+    point: Float[Array, " P"]
+    gradient_norm: Float[Array, ""]
+    converged: Bool[Array, ""]
+
+
+class _Search(NamedTuple):
+    point: jax.Array
+    here: Expansion
+    step: jax.Array
+    length: jax.Array  # of the step that is tried next, at most 1
+    evaluations: Int[Array, ""]
+
+
+def minimise(function: Callable[[jax.Array], Expansion], start: Float[Array, " P"]) -> Minimum:
+    """The minimum of a convex function, from `start`; parameters of order 1, or larger ones to relative accuracy.
+
+    Returns:
+      The point, right to about the machine precision where the Hessian is well conditioned; `converged` is False after
+      64 evaluations, for a singular Hessian and for NaN.
+    """
+    eps = float(jnp.finfo(start.dtype).eps)
+
+    def near(search: _Search) -> jax.Array:
+        return jnp.max(jnp.abs(search.step)) <= eps**0.5 * (1.0 + jnp.max(jnp.abs(search.point)))
+
+    def goes_on(search: _Search) -> jax.Array:
+        finite = jnp.all(jnp.isfinite(search.step)) & (search.length > eps)
+        begun = search.evaluations > 0
+        return ~begun | (finite & ~near(search) & (search.evaluations < _MAX_EVALUATIONS))
+
+    def advance(search: _Search) -> _Search:
+        point = search.point + search.length * search.step
+        there = function(point)
+        promised = 1e-4 * search.length * jnp.sum(search.here.gradient * search.step)
+        fell = there.value <= search.here.value + promised + 16 * eps * jnp.abs(search.here.value)
+        moved = _Search(point, there, _step(there), jnp.ones_like(search.length), search.evaluations)
+        halved = search._replace(length=0.5 * search.length)
+        search = jax.tree.map(lambda a, b: jnp.where(fell | (search.evaluations == 0), a, b), moved, halved)
+        return search._replace(evaluations=search.evaluations + 1)
+
+    nowhere = Expansion(
+        jnp.full((), jnp.inf, start.dtype), jnp.zeros_like(start), jnp.zeros((len(start),) * 2, start.dtype)
+    )
+    search = _Search(start, nowhere, jnp.zeros_like(start), jnp.ones((), start.dtype), jnp.int32(0))
+    search = lax.while_loop(goes_on, advance, search)  # its first step is to the start: one program for all
+    converged = near(search)
+    point = jnp.where(converged, search.point + search.step, search.point)
+    return Minimum(point, jnp.sqrt(jnp.sum(search.here.gradient**2)), converged)
+
+
+def _step(there: Expansion) -> jax.Array:
+    """Newton's; NaN where the Hessian is not positive definite."""
+    diagonal = jnp.diagonal(there.hessian)
+    scale = 1.0 / jnp.sqrt(diagonal)
+    scaled = there.hessian * scale[:, None] * scale[None]
+    factor = jax.scipy.linalg.cho_factor(scaled, lower=True)
+    return -scale * jax.scipy.linalg.cho_solve(factor, scale * there.gradient)
+
+
+class Standardised(NamedTuple):
+    """Columns (values - shift) / scale of mean 0 and variance 1, 0 where `constant`."""
+
+    values: Float[Array, "N *K"]
+    shift: Float[Array, "*K"]
+    scale: Float[Array, "*K"]
+    constant: Bool[Array, "*K"]
+
+
+def standardised(values: Float[Array, "N *K"], share: Float[Array, " N"]) -> Standardised:
+    """Each column over the rows that have a share; no square overflows."""
+    weight = share.reshape(share.shape + (1,) * (values.ndim - 1))
+    counts = weight > 0
+    high = jnp.max(jnp.where(counts, values, -jnp.inf), axis=0, initial=-jnp.inf)
+    low = jnp.min(jnp.where(counts, values, jnp.inf), axis=0, initial=jnp.inf)
+    constant = ~(low < high)
+    unit = jnp.where(constant, 1.0, jnp.maximum(jnp.abs(low), jnp.abs(high)))
+    scaled = jnp.where(counts, values, 0.0) / unit[None]
+    shift = jnp.sum(weight * scaled, axis=0)
+    centred = jnp.where(counts & ~constant[None], scaled - shift[None], 0.0)
+    spread = jnp.where(constant, 1.0, jnp.sqrt(jnp.sum(weight * centred**2, axis=0)))
+    return Standardised(centred / spread[None], shift * unit, spread * unit, constant)

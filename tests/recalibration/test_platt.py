@@ -1,0 +1,115 @@
+"""Platt scaling: against SciPy, with and without his targets."""
+
+from __future__ import annotations
+
+import jax
+import numpy as np
+import pytest
+from scipy.optimize import minimize, root
+from scipy.special import expit, log_expit
+
+from mixjax.recalibration import fit_platt
+from tests.recalibration.samples import N, binary
+
+EVERY = np.ones(N, bool)
+
+
+def best(logits, labels, smoothing, weights=None):
+    """The fitted logits, by BFGS, then the root of the gradient, in float64 from the definition."""
+    logits, weights = np.asarray(logits, np.float64), np.ones(len(labels)) if weights is None else weights
+    positive, negative = weights[labels == 1].sum(), weights[labels == 0].sum()
+    target = np.where(labels == 1, (positive + 1) / (positive + 2), 1 / (negative + 2)) if smoothing else labels
+    unit = np.abs(logits).max()
+    design = np.stack([logits / unit, np.ones(len(logits))], axis=1)
+
+    def loss(point):
+        eta = design @ point
+        return -(weights * (target * log_expit(eta) + (1 - target) * log_expit(-eta))).sum() / weights.sum()
+
+    def slope(point):
+        return (weights * (expit(design @ point) - target)) @ design / weights.sum()
+
+    def curvature(point):
+        spread = weights * expit(design @ point) * expit(-design @ point) / weights.sum()
+        return (design * spread[:, None]).T @ design
+
+    rough = minimize(loss, np.zeros(2), jac=slope, method="BFGS", options={"gtol": 1e-5})
+    found = root(slope, rough.x, jac=curvature, tol=1e-14)
+    assert np.abs(slope(found.x)).max() < 1e-14
+    return design @ found.x
+
+
+@pytest.mark.parametrize("smoothing", [True, False])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_scipy_agrees(smoothing, dtype, rng):
+    for scale, bias in ((0.6, -0.5), (-1.5, 0.0), (0.0, -2.5), (4.0, 3.0)):
+        logits, labels = binary(rng, scale=scale, bias=bias)
+        logits = logits.astype(dtype)
+        fitted = fit_platt(logits, labels, smoothing=smoothing)
+        atol = 1e-9 if dtype == np.float64 else 2e-5
+        fitted_logits = np.asarray(fitted.scale) * logits + np.asarray(fitted.bias)
+        np.testing.assert_allclose(fitted_logits, best(logits, labels, smoothing), atol=atol, rtol=atol)
+        np.testing.assert_allclose(fitted(logits), expit(fitted_logits), atol=4e-7)
+
+
+def test_the_truth_is_recovered(rng):
+    """Within 5 standard errors, from the inverse information: false-alarm rate 1.2e-6."""
+    logits, labels = binary(rng, scale=0.6, bias=-0.5, size=20_000)
+    fitted = fit_platt(logits, labels, smoothing=False)
+    design, p = np.stack([logits, np.ones_like(logits)], axis=1), expit(0.6 * logits - 0.5)
+    errors = np.sqrt(np.diag(np.linalg.inv((design * (p * (1 - p))[:, None]).T @ design)))
+    assert (np.abs(np.array([fitted.scale - 0.6, fitted.bias + 0.5])) < 5 * errors).all()
+
+
+@pytest.mark.parametrize("smoothing", [True, False])
+def test_weights_masks_units_and_classes(smoothing, rng):
+    logits, labels = binary(rng)
+    weights = rng.integers(0, 4, N).astype(float)
+    fitted = fit_platt(logits, labels, smoothing=smoothing, weights=weights, where=EVERY)
+    np.testing.assert_allclose(fitted.scale * logits + fitted.bias, best(logits, labels, smoothing, weights), atol=1e-9)
+    where = rng.random(N) < 0.7
+    hidden = np.where(where, logits, np.nan), np.where(where, labels, -5)
+    fitted = fit_platt(*hidden, smoothing=smoothing, weights=np.ones(N), where=where)
+    np.testing.assert_allclose(
+        fitted.scale * logits[where] + fitted.bias, best(logits[where], labels[where], smoothing), atol=1e-9
+    )
+    fitted = fit_platt(logits, labels, smoothing=smoothing)
+    swapped = fit_platt(3e20 - 1e20 * logits, 1 - labels, smoothing=smoothing)
+    np.testing.assert_allclose(swapped(3e20 - 1e20 * logits), 1 - fitted(logits), atol=1e-9)
+
+
+def test_separated_labels_have_a_smoothed_fit(rng):
+    logits = rng.standard_normal(N)
+    for labels in ((logits > 0).astype(int), np.ones(N, int), np.zeros(N, int)):
+        fitted = fit_platt(logits, labels)
+        np.testing.assert_allclose(fitted.scale * logits + fitted.bias, best(logits, labels, True), atol=1e-6)
+
+
+POINTS = np.linspace(-1, 1, N)
+
+
+@pytest.mark.parametrize(
+    ("logits", "labels", "smoothing", "message"),
+    [
+        (np.full(N, 0.1), np.arange(N) % 2, True, "all logits are equal"),
+        (POINTS, POINTS > 0, False, "separates the labels"),
+        (POINTS, POINTS < 0, False, "separates the labels"),
+        (np.round(2 * POINTS), np.where(np.abs(POINTS) < 0.25, np.arange(N) % 2, POINTS > 0), False, "separates"),
+        (POINTS, np.ones(N), False, "one of them only"),
+        (POINTS, np.where(np.arange(N) == 4, 0.5, 1), True, "labels must be 0 or 1, got 0.5 in row 4"),
+        (np.where(np.arange(N) == 4, -np.inf, POINTS), np.ones(N), True, "logits must be finite, got -inf in row 4"),
+    ],
+)
+def test_no_best_fit_is_an_error_and_nan_under_jit(logits, labels, smoothing, message):
+    labels = np.asarray(labels, float)
+    with pytest.raises(ValueError, match=message):
+        fit_platt(logits, labels, smoothing=smoothing)
+    traced = jax.jit(lambda z, y: fit_platt(z, y, smoothing=smoothing))(logits, labels)
+    assert np.isnan(traced.scale) and np.isnan(traced.bias)
+
+
+def test_static_facts_are_refused():
+    with pytest.raises(ValueError, match=r"logits must have shape \[N\], got \(2, 2\)"):
+        fit_platt(np.zeros((2, 2)), [0, 1])
+    with pytest.raises(TypeError, match="smoothing must be a bool, got int"):
+        fit_platt(np.zeros(2), [0, 1], smoothing=1)

@@ -1,0 +1,180 @@
+"""Temperature scaling: against SciPy, and what must and what must not change it."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy.optimize import brentq, minimize_scalar
+from scipy.special import softmax
+
+from mixjax.recalibration import Temperature, fit_temperature
+from tests.recalibration.samples import K, N, drawn, mean_nll
+
+EVERY = np.ones(N, bool)
+TRUTHS = (0.05, 0.6, 1.0, 1.7, 8.0)
+
+
+def best(logits, labels, weights=None):
+    """By bounded search, then the root of the slope in beta, in float64."""
+    logits, rows = np.asarray(logits, np.float64), np.arange(len(labels))
+    rough = minimize_scalar(lambda s: mean_nll(logits / np.exp(s), labels, weights), bounds=(-12, 12), method="bounded")
+    assert rough.success
+
+    def slope(beta):
+        expected = (softmax(beta * logits, axis=1) * logits).sum(axis=1)
+        return np.average(expected - logits[rows, labels], weights=weights)
+
+    around = np.exp(-rough.x)
+    return 1 / brentq(slope, 0.9 * around, 1.1 * around, xtol=1e-15, rtol=1e-14)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("truth", TRUTHS)
+def test_scipy_agrees(truth, dtype, rng):
+    logits, labels = drawn(rng, temperature=truth)
+    logits = logits.astype(dtype)
+    fitted = fit_temperature(logits, labels)
+    assert fitted.temperature.dtype == dtype
+    rtol = 1e-12 if dtype == np.float64 else 1e-5
+    np.testing.assert_allclose(fitted.temperature, best(logits, labels), rtol=rtol * max(1, truth))
+    probs = fitted(logits)
+    np.testing.assert_allclose(probs, softmax(logits / np.asarray(fitted.temperature), axis=1), atol=4e-7)
+    assert mean_nll(logits / np.asarray(fitted.temperature), labels) <= mean_nll(logits, labels) + 1e-7
+
+
+def test_the_truth_is_recovered(rng):
+    """Within 5 standard errors, 1 / sqrt(information): false-alarm rate 6e-7."""
+    logits, labels = drawn(rng, temperature=1.7, size=20_000)
+    beta = 1 / float(fit_temperature(logits, labels).temperature)
+    probs = softmax(logits / 1.7, axis=1)
+    variance = (probs * logits**2).sum(axis=1) - (probs * logits).sum(axis=1) ** 2
+    assert abs(beta - 1 / 1.7) < 5 / np.sqrt(variance.sum())
+
+
+def test_what_must_not_change_it(rng):
+    logits, labels = drawn(rng)
+    expected = float(fit_temperature(logits, labels).temperature)
+    order, rows = rng.permutation(K), rng.permutation(N)
+    same = {
+        "a constant in each row": (logits + 100 * rng.standard_normal((N, 1)), labels),
+        "names of classes": (logits[:, order], np.argsort(order)[labels]),
+        "order of rows": (logits[rows], labels[rows]),
+    }
+    for name, sample in same.items():
+        np.testing.assert_allclose(fit_temperature(*sample).temperature, expected, rtol=1e-11, err_msg=name)
+    for unit in (1e-30, 1e30, 1e200):
+        np.testing.assert_allclose(fit_temperature(unit * logits, labels).temperature, unit * expected, rtol=1e-12)
+
+
+def test_weights_repeat_rows_and_a_mask_removes_them(rng):
+    logits, labels = drawn(rng)
+    weights = rng.integers(0, 4, N)
+    expected = best(logits, labels, weights)
+    fitted = fit_temperature(logits, labels, weights=weights.astype(float), where=EVERY)
+    np.testing.assert_allclose(fitted.temperature, expected, rtol=1e-12)
+    np.testing.assert_allclose(
+        fit_temperature(logits, labels, weights=1e9 * weights, where=EVERY).temperature, expected, rtol=1e-12
+    )
+    where = rng.random(N) < 0.7
+    hidden = np.where(where[:, None], logits, np.nan), np.where(where, labels, -5)
+    np.testing.assert_allclose(
+        fit_temperature(*hidden, weights=np.ones(N), where=where).temperature,
+        best(logits[where], labels[where]),
+        rtol=1e-12,
+    )
+
+
+@pytest.mark.parametrize("flips", [1, 2])
+def test_almost_separable(flips, rng):
+    """The minimum is far out, where float32 has no digits left of a softmax."""
+    logits, labels = drawn(rng)
+    labels = logits.argmax(axis=1)
+    close = np.argsort(np.diff(np.sort(logits, axis=1)[:, -2:]).ravel())[:flips]
+    labels[close] = np.argsort(logits, axis=1)[close, -2]
+    for dtype, rtol in ((np.float64, 1e-10), (np.float32, 1e-4)):
+        sample = logits.astype(dtype), labels
+        np.testing.assert_allclose(fit_temperature(*sample).temperature, best(*sample), rtol=rtol)
+
+
+def test_jit_vmap_and_pytree(rng):
+    samples = [drawn(rng, temperature=t) for t in (0.5, 2.0, 5.0)]
+    logits, labels = (np.stack(part) for part in zip(*samples, strict=True))
+    labels[2] = logits[2].argmax(axis=1)  # has no minimum
+    fitted = jax.vmap(fit_temperature)(logits, labels)
+    each = [fit_temperature(*sample).temperature for sample in samples[:2]]
+    np.testing.assert_allclose(fitted.temperature[:2], each, rtol=1e-12)
+    assert np.isnan(fitted.temperature[2])
+    probs = jax.jit(jax.vmap(lambda function, z: function(z)))(fitted, logits)
+    np.testing.assert_allclose(probs[0], Temperature(each[0])(logits[0]), rtol=1e-12)
+    np.testing.assert_allclose(jax.jit(Temperature(each[0]))(logits[0]), probs[0], rtol=1e-12)
+    assert np.isnan(probs[2]).all()
+
+
+def test_values_do_not_compile_again(rng, compilations):
+    samples = [drawn(rng, temperature=t) for t in (0.5, 2.0)]
+    fit_temperature(*samples[0])(samples[0].logits)
+    compilations.clear()
+    fit_temperature(*samples[1])(samples[1].logits)
+    assert not compilations
+
+
+def test_probabilities_of_any_shape(rng):
+    fitted = Temperature(2.0)
+    logits = jnp.asarray(rng.standard_normal((2, 3, K)), jnp.bfloat16)
+    probs = fitted(logits)
+    assert probs.dtype == np.float32
+    np.testing.assert_allclose(probs, softmax(np.asarray(logits, np.float64) / 2, axis=-1), atol=1e-6)
+    np.testing.assert_allclose(fitted([0.0, -np.inf]), [1.0, 0.0])
+    with pytest.raises(ValueError, match="logits must be below infinity, got inf in row 1"):
+        fitted([[0.0, 1.0], [np.inf, 0.0]])
+    assert np.isnan(jax.jit(fitted)(jnp.array([[np.inf, 0.0]]))).all()
+
+
+ZEROS = np.zeros((N, K))
+LABELS = np.arange(N) % K
+RISING = np.tile(np.arange(float(K)), (N, 1))
+
+
+@pytest.mark.parametrize(
+    ("logits", "labels", "message"),
+    [
+        (ZEROS + np.arange(N)[:, None], LABELS, "in every row all logits are equal"),
+        (np.eye(K)[LABELS], LABELS, "every label has the largest logit .* goes to 0"),
+        (-np.eye(K)[LABELS], LABELS, "not above those of the other classes"),
+        (RISING, np.zeros(N, int), "not above those of the other classes"),
+        (RISING, np.full(N, K - 1), "every label has the largest logit"),
+        (np.where(LABELS[:, None] == 3, np.inf, RISING), LABELS, "logits must be finite, got inf in row 3"),
+        (RISING, np.where(LABELS == 2, K, LABELS), r"labels must be in \[0, 4\), got 4 in row 2"),
+    ],
+)
+def test_no_best_temperature_is_an_error_and_nan_under_jit(logits, labels, message):
+    with pytest.raises(ValueError, match=message):
+        fit_temperature(logits, labels)
+    assert np.isnan(jax.jit(fit_temperature)(logits, labels).temperature)
+
+
+def test_nan_and_nothing(rng):
+    logits, labels = drawn(rng)
+    logits[7, 1] = np.nan
+    assert np.isnan(fit_temperature(logits, labels).temperature)
+    assert np.isnan(fit_temperature(logits, labels, where=np.zeros(N, bool)).temperature)
+    assert np.isnan(fit_temperature(logits[:0], labels[:0]).temperature)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"logits": np.zeros(2)}, ValueError, r"logits must have shape \[N, K\] with K at least 2, got \(2,\)"),
+        ({"logits": np.zeros((2, 1))}, ValueError, r"K at least 2, got \(2, 1\)"),
+        ({"labels": [0]}, ValueError, r"labels must have shape \[N\], here \(2,\), got \(1,\)"),
+        ({"labels": [0.0, 1.0]}, TypeError, "labels must be whole numbers, got float64"),
+        ({"weights": [1.0, -1.0]}, ValueError, "weights must be finite and not negative, got -1 in row 1"),
+        ({"where": [0.5, 1.0]}, TypeError, "where must be boolean, got float64"),
+        ({"logits": [["a", "b"]] * 2}, TypeError, "logits must be real numbers"),
+    ],
+)
+def test_wrong_input_is_refused(arguments, error, message):
+    with pytest.raises(error, match=message):
+        fit_temperature(**{"logits": np.zeros((2, 2)), "labels": [0, 1], **arguments})
