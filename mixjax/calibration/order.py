@@ -18,6 +18,11 @@ def sorted_rows(rows: Rows) -> Rows:
     """
     if rows.weights is None and rows.confidence.dtype == jnp.float32:
         return _sorted_packed(rows)
+    return _sorted_together(rows)
+
+
+def _sorted_together(rows: Rows) -> Rows:
+    """One sort of all that a row has."""
     out = jnp.zeros_like(rows.confidence) if rows.where is None else (~rows.where).astype(rows.confidence.dtype)
     weights = rows.weights if rows.weights is not None else jnp.ones_like(rows.confidence)
     out, confidence, correct, weights = lax.sort((out, rows.confidence, rows.correct, weights), num_keys=4)
@@ -25,6 +30,7 @@ def sorted_rows(rows: Rows) -> Rows:
     return Rows(confidence, correct, None if rows.weights is None else weights, where)
 
 
+@jax.custom_jvp
 def _sorted_packed(rows: Rows) -> Rows:
     packed = lax.bitcast_convert_type(rows.confidence, np.uint32) << np.uint32(1)  # the sign of -0 goes
     packed |= rows.correct.astype(np.uint32)
@@ -37,6 +43,12 @@ def _sorted_packed(rows: Rows) -> Rows:
         return Rows(confidence, correct)
     where = packed != np.uint32(0xFFFFFFFF)
     return Rows(jnp.where(where, confidence, 0.0), jnp.where(where, correct, 0.0), None, where)
+
+
+@_sorted_packed.defjvp
+def _sorted_packed_jvp(primals: tuple[Rows], tangents: tuple[Rows]) -> tuple[Rows, Rows]:
+    """Integers have no derivative: the sort of floats gives it."""
+    return jax.jvp(_sorted_together, primals, tangents)
 
 
 def tie_ranks(rows: Rows) -> tuple[jax.Array, jax.Array]:
