@@ -1,0 +1,184 @@
+"""KDE calibration error: against densities of SciPy, on the boundary, and its derivatives."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy.special import gammaln, logsumexp
+from scipy.stats import beta
+
+from mixjax.calibration import kde_ece, kde_ece_canonical
+
+GRID = np.geomspace(1e-4, 1, 17)
+
+
+def log_kernels(g, f, h):
+    """log k(g_j; f_i), [j, i], from the densities."""
+    if f.ndim == 1:
+        return beta.logpdf(g[:, None], f[None] / h + 1, (1 - f[None]) / h + 1)
+    a = f / h + 1
+    return gammaln(a.sum(1)) - gammaln(a).sum(1) + np.log(g) @ (a - 1).T
+
+
+def literal(g, f, targets, claims, h=None, norm=1):
+    """From the definition, kernels being evaluated at g."""
+    n = len(f)
+    if h is None:
+        h = GRID[np.argmax([likelihood(log_kernels(g, f, h)) for h in GRID])]
+    log_k = log_kernels(g, f, h)
+    log_k[np.arange(n), np.arange(n)] = -np.inf
+    weights = np.exp(log_k - log_k.max(1, keepdims=True))
+    gaps = np.abs(weights @ targets / weights.sum(1, keepdims=True) - claims)
+    return gaps.max() if norm == np.inf else ((gaps**norm).sum() / n) ** (1 / norm)
+
+
+def likelihood(log_k):
+    log_k = np.where(np.eye(len(log_k), dtype=bool), -np.inf, log_k)
+    return logsumexp(log_k, axis=1).sum()
+
+
+def binary(confidence, correct, h=None, norm=1, g=None):
+    return literal(confidence if g is None else g, confidence, correct[:, None], confidence[:, None], h, norm)
+
+
+SIZE = 131
+
+
+@pytest.mark.parametrize("norm", [1, 2, np.inf])
+@pytest.mark.parametrize("h", [None, 1e-3, 0.02, 1.0])
+def test_beta_densities_agree(h, norm, rng):
+    confidence = rng.beta(4, 1.5, SIZE)
+    correct = rng.random(SIZE) < 0.8 * confidence
+    value = kde_ece(confidence, correct, bandwidth=h, norm=norm)
+    np.testing.assert_allclose(value, binary(confidence, correct, h, norm), rtol=0, atol=1e-11)
+    narrow = confidence.astype(np.float32)
+    expected = binary(narrow.astype(np.float64), correct, h, norm)
+    np.testing.assert_allclose(kde_ece(narrow, correct, bandwidth=h, norm=norm), expected, rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("h", [None, 0.05])
+def test_dirichlet_densities_agree(h, rng):
+    probs, labels = rng.dirichlet(np.ones(3), SIZE), rng.integers(0, 3, SIZE)
+    for norm in (1, 2):
+        expected = literal(probs, probs, np.eye(3)[labels], probs, h, norm)
+        value = kde_ece_canonical(probs, labels, bandwidth=h, norm=norm)
+        np.testing.assert_allclose(value, expected, rtol=0, atol=1e-11)
+        value = kde_ece_canonical(probs.astype(np.float32), labels, bandwidth=h, norm=norm)
+        np.testing.assert_allclose(value, expected, rtol=0, atol=1e-5)
+
+
+def test_two_classes_are_twice_the_binary_error(rng):
+    confidence, correct = rng.random(SIZE), rng.integers(0, 2, SIZE)
+    probs = np.stack([1 - confidence, confidence], axis=1)
+    value = kde_ece_canonical(probs, correct, bandwidth=0.05)
+    np.testing.assert_allclose(value, 2 * kde_ece(confidence, correct, bandwidth=0.05), atol=1e-12)
+
+
+@pytest.mark.parametrize("ends", [(0.0,), (1.0, 0.0), (0.0, 0.0, 1.0), (1.0, 1.0, 1.0, 0.0)])
+def test_on_the_boundary_kernels_are_limits(ends, rng):
+    """...of evaluation next to it, one or several rows being there; also in float32, and also with ties inside."""
+    confidence = np.concatenate([ends, [0.02, 0.02, 0.98], rng.uniform(0.05, 0.95, SIZE - 3 - len(ends))])
+    correct = rng.random(SIZE) < 0.5
+    near = np.clip(confidence, 1e-300, 1)
+    one = confidence == 1  # no number is 1 - 1e-300, but its mirror image is
+    mirrored = np.where(one, 1e-300, 1 - near)
+    h = 0.05
+    a, b = confidence / h + 1, (1 - confidence) / h + 1
+    log_k = (
+        (a - 1) * np.log(near)[:, None] + (b - 1) * np.log(mirrored)[:, None] + gammaln(a + b) - gammaln(a) - gammaln(b)
+    )
+    np.fill_diagonal(log_k, -np.inf)
+    weights = np.exp(log_k - log_k.max(1, keepdims=True))
+    expected = np.abs(weights @ correct / weights.sum(1) - confidence).mean()
+    np.testing.assert_allclose(kde_ece(confidence, correct, bandwidth=h), expected, rtol=0, atol=1e-12)
+    narrow = kde_ece(confidence.astype(np.float32), correct, bandwidth=h)
+    np.testing.assert_allclose(narrow, expected, rtol=0, atol=1e-5)
+    assert 0 <= kde_ece(confidence, correct) <= 1
+
+
+def test_vectors_on_the_boundary():
+    """A corner sees the centres with least mass off it: those of the corner, or the nearest."""
+    probs = np.array([[1.0, 0, 0], [1, 0, 0], [0.5, 0.5, 0], [0, 0.25, 0.75]])
+    value = kde_ece_canonical(probs, [0, 1, 2, 1], bandwidth=0.1)
+    ratios = np.array([[0, 1, 0], [1, 0, 0], [0.5, 0.5, 0], [0, 0, 1]])  # the last is nearest to row 2
+    np.testing.assert_allclose(value, np.abs(ratios - probs).sum() / 4, atol=1e-12)
+
+
+def test_masks_and_order(rng):
+    confidence, correct, where = rng.random(SIZE), rng.random(SIZE) < 0.5, rng.random(SIZE) < 0.6
+    hidden = np.where(where, confidence, np.nan)
+    expected = kde_ece(confidence[where], correct[where])
+    np.testing.assert_allclose(kde_ece(hidden, correct, where=where), expected, rtol=0, atol=1e-12)
+    order = rng.permutation(SIZE)
+    np.testing.assert_allclose(kde_ece(hidden[order], correct[order], where=where[order]), expected, atol=1e-12)
+
+
+def test_many_rows_in_blocks(rng):
+    """More than a block, and than those whose likelihood chooses the bandwidth."""
+    confidence = rng.beta(2, 1, 1500)
+    correct = rng.random(1500) < confidence
+    value = kde_ece(confidence, correct)
+    near = [binary(confidence, correct, h) for h in GRID[4:13]]
+    assert min(abs(value - n) for n in near) < 1e-11
+    order = rng.permutation(1500)
+    np.testing.assert_allclose(kde_ece(confidence[order], correct[order]), value, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("norm", [1, 2])
+def test_gradients_are_finite_differences(norm, rng):
+    confidence = np.concatenate([[0.0, 1.0, 0.3, 0.3], rng.uniform(0.02, 0.98, SIZE - 4)])
+    correct = rng.random(SIZE) < 0.5
+    loss = lambda c: kde_ece(c, correct, bandwidth=0.02, norm=norm)  # noqa: E731
+    gradient = jax.grad(loss)(confidence)
+    assert np.isfinite(gradient).all()
+    for i in (2, 4, 50, 130):
+        step = 1e-6 * (np.arange(SIZE) == i)
+        slope = (loss(confidence + step) - loss(confidence - step)) / 2e-6
+        np.testing.assert_allclose(gradient[i], slope, rtol=1e-5, atol=1e-8)
+
+
+def test_canonical_gradients_are_finite_differences(rng):
+    probs, labels = rng.dirichlet(np.ones(3), SIZE), rng.integers(0, 3, SIZE)
+    probs[:3] = np.eye(3)[[0, 0, 2]]
+    loss = lambda g: kde_ece_canonical(g, labels, bandwidth=0.05, norm=2)  # noqa: E731
+    gradient = jax.grad(loss)(probs)
+    assert np.isfinite(gradient).all()
+    move = np.where(np.arange(SIZE) < 3, 0, rng.normal(size=SIZE))[:, None] * np.array([1.0, 0.5, -1.5])
+    move *= 1e-6 * probs.min(axis=1, keepdims=True)
+    slope = (loss(probs + move) - loss(probs - move)) / 2
+    np.testing.assert_allclose(np.sum(gradient * move), slope, rtol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_gradients_are_finite(dtype):
+    for confidence, correct in (
+        ([0, 0, 1, 1], [0, 1, 1, 0]),
+        ([0, 1, 1e-38, 0.5], [0, 1, 0, 1]),
+        ([0.5] * 4, [0, 1] * 2),
+    ):
+        rows = jnp.asarray([*confidence, np.nan], dtype), np.array([*correct, 1]), np.arange(5) < 4
+        for norm in (1, 2):
+            gradient = jax.grad(lambda c, y, w, p=norm: kde_ece(c, y, where=w, norm=p, bandwidth=0.01))(*rows)
+            assert np.isfinite(gradient).all()
+            assert gradient[4] == 0
+
+
+def test_few_rows():
+    assert np.isnan(kde_ece([0.5], [1]))
+    assert np.isnan(kde_ece([], []))
+    assert np.isnan(kde_ece([0.5, 0.6], [1, 1], where=[True, False]))
+    np.testing.assert_allclose(kde_ece([0.5, 0.6], [1, 1]), 0.45)  # each sees the other
+    np.testing.assert_allclose(kde_ece([0.0, 1.0], [0, 0]), 0.5)
+
+
+def test_wrong_options_are_refused():
+    for bandwidth, message in ((0.0, "finite and positive, got 0"), ([0.1], r"a scalar, got shape \(1,\)")):
+        with pytest.raises(ValueError, match=f"bandwidth must be {message}"):
+            kde_ece([0.5, 0.5], [1, 0], bandwidth=bandwidth)
+        with pytest.raises(ValueError, match=f"bandwidth must be {message}"):
+            kde_ece_canonical([[0.5, 0.5]], [1], bandwidth=bandwidth)
+    with pytest.raises(ValueError, match="norm must be at least 1"):
+        kde_ece([0.5, 0.5], [1, 0], norm=0.5)
+    assert np.isnan(jax.jit(lambda h: kde_ece([0.5, 0.6], [1, 0], bandwidth=h))(-1.0))
