@@ -34,11 +34,11 @@ Progress = Callable[[int, int], None]
 
 SUMMARY = "estimators of calibration error against the exact population value"
 
-LAWS = {
-    "calibrated": ScoreLaw(1.2, 0.0),
-    "over-confident": ScoreLaw(1.2, 0.8),
-    "slightly over-confident": ScoreLaw(1.2, 0.12),
-    "under-confident": ScoreLaw(1.8, -0.6),
+LAWS = {  # mean and gap of the score
+    "calibrated": (1.2, 0.0),
+    "over-confident": (1.2, 0.8),
+    "slightly over-confident": (1.2, 0.12),
+    "under-confident": (1.8, -0.6),
 }
 
 
@@ -107,13 +107,18 @@ def run(out: str | PathLike[str], config: Config, progress: Progress | None = No
         if progress:
             progress(number, len(units))
         if not directory.has(_name(law, size)):
-            directory.write(_name(law, size), measure(LAWS[law], size, config, _key(config.seed, law, size)))
+            directory.write(_name(law, size), measure(_law(law), size, config, _key(config.seed, law, size)))
     if progress:
         progress(len(units), len(units))
     if not directory.finished:
         table = _table(config, {unit: directory.read(_name(*unit)) for unit in units})
         write_table(directory.path, table, {**provenance(), "command": "python -m sims estimator_bias"})
     return load(directory.path)
+
+
+def _law(name: str) -> ScoreLaw:
+    mean, gap = LAWS[name]
+    return ScoreLaw(jnp.float32(mean), jnp.float32(gap))
 
 
 def _name(law: str, size: int) -> str:
@@ -148,7 +153,11 @@ def _estimates(estimator: Estimator, size: int, bins: int) -> Callable[[jax.Arra
 
     @jax.jit
     def of_samples(keys: jax.Array, law: ScoreLaw) -> jax.Array:
-        return jax.lax.map(lambda key: estimator.estimate(*sample(key, law, size), bins), keys)
+        def of_sample(key: jax.Array) -> jax.Array:
+            confidence, correct = sample(key, law, size)
+            return estimator.estimate(confidence, correct, bins)
+
+        return jax.lax.map(of_sample, keys)
 
     return of_samples
 
@@ -180,7 +189,7 @@ def _table(config: Config, units: Mapping[tuple[str, int], Mapping[str, np.ndarr
     def stacked(name: str) -> np.ndarray:
         return np.array([[units[law, size][name] for size in config.sizes] for law in LAWS])
 
-    truth = np.array([[float(e.truth(law)) for e in ESTIMATORS.values()] for law in LAWS.values()])
+    truth = np.array([[float(e.truth(law)) for e in ESTIMATORS.values()] for law in map(_law, LAWS)])
     dims = ("law", "size", "estimator", "bins")
     samples = stacked("samples")
     sd, mean = stacked("sd"), stacked("mean")

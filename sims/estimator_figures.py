@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray as xr
@@ -40,8 +40,7 @@ def bias_figure(table: xr.Dataset) -> Figure:
     for ax, law in zip(axes, table["law"].values, strict=True):
         for number, name in enumerate(SHOWN):
             row = table.sel(law=law, estimator=name, bins=_bins(table))
-            style = {"color": plots.COLOURS[number], "marker": plots.MARKERS[number], "markersize": 3}
-            ax.errorbar(table["size"], row["bias"], 2 * row["bias_se"], label=name, elinewidth=0.8, **style)
+            ax.errorbar(table["size"], row["bias"], 2 * row["bias_se"], label=name, elinewidth=0.8, **_style(number))
         ax.axhline(0, color="0.4", linewidth=0.6, zorder=0)
         ax.set_yscale("symlog", linthresh=1e-3, linscale=0.6)
         _dress(ax, table, law)
@@ -55,8 +54,7 @@ def rmse_figure(table: xr.Dataset) -> Figure:
     for ax, law in zip(axes, table["law"].values, strict=True):
         for number, name in enumerate(SHOWN):
             row = table.sel(law=law, estimator=name, bins=_bins(table))
-            style = {"color": plots.COLOURS[number], "marker": plots.MARKERS[number], "markersize": 3}
-            ax.plot(table["size"], row["rmse"], label=name, **style)
+            ax.plot(table["size"], row["rmse"], label=name, **_style(number))
         ax.set_yscale("log")
         _dress(ax, table, law)
     figure.supylabel("root mean squared error", fontsize="medium")
@@ -71,8 +69,7 @@ def coverage_figure(table: xr.Dataset) -> Figure:
         for number, name in enumerate(table["interval"].values):
             share = table["coverage"].sel(law=law, interval=name, bins=_bins(table)).values
             error = 2 * np.sqrt(np.maximum(share * (1 - share), 1 / samples) / samples)
-            style = {"color": plots.COLOURS[number], "marker": plots.MARKERS[number], "markersize": 3}
-            ax.errorbar(table["size"], share, error, label=name, elinewidth=0.8, **style)
+            ax.errorbar(table["size"], share, error, label=name, elinewidth=0.8, **_style(number))
         ax.axhline(0.95, color="0.4", linewidth=0.6, linestyle="--", zorder=0)
         ax.set_ylim(0, 1.05)
         _dress(ax, table, law)
@@ -93,6 +90,10 @@ def markdown(table: xr.Dataset) -> str:
             lines.append(f"| {name} | {float(row['truth']):.4f} | " + " | ".join(cells) + " |")
         lines.append("")
     return "\n".join(lines)
+
+
+def _style(number: int) -> dict[str, Any]:
+    return {"color": plots.COLOURS[number], "marker": plots.MARKERS[number], "markersize": 3}
 
 
 def _bins(table: xr.Dataset) -> int:

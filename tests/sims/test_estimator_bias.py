@@ -11,7 +11,7 @@ from sims import estimator_bias, estimator_figures
 from sims.cli import main
 
 CONFIG = estimator_bias.Config(sizes=(50, 400), bins=(5,), rows=40_000, most_samples=200, interval_samples=3)
-OVER = {"over-confident": ScoreLaw(1.2, 0.8)}
+OVER = {"over-confident": (1.2, 0.8)}
 
 
 @pytest.fixture(scope="module")
