@@ -5,12 +5,15 @@ labels), or probabilities [N, K] and labels; `mixjax.scores` makes the first fro
 """
 
 from mixjax.calibration.binned import classwise_ece, ece, mce, top_label_ece
+from mixjax.calibration.bootstrap import CalibrationIntervals, Interval, bootstrap_intervals, mean_interval
 from mixjax.calibration.corp import brier_decomposition, isotonic_regression
 from mixjax.calibration.debiased import debiased_ece2
 from mixjax.calibration.kde import kde_ece, kde_ece_canonical
 from mixjax.calibration.kernel import mmce
 from mixjax.calibration.nixon import ace, sce, tace
+from mixjax.calibration.reliability import Reliability, clopper_pearson, reliability
 from mixjax.calibration.scoring import brier_score, nll, nll_from_logits, signed_gap
+from mixjax.calibration.significance import CalibrationTest, calibration_test
 from mixjax.calibration.skce import SkceEstimate, skce, skce_linear
 from mixjax.calibration.smooth import smooth_ece
 from mixjax.calibration.soft import soft_ece
@@ -18,21 +21,30 @@ from mixjax.calibration.state import CalibrationState
 from mixjax.calibration.sweep import sweep_ece
 
 __all__ = [
+    "CalibrationIntervals",
     "CalibrationState",
+    "CalibrationTest",
+    "Interval",
+    "Reliability",
     "SkceEstimate",
     "ace",
+    "bootstrap_intervals",
     "brier_decomposition",
     "brier_score",
+    "calibration_test",
     "classwise_ece",
+    "clopper_pearson",
     "debiased_ece2",
     "ece",
     "isotonic_regression",
     "kde_ece",
     "kde_ece_canonical",
     "mce",
+    "mean_interval",
     "mmce",
     "nll",
     "nll_from_logits",
+    "reliability",
     "sce",
     "signed_gap",
     "skce",
