@@ -32,6 +32,12 @@ def binary(rng: np.random.Generator, *, scale: float = 0.6, bias: float = -0.5, 
     return Sample(logits, (rng.random(size) < 1 / (1 + np.exp(-scale * logits - bias))).astype(np.int64))
 
 
+def scored(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Confidences with ties, some on the edges of bins, and whether they were right."""
+    confidence = (np.round(20 * rng.random(N)) / 20).astype(np.float32)
+    return confidence, (rng.random(N) < confidence**2).astype(int)
+
+
 def mean_nll(logits: np.ndarray, labels: np.ndarray, weights: np.ndarray | None = None) -> float:
     """Of softmax(logits)."""
     losses = -log_softmax(np.asarray(logits, np.float64), axis=1)[np.arange(len(labels)), labels]
