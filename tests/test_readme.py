@@ -15,10 +15,13 @@ ROOT = Path(__file__).resolve().parent.parent
 TEXT = (ROOT / "README.md").read_text()
 
 
-def test_the_example_prints_what_the_readme_says():
+EXAMPLES = re.findall(r"```python\n(.*?)```\n+```text\n(.*?)```", TEXT, re.DOTALL)
+
+
+@pytest.mark.parametrize(("code", "expected"), EXAMPLES, ids=["theory", "calibration"])
+def test_an_example_prints_what_the_readme_says(code, expected):
     """In float32, which is what a user gets; four decimals of a mean do not depend on the version of JAX."""
-    code, expected = re.search(r"```python\n(.*?)```\n+```text\n(.*?)```", TEXT, re.DOTALL).groups()
-    assert len([line for line in code.splitlines() if line.strip()]) <= 12
+    assert len([line for line in code.splitlines() if line.strip()]) <= 14
     printed = io.StringIO()
     with jax.enable_x64(False), contextlib.redirect_stdout(printed):
         exec(compile(code, "README.md", "exec"), {})
