@@ -83,7 +83,7 @@ def fit_platt(
       TypeError: for wrong dtypes.
       RuntimeError: if the iteration does not converge, with the norm of the gradient.
 
-    Accuracy: 1e-10 of the logits in float64, 2e-5 in float32: tests/recalibration/test_platt.py.
+    Accuracy: 1e-9 of the logits in float64, 2e-5 in float32: tests/recalibration/test_platt.py.
     """
     if not isinstance(smoothing, bool):
         raise TypeError(f"smoothing must be a bool, got {type(smoothing).__name__}")
