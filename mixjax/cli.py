@@ -118,10 +118,11 @@ def _written(options: argparse.Namespace) -> int:
     files = [read_predictions(path, options.kind, names) for path in paths]
     if len(files) == 2:
         check_pair(*files)
+    files = without_missing(files, options.drop_nan)
     out = options.out or paths[0].with_name("_and_".join(path.stem for path in paths) + "_report")
     with explained(out):
         out.mkdir(parents=True, exist_ok=True)
-    reports = [report_on(file, settings) for file in without_missing(files, options.drop_nan)]
+    reports = [report_on(file, settings) for file in files]
     labels = [path.stem for path in paths]
     if len(files) == 2:
         labels = [f"{letter}: {label}" for letter, label in zip("AB", labels, strict=True)]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
@@ -60,16 +61,18 @@ def _row(row: int) -> str:
 def _npz(path: Path, wanted: Callable[[str], bool]) -> Columns:
     arrays = {}
     try:
-        with np.load(path, allow_pickle=False) as stored:
-            if not isinstance(stored, np.lib.npyio.NpzFile):
+        with open(path, "rb") as file:
+            if not zipfile.is_zipfile(file):
                 raise zipfile.BadZipFile
+            file.seek(0)
+            stored = np.load(file, allow_pickle=False)
             for name in filter(wanted, stored.files):
                 try:
                     arrays[name] = stored[name]
                 except ValueError:
                     raise RunError(f"{path}: {name!r} is not an array of numbers, and pickles are not read") from None
             return Columns(list(stored.files), arrays, _row)
-    except (ValueError, EOFError, zipfile.BadZipFile):
+    except (ValueError, EOFError, zipfile.BadZipFile, zlib.error):
         raise RunError(f"{path} is damaged, or is not an npz file") from None
 
 

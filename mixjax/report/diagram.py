@@ -58,22 +58,16 @@ def draw_reliability(
     if band:
         _draw_band(ax, table, level, filled, edges)
     bars = np.maximum([accuracy - low, high - accuracy], 0)
-    ax.errorbar(
-        confidence,
-        accuracy,
-        bars,
-        fmt=look.marker,
-        linestyle=look.line,
-        color=look.colour,
-        markersize=3,
-        linewidth=0.8,
-        elinewidth=0.7,
-        capsize=1.2,
-        capthick=0.7,
-        label=label or None,
-        zorder=3,
-        clip_on=False,
-    )
+    style = {
+        "color": look.colour,
+        "markersize": 3,
+        "linewidth": 0.8,
+        "elinewidth": 0.7,
+        "capsize": 1.2,
+        "capthick": 0.7,
+    }
+    line: dict[str, Any] = {"fmt": look.marker, "linestyle": look.line, "label": label or None, **style}
+    ax.errorbar(confidence, accuracy, bars, zorder=3, clip_on=False, **line)
 
 
 def _draw_band(ax: Axes, table: Reliability, level: float, filled: np.ndarray, edges: np.ndarray | None) -> None:

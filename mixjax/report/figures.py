@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST_PANELS = 12  # classes that are drawn; of more, those with the largest ECE
+_LONGEST = 24  # letters of a name in a legend
 _LEGEND: dict[str, Any] = {"frameon": False, "handlelength": 1.8, "labelspacing": 0.25}
 _WIDE = 2 * COLUMN_WIDTH + 0.2  # inches, a page of two columns
 
@@ -111,7 +112,7 @@ def _keys(reports: Sequence[Report], labels: Sequence[str]) -> list[Any]:
     from matplotlib.lines import Line2D
 
     def of(report: Report, label: str, look: Look) -> Line2D:
-        text = f"{label}: ECE {with_interval(report.metric('ECE').interval)}, {len(report.file)} rows"
+        text = f"{_plain(label)}: ECE {with_interval(report.metric('ECE').interval)}, {len(report.file)} rows"
         style: dict[str, Any] = {
             "color": look.colour,
             "marker": look.marker,
@@ -123,6 +124,12 @@ def _keys(reports: Sequence[Report], labels: Sequence[str]) -> list[Any]:
 
     models = [of(*parts) for parts in zip(reports, labels, LOOKS, strict=False)]
     return [*models, *_explained(reports[0].settings, len(reports) == 1)]
+
+
+def _plain(label: str) -> str:
+    """Short, and with no meaning to matplotlib, to which $ is mathematics and a leading _ hides an entry."""
+    short = label if len(label) <= _LONGEST else f"{label[: _LONGEST - 1]}…"
+    return f"{' ' * short.startswith('_')}{short}".replace("$", r"\$")
 
 
 def _explained(settings: Settings, band: bool) -> list[Any]:

@@ -91,9 +91,9 @@ def without_missing(files: Sequence[FilePredictions], drop: bool) -> list[FilePr
     for file in files:
         count = int(file.missing.sum())
         if count and not drop:
-            hold, first = "row holds" if count == 1 else "rows hold", file.row_name(int(np.argmax(file.missing)))
+            hold, first = "holds" if count == 1 else "hold", file.row_name(int(np.argmax(file.missing)))
             raise RunError(
-                f"{file.name}: {count} of {len(file)} {hold} NaN or an empty cell, the first is {first}; "
+                f"{file.name}: {count} of {len(file)} rows {hold} NaN or an empty cell, the first is {first}; "
                 "--drop-nan leaves them out"
             )
     missing = np.any([file.missing for file in files], axis=0)

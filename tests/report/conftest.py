@@ -1,0 +1,51 @@
+"""One small set of predictions, in every kind of file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROWS, CLASSES = 240, 3
+
+
+def draw(seed: int, sharpness: float) -> tuple[np.ndarray, np.ndarray]:
+    """Logits whose labels are drawn from the softmax of logits / sharpness: above 1 they are overconfident."""
+    rng = np.random.default_rng(seed)
+    logits = 1.5 * rng.standard_normal((ROWS, CLASSES))
+    probs = softmax(logits)
+    labels = (probs.cumsum(axis=1) < rng.random((ROWS, 1))).sum(axis=1)
+    return (sharpness * logits).astype(np.float32), np.minimum(labels, CLASSES - 1)
+
+
+def softmax(logits: np.ndarray) -> np.ndarray:
+    exponentials = np.exp(logits - logits.max(axis=1, keepdims=True))
+    return exponentials / exponentials.sum(axis=1, keepdims=True)
+
+
+def write_csv(path: Path, columns: dict[str, np.ndarray]) -> None:
+    rows = [
+        ",".join(columns),
+        *(",".join(map(repr, row)) for row in zip(*(c.tolist() for c in columns.values()), strict=True)),
+    ]
+    path.write_text("\n".join(rows) + "\n")
+
+
+def table_of(prefix: str, scores: np.ndarray, labels: np.ndarray) -> dict[str, np.ndarray]:
+    return {**{f"{prefix}{k}": scores[:, k] for k in range(scores.shape[1])}, "label": labels}
+
+
+@pytest.fixture(scope="session")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """plain.npz and other.npz (logits), probs.csv, probs.parquet, and pairs.csv."""
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    folder = tmp_path_factory.mktemp("files")
+    logits, labels = draw(1, 2.0)
+    probs = softmax(logits.astype(np.float64))
+    np.savez(folder / "plain.npz", logits=logits, labels=labels)
+    np.savez(folder / "other.npz", logits=0.5 * logits, labels=labels)
+    write_csv(folder / "probs.csv", table_of("prob_", probs, labels))
+    parquet.write_table(pyarrow.table(table_of("prob_", probs, labels)), folder / "probs.parquet")
+    write_csv(folder / "pairs.csv", {"confidence": probs.max(axis=1), "correct": (probs.argmax(axis=1) == labels) * 1})
+    return folder

@@ -1,0 +1,96 @@
+"""Diagrams: what is drawn is what is in the table, on the Axes that were given."""
+
+from __future__ import annotations
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from mixjax.calibration.reliability import reliability
+from mixjax.plots import paper_style
+from mixjax.report import diagram, figures
+from mixjax.report.metrics import Settings, report_on
+from mixjax.report.numbers import with_interval
+from mixjax.report.reading import read_predictions
+
+CONFIDENCE = np.repeat([0.1, 0.15, 0.62, 0.9], [3, 2, 5, 10])
+CORRECT = np.arange(20) % 3 == 0
+
+
+@pytest.fixture
+def ax():
+    return Figure().subplots()
+
+
+@pytest.fixture(scope="module")
+def table():
+    return reliability(CONFIDENCE, CORRECT, num_bins=5)
+
+
+def filled(values):
+    return np.asarray(values)[[0, 3, 4]]  # bins that hold rows
+
+
+def test_points_bars_and_boxes_are_those_of_the_table(ax, table):
+    diagram.draw_reliability(ax, table, level=0.9, label="model", edges=np.linspace(0, 1, 6))
+    points, _, (bars,) = next(c for c in ax.containers if c.get_label() == "model")
+    np.testing.assert_allclose(points.get_xdata(), filled(table.confidence))
+    np.testing.assert_allclose(points.get_ydata(), filled(table.accuracy))
+    ends = np.stack([filled(end) for end in table.intervals(0.9)], axis=1)
+    np.testing.assert_allclose(np.array(bars.get_segments())[:, :, 1], ends, atol=1e-12)
+    boxes = [patch for patch in ax.patches if patch.get_width() > 0]
+    np.testing.assert_allclose([box.get_x() for box in boxes], [0, 0.6, 0.8])
+    np.testing.assert_allclose([box.get_width() for box in boxes], 0.2)
+    low, high = (filled(end) for end in table.consistency_band(0.9))
+    np.testing.assert_allclose([box.get_y() for box in boxes], low)
+    np.testing.assert_allclose([box.get_height() for box in boxes], high - low)
+
+
+def test_boxes_without_edges_are_as_wide_as_the_scores(ax, table):
+    diagram.draw_reliability(ax, table)
+    spans = [(box.get_x(), box.get_x() + box.get_width()) for box in ax.patches]
+    thin = diagram.MOST_NARROW / 2
+    np.testing.assert_allclose(spans, [(0.1, 0.15), (0.62 - thin, 0.62 + thin), (0.9 - thin, 0.9 + thin)], atol=1e-12)
+
+
+def test_several_models_have_no_band_and_differ_in_more_than_colour(ax, table):
+    for look in diagram.LOOKS:
+        diagram.draw_reliability(ax, table, look=look, band=False)
+    assert not ax.patches
+    points = [container[0] for container in ax.containers]
+    for what in ("get_color", "get_marker", "get_linestyle"):
+        assert len({getattr(line, what)() for line in points}) >= 4, what
+
+
+def test_the_histogram_is_of_shares(ax):
+    diagram.draw_histogram(ax, np.array([1, 0, 3]))
+    (stairs,) = ax.patches
+    values, edges, _ = stairs.get_data()
+    np.testing.assert_allclose(values, [0.25, 0, 0.75])
+    np.testing.assert_allclose(edges, [0, 1 / 3, 2 / 3, 1])
+
+
+def test_the_diagonal_fills_the_axes(ax):
+    diagram.draw_diagonal(ax)
+    assert (ax.get_xlim(), ax.get_ylim()) == ((0, 1), (0, 1))
+    np.testing.assert_array_equal(ax.lines[0].get_xydata(), [[0, 0], [1, 1]])
+
+
+@pytest.mark.parametrize("name", ["_hidden", "price $x$ of $", "a" * 80])
+def test_names_of_files_are_plain_text_in_a_legend(files, name):
+    """...and stay within the figure."""
+    report = report_on(read_predictions(files / "pairs.csv", "binary"), Settings(replicates=5))
+    with paper_style():
+        figure = figures.reliability_figure([report], [name])
+        figure.canvas.draw()
+    shown = figure.legends[0].get_texts()[0].get_text().replace(r"\$", "$").strip()
+    assert shown.startswith(f"{name}: ECE" if len(name) < 24 else "aaaa")
+    assert f"ECE {with_interval(report.metric('ECE').interval)}, 240 rows" in shown
+    assert figure.legends[0].get_window_extent().x1 <= figure.bbox.x1
+
+
+def test_style_does_not_leak(table):
+    before = dict(mpl.rcParams)
+    diagram.draw_reliability(Figure().subplots(), table)
+    assert dict(mpl.rcParams) == before
