@@ -1,6 +1,7 @@
 """Reliability diagrams on the Axes that you give, from tables that `mixjax.calibration.reliability` has computed.
 
-Points are (mean confidence, accuracy) of the bins that hold rows, with Clopper and Pearson's bars; boxes are the
+Points are (mean confidence, accuracy) of the bins that hold rows, with Clopper and Pearson's bars, and
+hollow where a bin has fewer than `FEW`; boxes are the
 consistency band, where a point lies with the probability `level` if the scores are calibrated (Brocker and Smith,
 2007). On the diagonal confidence and accuracy agree; below it a model is overconfident.
 """
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 BAND = "#D9D9D9"
+FEW = 10  # rows, below which the marker of a bin is hollow
 MOST_NARROW = 0.008  # box, on an axis from 0 to 1
 DIAGONAL: dict[str, Any] = {"color": "0.5", "linewidth": 0.8, "linestyle": "-", "zorder": 1}
 
@@ -41,6 +43,7 @@ def draw_reliability(
     look: Look = LOOKS[0],
     label: str = "",
     band: bool = True,
+    joined: bool = True,
     edges: np.ndarray | None = None,
 ) -> None:
     """A model's points with bars, over its consistency band; rows must have no weights.
@@ -50,6 +53,7 @@ def draw_reliability(
       level: of the bars and of the band.
       label: of the points, in a legend.
       band: draw the band; the bands of several models on one Axes cannot be told apart.
+      joined: draw a line through the points.
       edges: of equal-width bins, the sides of the boxes; by default a box is as wide as the scores in its bin.
     """
     filled = np.asarray(table.count) > 0
@@ -66,8 +70,11 @@ def draw_reliability(
         "capsize": 1.2,
         "capthick": 0.7,
     }
-    line: dict[str, Any] = {"fmt": look.marker, "linestyle": look.line, "label": label or None, **style}
-    ax.errorbar(confidence, accuracy, bars, zorder=3, clip_on=False, **line)
+    line: dict[str, Any] = {"linestyle": look.line if joined else "", "label": label or None, "mfc": "white", **style}
+    ax.errorbar(confidence, accuracy, bars, fmt=look.marker, zorder=3, clip_on=False, **line)
+    many = np.asarray(table.count)[filled] >= FEW
+    full: dict[str, Any] = {"linestyle": "", "marker": look.marker, "markersize": 3, "color": look.colour}
+    ax.plot(confidence[many], accuracy[many], zorder=4, clip_on=False, **full)
 
 
 def _draw_band(ax: Axes, table: Reliability, level: float, filled: np.ndarray, edges: np.ndarray | None) -> None:

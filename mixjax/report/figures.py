@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mixjax.plots import COLUMN_WIDTH, paper_style
-from mixjax.report.diagram import BAND, DIAGONAL, LOOKS, Look, draw_diagonal, draw_histogram, draw_reliability
+from mixjax.report.diagram import BAND, DIAGONAL, FEW, LOOKS, Look, draw_diagonal, draw_histogram, draw_reliability
 from mixjax.report.metrics import Report, Settings
 from mixjax.report.numbers import with_interval
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST_PANELS = 12  # classes that are drawn; of more, those with the largest ECE
-_LONGEST = 24  # letters of a name in a legend
+_LONGEST = 18  # letters of a name in a legend
 _LEGEND: dict[str, Any] = {"frameon": False, "handlelength": 1.8, "labelspacing": 0.25}
 _WIDE = 2 * COLUMN_WIDTH + 0.2  # inches, a page of two columns
 
@@ -69,16 +69,16 @@ def classes_figure(report: Report) -> tuple[Figure, list[int]]:
     for ax, k in zip(axes, shown, strict=False):
         of_class = report.classes[k]
         draw_diagonal(ax)
-        draw_reliability(ax, of_class.table, level=report.settings.level, edges=_edges(report.settings))
+        draw_reliability(ax, of_class.table, level=report.settings.level, joined=False, edges=_edges(report.settings))
         ax.set_aspect("equal", adjustable="box")
-        ax.set_title(f"class {k}: ECE {of_class.ece.estimate:.3f}", pad=2.5)
+        ax.set_title(f"class {k}: ECE {of_class.ece.estimate:.3f}", pad=4)
         ax.set_xticks([0, 0.5, 1], ["0", "0.5", "1"])
         ax.set_yticks([0, 0.5, 1], ["0", "0.5", "1"])
     for ax in axes[len(shown) - columns : len(shown)]:
         ax.tick_params(labelbottom=True)
     for spare in axes[len(shown) :]:
         spare.remove()
-    figure.legend(handles=_explained(report.settings, True), loc="outside upper left", ncols=3, **_LEGEND)
+    figure.legend(handles=_explained(report.settings, True), loc="outside upper left", ncols=4, **_LEGEND)
     figure.supxlabel("probability of the class", fontsize="medium")
     figure.supylabel("share of rows with the label", fontsize="medium")
     return figure, shown
@@ -139,5 +139,8 @@ def _explained(settings: Settings, band: bool) -> list[Any]:
 
     bar: dict[str, Any] = {"color": "0.3", "linestyle": "", "marker": "|", "markersize": 7}
     bars = Line2D([], [], label=f"Clopper-Pearson interval, level {settings.level:g}", **bar)
+    few = Line2D(
+        [], [], color="0.3", linestyle="", marker="o", markersize=3, mfc="white", label=f"fewer than {FEW} rows"
+    )
     bands = [Patch(color=BAND, linewidth=0, label=f"consistency band, level {settings.level:g}")] if band else []
-    return [bars, *bands, Line2D([], [], label="calibrated", **DIAGONAL)]
+    return [bars, few, *bands, Line2D([], [], label="calibrated", **DIAGONAL)]

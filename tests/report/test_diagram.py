@@ -47,6 +47,14 @@ def test_points_bars_and_boxes_are_those_of_the_table(ax, table):
     np.testing.assert_allclose([box.get_height() for box in boxes], high - low)
 
 
+def test_bins_with_few_rows_are_hollow(ax, table):
+    diagram.draw_reliability(ax, table, joined=False)
+    points, full = next(c for c in ax.containers if hasattr(c, "has_yerr"))[0], ax.lines[-1]
+    assert (points.get_markerfacecolor(), points.get_linestyle()) == ("white", "None")
+    np.testing.assert_allclose(full.get_xdata(), [0.9])  # ten rows
+    assert full.get_markerfacecolor() == diagram.COLOURS[0]
+
+
 def test_boxes_without_edges_are_as_wide_as_the_scores(ax, table):
     diagram.draw_reliability(ax, table)
     spans = [(box.get_x(), box.get_x() + box.get_width()) for box in ax.patches]
@@ -85,7 +93,7 @@ def test_names_of_files_are_plain_text_in_a_legend(files, name):
         figure = figures.reliability_figure([report], [name])
         figure.canvas.draw()
     shown = figure.legends[0].get_texts()[0].get_text().replace(r"\$", "$").strip()
-    assert shown.startswith(f"{name}: ECE" if len(name) < 24 else "aaaa")
+    assert shown.startswith(f"{name}: ECE" if len(name) < 18 else "aaaa")
     assert f"ECE {with_interval(report.metric('ECE').interval)}, 240 rows" in shown
     assert figure.legends[0].get_window_extent().x1 <= figure.bbox.x1
 
