@@ -128,7 +128,7 @@ def _kde_ece_canonical(predictions: Predictions, bandwidth: jax.Array | None, no
 class _Centres(NamedTuple):
     """Kernels at the rows f that count, for a bandwidth h."""
 
-    f: jax.Array
+    f: jax.Array  # [K, N]: sums over classes are then sums of vectors
     counts: jax.Array
     h: jax.Array
     constant: jax.Array  # log k(f; f)
@@ -136,10 +136,10 @@ class _Centres(NamedTuple):
 
     @classmethod
     def of(cls, f: jax.Array, counts: jax.Array, h: jax.Array) -> _Centres:
-        fixed = lax.stop_gradient(f)
-        a, s = fixed / h, 1 / h
-        rising = sum(jnp.log(s + m) for m in range(1, f.shape[1]))
-        constant = rising + _log_factorial_rest(s) - jnp.sum(_log_factorial_rest(a), axis=1)
+        f = f.T
+        a, s = lax.stop_gradient(f) / h, 1 / h
+        rising = sum(jnp.log(s + m) for m in range(1, len(f)))
+        constant = rising + _log_factorial_rest(s) - jnp.sum(_log_factorial_rest(a), axis=0)
         return cls(f, counts, h, constant, digamma(a + 1))
 
     def of_others(self, j: jax.Array, g: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
@@ -147,8 +147,8 @@ class _Centres(NamedTuple):
 
         Only centres of the least such mass count: the density itself is 0 unless it is.
         """
-        others = self.counts & (lax.iota(np.int32, len(self.f)) != j)
-        apart = jnp.where(others, jnp.sum(jnp.where(g[None] > 0, 0.0, lax.stop_gradient(self.f)), axis=1), jnp.inf)
+        others = self.counts & (lax.iota(np.int32, self.f.shape[1]) != j)
+        apart = jnp.where(others, jnp.sum(jnp.where(g[:, None] > 0, 0.0, lax.stop_gradient(self.f)), axis=0), jnp.inf)
         least = jnp.min(apart)
         log_kernel = _log_kernel(g, self.f, self.h, self.constant, self.digamma)
         log_kernel = jnp.where(others & (apart == least), log_kernel, -jnp.inf)
@@ -158,12 +158,13 @@ class _Centres(NamedTuple):
 
 @jax.custom_jvp
 def _log_kernel(g: jax.Array, f: jax.Array, h: jax.Array, constant: jax.Array, _: jax.Array) -> jax.Array:
-    """log k(g; f) for each row f, without the powers of zeros in g."""
-    d = g[None] - f
-    positive = f >= jnp.finfo(f.dtype).tiny
-    divergence = d - f * jnp.log1p(d / jnp.where(positive, f, 1.0))
-    divergence = jnp.where(g[None] > 0, divergence, xlogy(f, f) - f)
-    return constant - jnp.sum(divergence, axis=1) / h
+    """log k(g; f) for each column f, without the powers of zeros in g."""
+    d = g[:, None] - f
+    least = jnp.maximum(jnp.minimum(f, g[:, None]), jnp.finfo(f.dtype).tiny)
+    log_ratio = jnp.sign(d) * jnp.log1p(jnp.abs(d) / least)  # of g to f, accurate where they are close or far apart
+    divergence = d - f * log_ratio
+    divergence = jnp.where(g[:, None] > 0, divergence, xlogy(f, f) - f)
+    return constant - jnp.sum(divergence, axis=0) / h
 
 
 @_log_kernel.defjvp
@@ -174,9 +175,9 @@ def _log_kernel_jvp(primals: tuple[jax.Array, ...], tangents: tuple[jax.Array, .
     inside = g > 0
     safe = jnp.where(inside, g, 1.0)
     big = float(jnp.finfo(f.dtype).max) ** 0.75  # times the 0 of a kernel far away
-    by_g = jnp.where(inside[None], jnp.clip((f - g[None]) / safe[None] / h, -big, big), 0.0)
-    by_f = (jnp.log(safe / h)[None] - digamma_f) / h
-    return _log_kernel(*primals), jnp.sum(by_g * g_moved[None] + by_f * f_moved, axis=1)
+    by_g = jnp.where(inside[:, None], jnp.clip((f - g[:, None]) / safe[:, None] / h, -big, big), 0.0)
+    by_f = (jnp.log(safe / h)[:, None] - digamma_f) / h
+    return _log_kernel(*primals), jnp.sum(by_g * g_moved[:, None] + by_f * f_moved, axis=0)
 
 
 def _log_factorial_rest(a: jax.Array) -> jax.Array:
