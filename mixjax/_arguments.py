@@ -2,14 +2,15 @@
 
 Rules (the numerical contract): Python numbers and integers take JAX's default float
 (float32, or float64 when x64 is on) unless an array that is already floating decides
-otherwise; float16 and bfloat16 are computed in float32. Values are checked when they
-are known, that is outside of `jax.jit`; the functions that call these checks say what
-a wrong value gives under `jit`.
+otherwise; float16 and bfloat16 are computed in float32. A wrong value raises when it is
+known, that is outside of `jax.jit`, and becomes NaN when it is not: `checked` does both,
+from one `Rule`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -52,28 +53,62 @@ def known(value: ArrayLike) -> np.ndarray | None:
     return None if isinstance(value, jax.core.Tracer) else np.asarray(value)
 
 
-def check(name: str, value: ArrayLike, accept: Callable[[np.ndarray], np.ndarray], rule: str) -> None:
-    """Raise ValueError with the first offending entry unless all of a known value is accepted."""
-    float_dtype(**{name: value})  # a TypeError for what is not real numbers
+class Rule(NamedTuple):
+    """What values an argument may have: words for the message, and the predicate, of NumPy and of JAX arrays."""
+
+    words: str
+    accept: Callable[[Any], Any]
+
+
+COUNT = Rule("a whole number, 1 or more", lambda v: (v >= 1) & (v < np.inf) & (v == v.round()))
+NOT_NEGATIVE = Rule("finite and not negative", lambda v: (v >= 0) & (v < np.inf))
+POSITIVE = Rule("finite and positive", lambda v: (v > 0) & (v < np.inf))
+SHARE = Rule("in [0, 1]", lambda v: (v >= 0) & (v <= 1))
+
+RULES = {
+    "alpha": NOT_NEGATIVE,  # 0 is no Mixup
+    "beta": POSITIVE,
+    "confidence": SHARE,
+    "lam": SHARE,
+    "n": COUNT,
+    "p": COUNT,
+    "ratio": NOT_NEGATIVE,
+    "sigma": POSITIVE,
+    "t": SHARE,
+    "theta_norm": NOT_NEGATIVE,
+}
+
+
+def checked(exceptions: Mapping[str, Rule] | None = None, /, **values: ArrayLike) -> tuple[jax.Array, ...]:
+    """`as_floats`, and what breaks the rule of its name raises where it is known and is NaN where it is traced.
+
+    Args:
+      exceptions: rules that differ from `RULES`.
+      values: by name; a name without a rule may have any value.
+
+    Returns:
+      Arrays of one floating dtype in the order given. Whoever computes with them has to let NaN through.
+
+    Raises:
+      TypeError: for a value that is not real numbers; the message names it.
+      ValueError: for a wrong value; the message has the first offending entry.
+    """
+    rules = RULES | dict(exceptions or {})
+    arrays = as_floats(**values)
+    return tuple(
+        _checked(name, value, array, rules[name]) if name in rules else array
+        for (name, value), array in zip(values.items(), arrays, strict=True)
+    )
+
+
+def _checked(name: str, value: ArrayLike, array: jax.Array, rule: Rule) -> jax.Array:
     host = known(value)
     if host is None:
-        return
-    wrong = ~accept(host)
+        return jnp.where(rule.accept(array), array, jnp.nan)
+    wrong = ~rule.accept(host)
     if wrong.any():
-        raise ValueError(f"{name} must be {rule}, got {host[wrong].flat[0]}")
-
-
-def check_count(name: str, value: ArrayLike, *, least: int = 1) -> None:
-    """A whole number of things: any int or float dtype, no smaller than `least`."""
-    check(name, value, lambda v: (v >= least) & (v == np.floor(v)) & np.isfinite(v), f"a whole number, {least} or more")
-
-
-def check_not_negative(name: str, value: ArrayLike) -> None:
-    check(name, value, lambda v: (v >= 0) & np.isfinite(v), "finite and not negative")
-
-
-def check_positive(name: str, value: ArrayLike) -> None:
-    check(name, value, lambda v: (v > 0) & np.isfinite(v), "finite and positive")
+        raise ValueError(f"{name} must be {rule.words}, got {host[wrong].flat[0]}")
+    return array
 
 
 def check_size(name: str, value: int, *, least: int = 1) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import jax
 import jax.numpy as jnp
 import ml_dtypes
@@ -9,13 +11,14 @@ import numpy as np
 import pytest
 
 from mixjax._arguments import (
+    COUNT,
+    NOT_NEGATIVE,
+    POSITIVE,
+    SHARE,
     aligned,
     as_floats,
-    check,
-    check_count,
-    check_not_negative,
-    check_positive,
     check_size,
+    checked,
     float_dtype,
 )
 
@@ -62,52 +65,67 @@ def test_what_is_not_real_numbers_is_a_type_error(value):
         as_floats(width=value)
 
 
-def test_check_reports_the_first_offending_entry():
-    with pytest.raises(ValueError, match=r"^share must be in \[0, 1\], got 1\.5$"):
-        check("share", np.array([[0.5, 1.5], [0.1, -2.0]]), lambda v: (v >= 0) & (v <= 1), "in [0, 1]")
+def test_the_first_offending_entry_is_reported():
+    with pytest.raises(ValueError, match=r"^lam must be in \[0, 1\], got 1\.5$"):
+        checked(lam=np.array([[0.5, 1.5], [0.1, -2.0]]))
 
 
-REFUSED = [
-    (check_count, 0, "a whole number, 1 or more, got 0"),
-    (check_count, 2.5, "a whole number, 1 or more, got 2.5"),
-    (check_count, np.nan, "a whole number, 1 or more, got nan"),
-    (check_count, np.inf, "a whole number, 1 or more, got inf"),
-    (check_not_negative, -1e-300, "finite and not negative, got -1e-300"),
-    (check_not_negative, np.nan, "finite and not negative, got nan"),
-    (check_not_negative, np.inf, "finite and not negative, got inf"),
-    (check_positive, 0, "finite and positive, got 0"),
-    (check_positive, np.nan, "finite and positive, got nan"),
-    (check_positive, np.inf, "finite and positive, got inf"),
-]
+WRONG = {
+    COUNT: (0, 2.5, -1, np.nan, np.inf, -np.inf),
+    NOT_NEGATIVE: (-1e-300, -1, np.nan, np.inf),
+    POSITIVE: (0, -1, np.nan, np.inf),
+    SHARE: (-1e-9, 1.0000001, np.nan, np.inf),
+}
+WRONG_VALUES = [(rule, value) for rule, values in WRONG.items() for value in values]
 
 
-@pytest.mark.parametrize("checker, value, words", REFUSED)
-def test_wrong_values_are_refused_alone_in_an_array_and_as_a_jax_array(checker, value, words):
+@pytest.mark.parametrize("rule, value", WRONG_VALUES)
+def test_a_wrong_value_raises_alone_in_an_array_and_as_a_jax_array(rule, value):
     for given in (value, np.array([1.0, value]), jnp.asarray([1.0, value])):
-        with pytest.raises(ValueError, match="^size must be " + words.rsplit(" got", 1)[0]):
-            checker("size", given)
-    with pytest.raises(ValueError, match=words):
-        checker("size", value)
+        with pytest.raises(ValueError, match=re.escape(f"size must be {rule.words}, got ")):
+            checked({"size": rule}, size=given)
+    with pytest.raises(ValueError, match=re.escape(f"size must be {rule.words}, got {value}") + "$"):
+        checked({"size": rule}, size=value)
+
+
+@pytest.mark.parametrize("rule, value", WRONG_VALUES)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_wrong_value_is_nan_while_tracing(rule, value, dtype):
+    value = np.array([1, min(value, -1e-30) if rule is NOT_NEGATIVE and value == -1e-300 else value], dtype)
+    (array,) = jax.jit(lambda v: checked({"size": rule}, size=v))(value)
+    assert array.dtype == dtype
+    np.testing.assert_array_equal(array, [1, np.nan])
 
 
 @pytest.mark.parametrize(
     "dtype", [np.int8, np.uint8, np.uint64, np.float16, ml_dtypes.bfloat16, np.float32, np.float64]
 )
-def test_whole_numbers_of_every_dtype_are_counts(dtype):
-    check_count("n", np.array([1, 2, 100], dtype))
-    check_count("n", np.array([0], dtype), least=0)
+def test_counts_of_every_dtype(dtype):
+    counts = np.array([1, 2, 100], dtype)
+    np.testing.assert_array_equal(checked(n=counts)[0], [1, 2, 100])
+    np.testing.assert_array_equal(jax.jit(lambda n: checked(n=n))(np.append(counts, dtype(0)))[0], [1, 2, 100, np.nan])
     with pytest.raises(ValueError, match="n must be a whole number"):
-        check_count("n", np.array([1, 0], dtype))
+        checked(n=np.array([1, 0], dtype))
 
 
 def test_edges_are_accepted():
-    check_count("n", 10**10)
-    check_not_negative("alpha", [0, 1e300])
-    check_positive("sigma", 5e-324)
+    values = checked(n=10**10, alpha=[0, 1e300], sigma=5e-324, t=[0, 1])
+    traced = jax.jit(lambda *args: checked(n=args[0], alpha=args[1], sigma=args[2], t=args[3]))
+    again = traced(1e10, np.array([0, 1e300]), 1e-300, np.array([0.0, 1.0]))
+    assert np.isfinite(np.concatenate([np.ravel(v) for v in (*values, *again)])).all()
 
 
-def test_values_are_not_checked_while_tracing():
-    jax.jit(lambda v: check_positive("sigma", v))(-1.0)
+def test_exceptions_replace_the_rule_of_a_name_and_other_names_have_none():
+    with pytest.raises(ValueError, match="t must be finite and positive, got 0"):
+        checked({"t": POSITIVE}, t=0)
+    x, t = checked(x=[np.nan, -1], t=np.float32(0.5))
+    assert x.dtype == t.dtype == np.float32
+    np.testing.assert_array_equal(x, [np.nan, -1])
+
+
+def test_a_known_value_is_checked_while_others_are_traced():
+    with pytest.raises(ValueError, match="sigma must be finite and positive, got -1"):
+        jax.jit(lambda t: checked(t=t, sigma=-1))(0.5)
 
 
 @pytest.mark.parametrize("value", [True, 2.0, np.float64(2), "2", None])

@@ -15,11 +15,12 @@ import pytest
 from jax import lax
 from scipy import special, stats
 
+from mixjax._binomial import log_ratio, log_ratio_bound
+from mixjax._threefry import Source
 from mixjax.random import (
-    _log_ratio,
-    _log_ratio_bound,
     _normal_from_word,
     _normal_from_words,
+    _signed_unit,
     centred_chisquare,
     normal,
     rademacher_mean,
@@ -110,6 +111,17 @@ def test_float64_normal_is_the_quantile_of_its_words(rng):
     np.testing.assert_allclose(z[central], expected[central], rtol=1e-12)
     np.testing.assert_allclose(z, expected, rtol=3e-10)
     assert 8.2 < z.max() == -z.min() < 8.3
+
+
+def test_float64_units_are_odd_multiples(key):
+    """Of 2^-52, each bit of which is fair: 52 checks at level 1e-6."""
+    scaled = np.asarray(_signed_unit(Source.of(key, (100_000,)).words(0))) * 2.0**52
+    integers = scaled.astype(np.int64)
+    np.testing.assert_array_equal(integers, scaled)
+    assert (integers % 2 == 1).all()
+    bits = (integers - 1) // 2 + 2**51
+    for place in range(52):
+        assert_share(np.sum((bits >> place) & 1), bits.size, 0.5)
 
 
 @BOTH
@@ -262,9 +274,9 @@ def test_acceptance_of_rounded_normals(dtype, tolerance):
     k = np.rint(np.linspace(-2.5, 2.5, 101) * np.sqrt(n) - 0.5 * (n % 2)) + 0.5 * (n % 2)
     beyond = stats.norm.sf((np.abs(k) + np.array([-0.5, 0.5])[:, None, None]) * 2 / np.sqrt(n))
     expected = stats.binom.logpmf(np.rint(n / 2 + k), n, 0.5) - np.log(beyond[0] - beyond[1])
-    actual = jax.jit(_log_ratio)(k.astype(dtype), n.astype(dtype))
+    actual = jax.jit(log_ratio)(k.astype(dtype), n.astype(dtype))
     np.testing.assert_allclose(np.asarray(actual, float), expected, rtol=0, atol=tolerance)
-    bound = jax.jit(_log_ratio_bound)(n.astype(dtype))
+    bound = jax.jit(log_ratio_bound)(n.astype(dtype))
     assert (np.asarray(bound, float) >= expected).all()
 
 

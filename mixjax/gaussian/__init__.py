@@ -1,7 +1,7 @@
 """The Gaussian model of the paper: exact calibration errors, finite-sample laws, and limits.
 
-`score_law` the two numbers that everything depends on; `population` the calibration errors of a law;
-`samplers` the exact law over training sets; `expectations` the same without sampling; `limits` p/n -> c;
+`score_law` the two numbers that everything depends on; `population` the calibration errors of a law, `maximum` its
+largest gap; `samplers` the exact law over training sets; `expectations` the same without sampling; `limits` p/n -> c;
 `weights` from (alpha, beta) to the Mixup weight t; `model` and `estimators` the literal versions.
 """
 
@@ -17,6 +17,7 @@ from mixjax.gaussian.limits import critical_ratio as critical_ratio
 from mixjax.gaussian.limits import critical_weight as critical_weight
 from mixjax.gaussian.limits import derivative_at_zero as derivative_at_zero
 from mixjax.gaussian.limits import limit_scores as limit_scores
+from mixjax.gaussian.maximum import population_mce as population_mce
 from mixjax.gaussian.model import direction as direction
 from mixjax.gaussian.model import sample_data as sample_data
 from mixjax.gaussian.population import CalibrationErrors as CalibrationErrors
@@ -24,7 +25,6 @@ from mixjax.gaussian.population import population_accuracy as population_accurac
 from mixjax.gaussian.population import population_brier as population_brier
 from mixjax.gaussian.population import population_ece as population_ece
 from mixjax.gaussian.population import population_errors as population_errors
-from mixjax.gaussian.population import population_mce as population_mce
 from mixjax.gaussian.population import population_nll as population_nll
 from mixjax.gaussian.population import population_signed_gap as population_signed_gap
 from mixjax.gaussian.population import reliability_curve as reliability_curve

@@ -16,33 +16,46 @@ import jax.numpy as jnp
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from mixjax._arguments import as_floats, check, check_not_negative, check_positive, check_size
+from mixjax._arguments import as_floats, check_size, checked
 from mixjax.gaussian.weights import mixup_weight
 
 
 def mean_estimator(x: Float[Array, "n p"], y: Float[Array, " n"]) -> Float[Array, " p"]:
     """theta_hat(0), the mean of y_i x_i. NaN if n = 0."""
+    x, y = as_floats(x=x, y=y)
     _check_data(x, y)
     return jnp.mean(y[:, None] * x, axis=0)
 
 
 def weighted_estimator(x: Float[Array, "n p"], y: Float[Array, " n"], t: ArrayLike) -> Float[Array, " p"]:
-    """theta_hat(t) = (1 - t) theta_hat(0) + t xbar ybar, the Mixup estimator of weight t."""
-    t = jnp.asarray(t, x.dtype)
+    """theta_hat(t) = (1 - t) theta_hat(0) + t xbar ybar, the Mixup estimator of one weight t in [0, 1].
+
+    Raises:
+      ValueError: for shapes that do not fit, or t out of its range (NaN under `jit`).
+    """
+    x, y, t = checked(x=x, y=y, t=t)
     return (1.0 - t) * mean_estimator(x, y) + t * jnp.mean(x, axis=0) * jnp.mean(y)
 
 
 def mixup_estimator(
     x: Float[Array, "n p"], y: Float[Array, " n"], *, alpha: ArrayLike, beta: ArrayLike
 ) -> Float[Array, " p"]:
-    """The paper's Mixup estimator: all pairs, in expectation over lambda ~ Beta(alpha, beta)."""
+    """The paper's Mixup estimator: all pairs, in expectation over lambda ~ Beta(alpha, beta).
+
+    Raises:
+      ValueError: for shapes that do not fit, alpha < 0 or beta <= 0 (NaN under `jit`).
+    """
+    x, y, alpha, beta = checked(x=x, y=y, alpha=alpha, beta=beta)
     return weighted_estimator(x, y, mixup_weight(alpha, beta))
 
 
 def fixed_lam_estimator(x: Float[Array, "n p"], y: Float[Array, " n"], *, lam: ArrayLike) -> Float[Array, " p"]:
-    """All pairs mixed at one lambda in [0, 1]: weight t = 2 lambda (1 - lambda), 1/2 at lambda = 1/2."""
-    check("lam", lam, lambda v: (v >= 0) & (v <= 1), "in [0, 1]")
-    (lam,) = as_floats(lam=lam)
+    """All pairs mixed at one lambda in [0, 1]: weight t = 2 lambda (1 - lambda), 1/2 at lambda = 1/2.
+
+    Raises:
+      ValueError: for shapes that do not fit, or lam out of its range (NaN under `jit`).
+    """
+    x, y, lam = checked(x=x, y=y, lam=lam)
     return weighted_estimator(x, y, 2.0 * lam * (1.0 - lam))
 
 
@@ -66,17 +79,17 @@ def random_pairs_estimator(
       num_pairs: how many pairs; static.
 
     Raises:
-      ValueError: for shapes that do not fit, num_pairs < 1, alpha < 0 or beta <= 0.
+      ValueError: for shapes that do not fit, num_pairs < 1, alpha < 0 or beta <= 0 (these two: NaN under `jit`).
     """
+    x, y, alpha, beta = checked(x=x, y=y, alpha=alpha, beta=beta)
     _check_data(x, y)
     check_size("num_pairs", num_pairs)
-    check_not_negative("alpha", alpha)
-    check_positive("beta", beta)
-    x, y, alpha, beta = as_floats(x=x, y=y, alpha=alpha, beta=beta)
     key_first, key_second, key_lam = jax.random.split(key, 3)
     i, j = (jax.random.randint(k, (num_pairs,), 0, x.shape[0]) for k in (key_first, key_second))
-    drawn = jax.random.beta(key_lam, jnp.where(alpha > 0, alpha, 1.0), beta, (num_pairs,), x.dtype)
-    lam = jnp.where(alpha > 0, drawn, 0.0)
+    wrong = jnp.isnan(alpha) | jnp.isnan(beta)
+    shapes = jnp.where(alpha > 0, alpha, 1.0), jnp.where(wrong, 1.0, beta)
+    drawn = jax.random.beta(key_lam, *shapes, (num_pairs,), x.dtype)
+    lam = jnp.where(wrong, jnp.nan, jnp.where(alpha > 0, drawn, 0.0))
     mixed_x = lam[:, None] * x[i] + (1.0 - lam)[:, None] * x[j]
     mixed_y = lam * y[i] + (1.0 - lam) * y[j]
     return jnp.mean(mixed_y[:, None] * mixed_x, axis=0)
@@ -92,6 +105,7 @@ def sigma_estimator(
       sigma_estimate: "paper", sqrt(|sum_i r_i|^2 / (p n)), the norm outside the sum as in Section 3.3
         (not consistent for fixed p; 0 when all labels are equal), or "pooled", sqrt(sum_i |r_i|^2 / (p n)).
     """
+    x, y = as_floats(x=x, y=y)
     _check_data(x, y)
     residuals = x - y[:, None] * mean_estimator(x, y)[None, :]
     if sigma_estimate == "paper":

@@ -12,14 +12,14 @@ import jax.numpy as jnp
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from mixjax._arguments import as_floats, check_positive, check_size
+from mixjax._arguments import check_size, checked
 from mixjax.random import normal
 
 
 def direction(p: int, theta_norm: ArrayLike) -> Float[Array, "p"]:
-    """A mean of length `theta_norm` in R^p: theta_norm 1_p / sqrt(p), the paper's choice of direction."""
+    """A mean of length `theta_norm` >= 0 in R^p: theta_norm 1_p / sqrt(p), the paper's choice of direction."""
     check_size("p", p)
-    (theta_norm,) = as_floats(theta_norm=theta_norm)
+    (theta_norm,) = checked(theta_norm=theta_norm)
     return jnp.broadcast_to(theta_norm / math.sqrt(p), (p,))
 
 
@@ -35,14 +35,14 @@ def sample_data(
       sigma: standard deviation of a coordinate given y, > 0.
 
     Returns:
-      x of shape [n, p] and y of shape [n] with entries -1 and +1, of one floating dtype.
+      x of shape [n, p] and y of shape [n] with entries -1 and +1, of one floating dtype. x is NaN under `jit` for a
+      sigma that is refused eagerly.
 
     Raises:
       ValueError: if n < 1, theta is not a vector, or sigma is not positive.
     """
     check_size("n", n)
-    check_positive("sigma", sigma)
-    theta, sigma = as_floats(theta=theta, sigma=sigma)
+    theta, sigma = checked(theta=theta, sigma=sigma)
     if theta.ndim != 1:
         raise ValueError(f"theta must have shape [p], got {theta.shape}")
     key_labels, key_noise = jax.random.split(key)

@@ -1,4 +1,4 @@
-"""Integrals against a normal density over the half line, to machine precision at every scale.
+"""Integrals against a normal density over the half line, right at every scale.
 
     integral over v >= 0 of N(v; centre, var) f(v) dv
 
@@ -7,8 +7,10 @@ beyond zero or be cut off far down its tail. Gauss-Legendre nodes on the interva
 mass resolve all of this when they are spread by a cubic, v = low + width (a x + (1 - a) x^3),
 whose slope at 0 is a few units. Unsplit rules (Gauss-Hermite) are wrong by up to 6e-2 here.
 
-Measured over var from 1e-4 to 1e4 and centres of either sign, for the calibration errors:
-absolute and relative error 1e-12 with 64 nodes (float64), 5e-6 with 18 nodes (float32).
+Measured over var from 1e-4 to 1e4 and centres of either sign up to 1e4, for the ECE: absolute and relative error
+1e-10 with 64 nodes (float64), 1e-12 while |centre| <= 10 and var <= 30, and 1e-5 with 18 nodes (float32). What
+holds for other integrands is said where they are (`population`). Only mass within exp(-38) (float64) or exp(-16) of
+the peak of the density is seen: an f that grows beyond it, as 1 / density does, is cut off.
 """
 
 from __future__ import annotations

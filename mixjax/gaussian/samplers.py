@@ -23,7 +23,7 @@ from jax import lax
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from mixjax._arguments import aligned, as_floats, check, check_count, check_not_negative, check_positive, check_size
+from mixjax._arguments import aligned, check_size, checked
 from mixjax._threefry import Source, Words, fold_in, key_words, single
 from mixjax.gaussian.score_law import ScoreLaw
 from mixjax.random import centred_chisquare_from, normals, rademacher_mean_from
@@ -68,15 +68,10 @@ def sample_scores(
 
     n, p, theta_norm, t and sigma are data: changing them does not recompile.
     """
-    check_count("n", n)
-    check_count("p", p)
-    check_not_negative("theta_norm", theta_norm)
-    check("t", t, lambda v: (v >= 0) & (v <= 1), "in [0, 1]")
-    check_positive("sigma", sigma)
+    arrays = aligned(*checked(n=n, p=p, theta_norm=theta_norm, t=t, sigma=sigma))
     check_size("replicates", replicates)
     if sigma_estimate not in get_args(SigmaEstimate):
         raise ValueError(f"sigma_estimate must be one of {get_args(SigmaEstimate)}, got {sigma_estimate!r}")
-    arrays = aligned(*as_floats(n=n, p=p, theta_norm=theta_norm, t=t, sigma=sigma))
     return _sample_scores(single(key), *arrays, replicates=replicates, sigma_estimate=sigma_estimate)
 
 
@@ -92,14 +87,13 @@ def _sample_scores(
     replicates: int,
     sigma_estimate: SigmaEstimate,
 ) -> ScoreLaw:
-    valid = (n >= 1) & (n == jnp.floor(n)) & (p >= 1) & (p == jnp.floor(p)) & (theta_norm >= 0) & (sigma > 0)
-    valid &= jnp.isfinite(n) & jnp.isfinite(p) & jnp.isfinite(theta_norm) & jnp.isfinite(sigma)
-    cell = jnp.broadcast_arrays(jnp.where(valid, n, jnp.nan), p, theta_norm, sigma)
+    wrong = jnp.isnan(p) | jnp.isnan(theta_norm) | jnp.isnan(sigma)  # the mean does not depend on p
+    cell = jnp.broadcast_arrays(jnp.where(wrong, jnp.nan, n), p, theta_norm, sigma)
     source = _cell_source(key, cell, replicates)
     n, p, theta_norm, sigma = (value[..., None] for value in cell)
     theta = theta_norm / sigma
     noise = draw_noise(source, n, p)
-    law = score_law_of(noise, n, p, theta, jnp.where((t >= 0) & (t <= 1), t, jnp.nan)[..., None])
+    law = score_law_of(noise, n, p, theta, t[..., None])
     if sigma_estimate != "known":
         law = _divide_by_estimate(law, *_sigma_ratio(noise, source.spend_on(_SIGMA), n, p, sigma_estimate))
     return law

@@ -16,7 +16,7 @@ import jax.numpy as jnp
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
-from mixjax._arguments import aligned, as_floats, check_positive
+from mixjax._arguments import aligned, as_floats, checked
 
 
 class ScoreLaw(NamedTuple):
@@ -60,10 +60,9 @@ def score_law(theta_hat: ArrayLike, theta: ArrayLike, *, sigma: ArrayLike = 1.0)
       Laws of the batch shape.
 
     Raises:
-      ValueError: if the last axes differ, or sigma is not positive.
+      ValueError: if the last axes differ, or sigma is not positive (NaN under `jit`).
     """
-    check_positive("sigma", sigma)
-    theta_hat, theta, sigma = as_floats(theta_hat=theta_hat, theta=theta, sigma=sigma)
+    theta_hat, theta, sigma = checked(theta_hat=theta_hat, theta=theta, sigma=sigma)
     if theta_hat.ndim == 0 or theta.ndim == 0 or theta_hat.shape[-1] != theta.shape[-1]:
         raise ValueError(f"theta_hat and theta must end in the same p, got {theta_hat.shape} and {theta.shape}")
     theta_hat, theta = aligned(theta_hat, theta)
@@ -71,3 +70,14 @@ def score_law(theta_hat: ArrayLike, theta: ArrayLike, *, sigma: ArrayLike = 1.0)
     gap = jnp.sum(theta_hat * (theta_hat - theta), axis=-1)
     mean, gap, sigma = aligned(mean, gap, sigma)
     return ScoreLaw(mean / sigma**2, gap / sigma**2)
+
+
+def checked_law(law: ScoreLaw) -> ScoreLaw:
+    """The law in one floating dtype and one shape.
+
+    Raises:
+      TypeError: for what is not a `ScoreLaw` of real numbers.
+    """
+    if not isinstance(law, ScoreLaw):
+        raise TypeError(f"law must be a ScoreLaw, got {type(law).__name__}")
+    return ScoreLaw(*jnp.broadcast_arrays(*aligned(*as_floats(mean=law.mean, gap=law.gap))))

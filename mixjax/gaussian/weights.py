@@ -14,7 +14,9 @@ import jax.numpy as jnp
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
-from mixjax._arguments import aligned, as_floats, check, check_not_negative, check_positive
+from mixjax._arguments import Rule, aligned, checked
+
+_UP_TO_HALF = Rule("in [0, 1/2]", lambda t: (t >= 0) & (t <= 0.5))
 
 
 def mixup_weight(alpha: ArrayLike, beta: ArrayLike) -> Float[Array, "*batch"]:
@@ -30,11 +32,9 @@ def mixup_weight(alpha: ArrayLike, beta: ArrayLike) -> Float[Array, "*batch"]:
     Raises:
       ValueError: for a negative alpha or a beta that is not positive (NaN under `jit`).
     """
-    check_not_negative("alpha", alpha)
-    check_positive("beta", beta)
-    alpha, beta = aligned(*as_floats(alpha=alpha, beta=beta))
+    alpha, beta = aligned(*checked(alpha=alpha, beta=beta))
     total = alpha + beta
-    return jnp.where((alpha >= 0) & (beta > 0), 2.0 * (alpha / total) * (beta / (total + 1.0)), jnp.nan)
+    return 2.0 * (alpha / total) * (beta / (total + 1.0))
 
 
 def symmetric_alpha(t: ArrayLike) -> Float[Array, "*batch"]:
@@ -43,6 +43,5 @@ def symmetric_alpha(t: ArrayLike) -> Float[Array, "*batch"]:
     Raises:
       ValueError: unless 0 <= t <= 1/2 (NaN under `jit`).
     """
-    check("t", t, lambda v: (v >= 0) & (v <= 0.5), "in [0, 1/2]")
-    (t,) = as_floats(t=t)
-    return jnp.where((t >= 0) & (t <= 0.5), t / jnp.maximum(1.0 - 2.0 * t, 0.0), jnp.nan)
+    (t,) = checked({"t": _UP_TO_HALF}, t=t)
+    return t / jnp.maximum(1.0 - 2.0 * t, 0.0)

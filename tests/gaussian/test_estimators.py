@@ -87,6 +87,37 @@ def test_a_traced_lam(rng):
     np.testing.assert_allclose(traced(0.25), all_pairs(x, y, 0.25), rtol=0, atol=1e-14)
 
 
+@pytest.mark.parametrize("dtype", [np.int8, np.int32, np.uint64])
+def test_integer_data(dtype):
+    """As the same numbers in float64: nothing overflows, and no weight is rounded to 0."""
+    x, y = np.array([[100, 3], [90, 1], [7, 120]], dtype), np.array([1, 1, 1] if dtype == np.uint64 else [1, -1, 1])
+    for estimate in (
+        mean_estimator,
+        sigma_estimator,
+        partial(weighted_estimator, t=0.3),
+        partial(mixup_estimator, alpha=1, beta=1),
+        partial(fixed_lam_estimator, lam=0.25),
+        partial(random_pairs_estimator, jax.random.key(0), alpha=1, beta=1, num_pairs=3),
+    ):
+        expected = estimate(x.astype(float), y.astype(float))
+        for compiled in (estimate, jax.jit(estimate)):
+            np.testing.assert_allclose(compiled(x, y), expected, rtol=1e-13)
+    plain, mixed = mean_estimator(x, y), weighted_estimator(x, y, 0.3)
+    np.testing.assert_allclose(mixed, 0.7 * plain + 0.3 * x.mean(axis=0) * y.mean(), rtol=1e-13)
+
+
+def test_half_precision_data_compute_in_float32(rng):
+    x, y = (part.astype(np.float16) for part in data(rng))
+    for estimate in (mean_estimator, sigma_estimator, partial(weighted_estimator, t=0.3)):
+        assert estimate(x, y).dtype == np.float32
+
+
+@pytest.mark.parametrize("t", [-0.1, 1.1, np.nan])
+def test_weight_is_a_share(rng, t):
+    with pytest.raises(ValueError, match=rf"t must be in \[0, 1\], got {t}"):
+        weighted_estimator(*data(rng), t)
+
+
 @pytest.mark.parametrize("lam", [-0.1, 1.1, np.nan])
 def test_lam_is_a_share(rng, lam):
     with pytest.raises(ValueError, match=rf"lam must be in \[0, 1\], got {lam}"):

@@ -69,7 +69,7 @@ NORMS = (1, 2, np.inf)
 WITH_NORMS = pytest.mark.parametrize("norm", NORMS, ids=["ECE", "ECE_2", "MCE"])
 
 
-SIZE = 16  # of every batch of boundaries below, so that each function is compiled once
+SIZE = 36  # of every batch of boundaries below, so that each function is compiled once for each norm and dtype
 
 
 def boundary(function, first, second, norm=1):
@@ -103,6 +103,10 @@ def test_gap_does_not_cancel():
     law = limit_scores(1e-12, 2.0, 0.0)
     np.testing.assert_allclose(law.gap, 1e-12, rtol=1e-15)
     np.testing.assert_allclose(limit_scores(np.float32(1e-9), np.float32(2), np.float32(0)).gap, 1e-9, rtol=1e-6)
+
+
+def test_best_weight_without_signal_or_noise():
+    np.testing.assert_array_equal(best_weight([1.0, 0.0, 0.0], [0.0, 2.0, 0.0]), [1, 0, np.nan])
 
 
 def test_best_weight_calibrates_exactly():
@@ -190,13 +194,17 @@ def test_closed_forms_of_the_mce():
     np.testing.assert_allclose(critical_ratio(theta, t, norm=np.inf), theta**2 * ((1 - t) ** -0.5 - 1), rtol=1e-14)
 
 
-def test_degenerate_boundaries():
-    """Without signal or Mixup the boundary is 0; without signal every weight helps the ECE; at c = 0 none does."""
-    np.testing.assert_array_equal(ratios_at([0.0, 0.0, 2.0], [0.3, 0.0, 0.0]), 0.0)
-    no_signal, calibrated = weights_at([1.0, 0.0], [0.0, 2.0])
-    assert no_signal == np.inf
-    assert calibrated < 1e-12
-    assert critical_weight(0.0, 2.0, norm=np.inf) == 0
+@WITH_NORMS
+def test_degenerate_boundaries(norm):
+    """Without signal every weight helps the ECE, and none changes the MCE; at c = 0 none helps; (0, 0) is no law."""
+    mce = np.isinf(norm)
+    np.testing.assert_array_equal(
+        ratios_at([0.0, 0.0, 2.0], [0.3, 0.0, 0.0], norm=norm), [*[np.nan if mce else 0] * 2, 0]
+    )
+    expected = [np.nan if mce else np.inf, 0, np.nan]
+    np.testing.assert_array_equal(weights_at([1.0, 0.0, 0.0], [0.0, 2.0, 0.0], norm=norm), expected)
+    same, changed = (error_of_norm(norm)(1.0, 0.0, t) for t in (0.0, 0.3))
+    assert (abs(same - changed) < 1e-12) == mce  # by the definition
 
 
 @pytest.mark.parametrize("norm", [1, np.inf], ids=["ECE", "MCE"])
@@ -212,6 +220,66 @@ def test_gradients_of_the_boundaries(function, points, norm):
         difference = boundary(function, *(points + step), norm) - boundary(function, *(points - step), norm)
         np.testing.assert_allclose(gradient[index], difference / 2e-4, rtol=1e-6)
         assert np.abs(gradient[index]).min() > 0.05
+
+
+# --- accuracy of the docstrings ---------------------------------------------------------------------
+
+SIGNALS = np.array([0.1, 1.0, 2.0, 4.0, 8.0])
+LITTLE_TO_MUCH = np.array([1e-6, 1e-4, 0.01, 0.1, 1 / 3, 0.6, 0.9])
+FRACTIONAL = 1.2
+
+
+def log_gap(u, keep, plain, apart):
+    """log of |s(2 plain u) - s(2 keep u)| = sinh(apart u) / (2 cosh(plain u) cosh(keep u)), apart = |plain - keep|."""
+    ends = np.log1p(np.exp(-2 * keep * u)) + np.log1p(np.exp(-2 * plain * u))
+    return np.log(-np.expm1(-2 * apart * u)) - 2 * np.minimum(keep, plain) * u - ends
+
+
+def exact_excess(c, theta, t, norm):
+    """log(E gap_t^r / E gap_0^r), with every small difference exact.
+
+    At the plain classifier's score u Mixup claims s(2 (1-t) u), it claims s(2u), and s(2 rho_0 u) is true.
+    """
+    square, var = theta**2, theta**2 + c
+    sd, plain = np.sqrt(var), square / var
+    around = np.maximum(square + sd * np.arange(-40, 41), 0)
+    edges = np.unique(np.concatenate([[0], 2.0 ** np.arange(-12, 6), around]))
+    width = np.diff(edges)[:, None]
+    u = edges[:-1, None] + width * (NODES + 1) / 2
+    log_density = np.log1p(np.exp(-2 * plain * u)) - (u - square) ** 2 / (2 * var)  # folded, up to a constant
+    moments = [
+        special.logsumexp(norm * log_gap(u, keep, plain, apart) + log_density, b=width * WEIGHTS)
+        for keep, apart in ((1 - t, abs(t - c / var)), (1.0, c / var))
+    ]
+    return moments[0] - moments[1]
+
+
+@cache
+def exact_ratio(theta, t, norm):
+    """The boundary, by Brent's method in the share of theta^2 t / (1 - t)."""
+    end = theta**2 * t / (1 - t)
+    return end * optimize.brentq(
+        lambda part: exact_excess(part * end, theta, t, norm), 1e-6, 1 - 1e-6, xtol=1e-15, rtol=1e-14
+    )
+
+
+@pytest.mark.parametrize("norm", [1, 2, FRACTIONAL, np.inf])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_accuracy_of_the_boundaries(dtype, norm):
+    """And NaN where the ECE, about exp(-theta^2 / 2), underflows: bisection would take a zero beside the root."""
+    theta, t = (a.ravel() for a in np.meshgrid(SIGNALS, LITTLE_TO_MUCH))
+    double, fractional = dtype == np.float64, norm == FRACTIONAL
+    if np.isinf(norm):
+        exact = theta**2 * np.expm1(-0.5 * np.log1p(-t))
+    else:
+        exact = np.array([exact_ratio(*pair, norm) for pair in zip(theta, t, strict=True)])
+    loud = np.append(theta, 50 if double else 20).astype(dtype)
+    ratio = critical_ratio(loud, np.append(t, 0.3).astype(dtype), norm=norm)
+    weight = critical_weight(np.append(exact, 0.5).astype(dtype), loud, norm=norm)
+    assert ratio.dtype == weight.dtype == dtype
+    np.testing.assert_allclose(ratio[:-1], exact, rtol=(5e-8 if fractional else 1e-11) if double else 1e-5)
+    np.testing.assert_allclose(weight[:-1], t, rtol=0, atol=(1e-8 if fractional else 1e-11) if double else 5e-6)
+    np.testing.assert_array_equal(np.isnan([ratio[-1], weight[-1]]), not np.isinf(norm))
 
 
 # --- derivatives at alpha -> 0+ --------------------------------------------------------------------
@@ -257,6 +325,34 @@ def test_derivative_is_that_of_autodiff(norm, derivatives):
     np.testing.assert_allclose(backward, derivatives[norm], rtol=1e-9)
     forward = jax.jit(lambda alpha: jax.jvp(lambda a: error(1.0, 2.0, mixup_weight(a, 3.0)), (alpha,), (1.0,))[1])
     np.testing.assert_allclose(forward(0.0), derivatives[norm][2] * 2 / (3 + 1), rtol=1e-9)
+
+
+@pytest.mark.parametrize("norm", [1, np.inf], ids=["ECE", "MCE"])
+def test_derivative_where_the_plain_classifier_is_calibrated(norm):
+    """At c = 0 any Mixup hurts: (error_t - 0) / t at t = 1e-6, by the definition, is the one-sided derivative."""
+    thetas = np.array([0.5, 1.0, 2.0])
+    found = derivative_at_zero(0.0, thetas, beta=1.0, norm=norm)
+    slope = [error_of_norm(norm)(0.0, theta, 1e-6) / 1e-6 for theta in thetas]
+    np.testing.assert_allclose(found, slope, rtol=1e-5)
+    just_above = derivative_at_zero(1e-12, thetas, beta=1.0, norm=norm)
+    np.testing.assert_allclose(just_above, -found, rtol=1e-9)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_derivative_without_signal(dtype):
+    """Of the MCE, which is 1/2 for every t, 0; of the ECE -E |v| sech^2(v) / 2, v ~ N(0, c); NaN without a law."""
+    mce, ece_slope = (derivative_at_zero(dtype([1, 0]), dtype(0), beta=dtype(1), norm=norm) for norm in (np.inf, 1))
+    np.testing.assert_array_equal(mce, [0, np.nan])
+    expected = -integrate.quad(lambda v: stats.norm.pdf(v) * v / np.cosh(v) ** 2, 0, 12, epsabs=1e-14)[0]
+    np.testing.assert_allclose(ece_slope, [expected, np.nan], rtol=1e-5 if dtype == np.float32 else 1e-11)
+
+
+@pytest.mark.parametrize("norm, tolerance", [(1, 1e-5), (np.inf, 3e-4)], ids=["ECE", "MCE"])
+def test_derivative_in_float32(norm, tolerance):
+    c, theta = (a.ravel() for a in np.meshgrid([1e-6, 1e-3, 0.1, 1, 30], SIGNALS))
+    single = derivative_at_zero(c.astype(np.float32), theta.astype(np.float32), beta=np.float32(1), norm=norm)
+    assert single.dtype == np.float32
+    np.testing.assert_allclose(single, derivative_at_zero(c, theta, beta=1.0, norm=norm), rtol=tolerance)
 
 
 def test_derivative_scales_with_beta(derivatives):
@@ -333,21 +429,6 @@ def test_batch_equals_one_by_one():
         np.testing.assert_allclose(together[i], ratios_at(theta[i], t[i]), rtol=1e-13)
 
 
-def test_float32():
-    """ECEs within 5e-6 relative move a root by 5e-6 over the logarithmic slope of ECE_t - ECE_0, 0.05 or more here."""
-    theta, c, t = np.float32([1, 2, 4]), np.float32([0.3, 1, 5]), np.float32([0.1, 1 / 3, 0.45])
-    for function, arguments in ((critical_weight, (c, theta)), (critical_ratio, (theta, t))):
-        for norm in (1, np.inf):
-            single = function(*arguments, norm=norm)
-            assert single.dtype == jnp.float32
-            np.testing.assert_allclose(single, boundary(function, *arguments, norm), rtol=1e-4)
-    for norm in (1, np.inf):
-        single = derivative_at_zero(c, theta, beta=np.float32(1), norm=norm)
-        double = derivative_at_zero(c.astype(np.float64), theta.astype(np.float64), beta=1.0, norm=norm)
-        assert single.dtype == jnp.float32
-        np.testing.assert_allclose(single, double, rtol=2e-5 if norm == 1 else 2e-4)
-
-
 def test_changing_values_does_not_recompile(compilations):
     weights_at(0.3, 1.0), ratios_at(1.0, 0.3)
     del compilations[:]
@@ -365,6 +446,9 @@ BAD_CALLS = {
     "t = 1": (lambda: critical_ratio(1, 1.0), r"t must be in \[0, 1\), got 1.0"),
     "negative t": (lambda: critical_ratio(1, -0.1), r"t must be in \[0, 1\), got -0.1"),
     "beta = 0": (lambda: derivative_at_zero(1, 1, beta=0.0), "beta must be finite and positive, got 0.0"),
+    "norm -inf": (lambda: derivative_at_zero(1, 1, beta=1, norm=-np.inf), "norm must be 1 or inf, got -inf"),
+    "norm -inf, weight": (lambda: critical_weight(1, 1, norm=-np.inf), "norm must be at least 1, got -inf"),
+    "norm -inf, ratio": (lambda: critical_ratio(1, 0.5, norm=-np.inf), "norm must be at least 1, got -inf"),
     "norm 2": (lambda: derivative_at_zero(1, 1, beta=1, norm=2), "norm must be 1 or inf, got 2"),
     "norm below 1": (lambda: critical_weight(1, 1, norm=0.5), "norm must be at least 1, got 0.5"),
     "norm below 1, ratio": (lambda: critical_ratio(1, 0.5, norm=0.5), "norm must be at least 1, got 0.5"),

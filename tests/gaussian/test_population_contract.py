@@ -9,12 +9,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from mixjax.gaussian.maximum import population_mce
 from mixjax.gaussian.population import (
     population_accuracy,
     population_brier,
     population_ece,
     population_errors,
-    population_mce,
     population_nll,
     population_signed_gap,
 )
@@ -90,7 +90,7 @@ def test_the_infinite_norm_is_the_mce():
     np.testing.assert_allclose(population_ece(BATCH, norm=np.inf), COMPILED["mce"](BATCH), rtol=1e-14)
 
 
-@pytest.mark.parametrize("norm", [0, 0.5, -1, np.nan])
+@pytest.mark.parametrize("norm", [0, 0.5, -1, np.nan, -np.inf])
 def test_norms_below_one_are_refused(norm):
     with pytest.raises(ValueError, match=f"norm must be at least 1, got {norm}"):
         population_ece(BATCH, norm=norm)

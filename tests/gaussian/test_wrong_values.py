@@ -1,0 +1,121 @@
+"""Wrong values, in every public function of `mixjax.gaussian`: they raise in an eager call and give NaN under `jit`."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import jax
+import numpy as np
+import pytest
+
+from mixjax import gaussian
+from mixjax.gaussian import ScoreLaw
+
+KEY = jax.random.key(0, impl="threefry2x32")
+X, Y = np.array([[1.0, 2.0], [0.5, -1.0], [0.0, 1.0]]), np.array([1.0, -1.0, 1.0])
+LAW = ScoreLaw(np.array([1.0, 2.0]), np.array([0.5, -0.5]))
+
+NOT_COUNTS, NEGATIVE, NOT_POSITIVE = (
+    (0.0, 2.5, -1.0, np.nan, np.inf),
+    (-0.5, np.nan, np.inf),
+    (0.0, -1.0, np.nan, np.inf),
+)
+NOT_SHARES = (-0.1, 1.7, np.nan, np.inf)
+OF = {
+    **dict.fromkeys(("n", "p"), NOT_COUNTS),
+    **dict.fromkeys(("theta_norm", "ratio", "alpha"), NEGATIVE),
+    **dict.fromkeys(("sigma", "beta"), NOT_POSITIVE),
+    **dict.fromkeys(("t", "lam", "confidence"), NOT_SHARES),
+}
+
+# function -> (a call by the names of its values, right values); what a wrong one must turn into NaN is all it returns
+CALLS = {
+    "weighted_estimator": (partial(gaussian.weighted_estimator, X, Y), {"t": 0.3}),
+    "mixup_estimator": (partial(gaussian.mixup_estimator, X, Y), {"alpha": 1.0, "beta": 2.0}),
+    "fixed_lam_estimator": (partial(gaussian.fixed_lam_estimator, X, Y), {"lam": 0.3}),
+    "random_pairs_estimator": (
+        partial(gaussian.random_pairs_estimator, KEY, X, Y, num_pairs=3),
+        {"alpha": 1.0, "beta": 2.0},
+    ),
+    "expected_errors": (
+        partial(gaussian.expected_errors, num_nodes=4),
+        {"n": 10.0, "p": 3.0, "theta_norm": 1.0, "t": 0.3, "sigma": 2.0},
+    ),
+    "best_weight": (gaussian.best_weight, {"ratio": 1.0, "theta_norm": 2.0}),
+    "critical_weight": (gaussian.critical_weight, {"ratio": 1.0, "theta_norm": 2.0}),
+    "critical_weight, MCE": (partial(gaussian.critical_weight, norm=np.inf), {"ratio": 1.0, "theta_norm": 2.0}),
+    "critical_ratio": (gaussian.critical_ratio, {"theta_norm": 2.0, "t": 0.3}),
+    "critical_ratio, no Mixup": (gaussian.critical_ratio, {"theta_norm": 2.0, "t": 0.0}),
+    "critical_ratio, no signal": (gaussian.critical_ratio, {"theta_norm": 0.0, "t": 0.3}),
+    "critical_ratio, MCE": (partial(gaussian.critical_ratio, norm=np.inf), {"theta_norm": 2.0, "t": 0.3}),
+    "derivative_at_zero": (gaussian.derivative_at_zero, {"ratio": 1.0, "theta_norm": 2.0, "beta": 1.0}),
+    "derivative_at_zero, MCE": (
+        partial(gaussian.derivative_at_zero, norm=np.inf),
+        {"ratio": 1.0, "theta_norm": 2.0, "beta": 1.0},
+    ),
+    "limit_scores": (gaussian.limit_scores, {"ratio": 1.0, "theta_norm": 2.0, "t": 0.3}),
+    "direction": (partial(gaussian.direction, 3), {"theta_norm": 1.0}),
+    "sample_data": (
+        lambda sigma: gaussian.sample_data(KEY, n=3, theta=X[0], sigma=sigma)[0],  # labels do not depend on sigma
+        {"sigma": 2.0},
+    ),
+    "reliability_curve": (partial(gaussian.reliability_curve, LAW), {"confidence": 0.7}),
+    **{
+        f"sample_scores, {sigma_estimate}": (
+            partial(gaussian.sample_scores, KEY, replicates=3, sigma_estimate=sigma_estimate),
+            {"n": 10.0, "p": 3.0, "theta_norm": 1.0, "t": 0.3, "sigma": 2.0},
+        )
+        for sigma_estimate in ("known", "paper", "pooled")
+    },
+    "score_law": (partial(gaussian.score_law, X, X[0]), {"sigma": 2.0}),
+    "mixup_weight": (gaussian.mixup_weight, {"alpha": 1.0, "beta": 2.0}),
+    "symmetric_alpha": (gaussian.symmetric_alpha, {"t": 0.3}),
+}
+
+# what a value may be in some functions only
+ALSO_WRONG = {("critical_ratio", "t"): (1.0,), ("symmetric_alpha", "t"): (0.6,)}
+
+# no rule: vectors of data, and the two numbers of a law, which gives NaN where its variance is not positive
+NO_RULES = {
+    "CalibrationErrors", "ScoreLaw", "mean_estimator", "population_accuracy", "population_brier", "population_ece",
+    "population_errors", "population_mce", "population_nll", "population_signed_gap", "sigma_estimator",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def traced():
+    """Each call compiled once, for scalar float64 values."""
+    return {name: jax.jit(lambda values, call=call: call(**values)) for name, (call, _) in CALLS.items()}
+
+
+CASES = [
+    pytest.param(function, name, value, id=f"{function}-{name}={value}")
+    for function, (_, right) in CALLS.items()
+    for name in right
+    for value in (*OF[name], *ALSO_WRONG.get((function.split(",")[0], name), ()))
+]
+
+
+def test_every_public_function_is_here():
+    public = {name for name in vars(gaussian) if not name.startswith("_") and hasattr(gaussian, name)}
+    public = {name for name in public if callable(getattr(gaussian, name))}
+    assert public == NO_RULES | {name.split(",")[0] for name in CALLS}
+
+
+@pytest.mark.parametrize("function", CALLS)
+def test_right_values_give_numbers(function, traced):
+    for leaf in jax.tree.leaves(traced[function](CALLS[function][1])):
+        assert np.isfinite(leaf).all()
+
+
+@pytest.mark.parametrize("function, name, value", CASES)
+def test_wrong_values_raise_eagerly(function, name, value):
+    call, right = CALLS[function]
+    with pytest.raises(ValueError, match=rf"^{name} must be .*, got {value}$"):
+        call(**right | {name: value})
+
+
+@pytest.mark.parametrize("function, name, value", CASES)
+def test_wrong_values_are_nan_under_jit(function, name, value, traced):
+    for leaf in jax.tree.leaves(traced[function](CALLS[function][1] | {name: value})):
+        assert np.isnan(leaf).all()
