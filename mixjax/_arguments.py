@@ -112,11 +112,13 @@ def _checked(name: str, value: ArrayLike, array: jax.Array, rule: Rule) -> jax.A
 
 
 def check_size(name: str, value: int, *, least: int = 1) -> None:
-    """A static size: a Python (or NumPy) integer, no smaller than `least`."""
+    """A static size: a Python (or NumPy) integer from `least` to 2^31 - 1."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
         raise TypeError(f"{name} must be an int, got {type(value).__name__}")
     if value < least:
         raise ValueError(f"{name} must be at least {least}, got {value}")
+    if value >= 2**31:
+        raise ValueError(f"{name} must be below 2^31, got {value}")
 
 
 def aligned(*arrays: jax.Array) -> list[jax.Array]:

@@ -24,7 +24,7 @@ def publish(run: Path, folder: Path) -> Path:
       RunError: if the run is not finished, or the folder holds files that are not published results.
     """
     table = load(run)
-    if folder.exists() and any(folder.iterdir()) and not (folder / "README.md").exists():
+    if folder.exists() and any(folder.iterdir()) and not _is_published(folder):
         raise RunError(f"{folder} holds files that are not published results; choose another folder")
     study, points = STUDIES[table.attrs["study"]], without_curves(table)
     pictures = write_figures(study, table, folder / "figures")
@@ -49,6 +49,14 @@ def _verification(run: Path, table: xr.Dataset) -> str:
     kept = _kept(table)
     text = report(kept)[0] + "\n"
     return text if kept.sizes == table.sizes else f"{text}on the rows of table.csv; `python -m sims verify` takes all\n"
+
+
+def _is_published(folder: Path) -> bool:
+    """Whether the README in the folder was written here: it says by which command."""
+    try:
+        return "\n| command | `" in (folder / "README.md").read_text()
+    except (OSError, ValueError):
+        return False
 
 
 def _origin(run: Path, table: xr.Dataset) -> str:

@@ -135,6 +135,8 @@ def test_sizes_are_integers(value):
 
 
 def test_sizes_have_a_least_value():
+    with pytest.raises(ValueError, match=r"replicates must be below 2\^31, got 8589934592"):
+        check_size("replicates", 2**33)
     check_size("replicates", 1)
     check_size("replicates", np.int32(1))
     check_size("points", 0, least=0)

@@ -138,8 +138,7 @@ def critical_ratio(theta_norm: ArrayLike, t: ArrayLike, *, norm: float = 1) -> F
     1e-5 in float32, from t = 1e-6 on.
     """
     check_norm(norm)
-    values = checked({"t": _BELOW_ONE}, theta_norm=theta_norm, t=t)
-    theta_norm, t = jnp.broadcast_arrays(*aligned(*values))
+    theta_norm, t = jnp.broadcast_arrays(*aligned(*checked({"t": _BELOW_ONE}, theta_norm=theta_norm, t=t)))
     return _critical_ratio(theta_norm, t, norm)
 
 

@@ -103,7 +103,7 @@ def _cell_source(key: PRNGKeyArray, cell: list[jax.Array], replicates: int) -> S
     """Words for [*cell, replicates], from the key and the bits of the cell's values."""
     words: Words = key_words(key)
     for value in cell:
-        bits = lax.bitcast_convert_type(value, np.uint32).reshape(*value.shape, -1)
+        bits = lax.bitcast_convert_type(value, np.uint32).reshape(*value.shape, value.dtype.itemsize // 4)
         for part in range(bits.shape[-1]):
             words = fold_in(words, bits[..., part])
     position = lax.iota(np.uint32, replicates).reshape((1,) * cell[0].ndim + (replicates,))

@@ -171,6 +171,11 @@ def test_the_number_of_replicates_is_an_int(key):
         sample_scores(key, **CELL, replicates=2.0)
 
 
+def test_no_cells_are_no_laws(key):
+    law = sample_scores(key, n=np.zeros(0), p=3, theta_norm=1.0, t=0.2, replicates=4)
+    assert law.mean.shape == law.gap.shape == (0, 4)
+
+
 def test_shapes_that_do_not_broadcast(key):
     with pytest.raises((TypeError, ValueError), match="shapes"):
         sample_scores(key, **CELL | {"n": [1, 2], "p": [1, 2, 3]}, replicates=2)

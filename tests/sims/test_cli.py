@@ -71,6 +71,13 @@ def test_from_study_to_published_figures(capsys, tmp_path):
     text = (folder / "README.md").read_text()
     assert str(tmp_path) not in text
     assert "python -m sims phase_diagram --preset default --out run --n 50" in text
+    assert main(["publish", str(run), str(folder)]) == 0  # over what was published before
+    other = tmp_path / "project"
+    other.mkdir()
+    (other / "README.md").write_text("my own")
+    assert main(["publish", str(run), str(other)]) == 2
+    assert [path.name for path in other.iterdir()] == ["README.md"]
+    assert (other / "README.md").read_text() == "my own"
     rows = (folder / "table.csv").read_text().splitlines()
     assert len(rows) == 1 + 4
     assert rows[0].startswith("n,p,ratio,theta_norm,alpha,beta,t,")
