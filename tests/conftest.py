@@ -16,7 +16,10 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 import jax
 import numpy as np
 import pytest
+from hypothesis import settings
 
+settings.register_profile("repeatable", derandomize=True, deadline=None)  # examples follow from the test too
+settings.load_profile("repeatable")
 jax.config.update("jax_enable_x64", True)
 jax.config.update("jax_numpy_rank_promotion", "raise")
 jax.config.update("jax_numpy_dtype_promotion", "strict")

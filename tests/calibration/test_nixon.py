@@ -14,7 +14,7 @@ from tests.calibration.exact import adaptive_error
 from tests.calibration.test_binned import close
 
 SIZE, CLASSES = 10, 3
-SCORES = st.sampled_from([0.0, 0.001, 0.01, 0.02, 0.5, 1.0, 3.0]) | st.floats(0, 1, width=32)
+SCORES = st.sampled_from([0.0, 0.001, 0.01, 0.02, 0.5, 1.0, 3.0]) | st.floats(2.0**-60, 1, width=32)
 PROBS = st.lists(
     st.lists(SCORES, min_size=CLASSES, max_size=CLASSES).filter(lambda row: sum(row) > 0.01),
     min_size=SIZE,
