@@ -20,7 +20,7 @@ demo: .venv/installed-sims
 	$(VENV) -m sims phase_diagram --preset default --out runs/demo
 
 test: .venv/installed-test
-	$(VENV) -m pytest
+	$(VENV) -m pytest -n auto --dist loadfile
 
 lint: .venv/installed-test
 	$(VENV) -m ruff check .
