@@ -23,6 +23,7 @@ def as_floats(**values: ArrayLike) -> tuple[jax.Array, ...]:
 
     Raises:
       TypeError: for a value that is not real numbers; the message names it.
+      ValueError: for nested lists that are no array.
     """
     dtype = float_dtype(**values)
     return tuple(
@@ -37,7 +38,10 @@ def float_dtype(**values: ArrayLike) -> np.dtype:
     for name, value in values.items():
         if not isinstance(value, jax.Array | np.ndarray | np.generic | int | float | list | tuple):
             raise TypeError(f"{name} must be real numbers, got {type(value).__name__}")
-        dtype = np.dtype(value.dtype if isinstance(value, jax.Array) else np.asarray(value).dtype)
+        try:
+            dtype = np.dtype(value.dtype if isinstance(value, jax.Array) else np.asarray(value).dtype)
+        except ValueError:
+            raise ValueError(f"{name} must be an array, and has rows of unequal length") from None
         if not (jnp.issubdtype(dtype, jnp.floating) or jnp.issubdtype(dtype, jnp.integer)):
             raise TypeError(f"{name} must be real numbers, got dtype {dtype}")
         decides = isinstance(value, np.ndarray | np.generic) or (isinstance(value, jax.Array) and not value.weak_type)
@@ -60,7 +64,8 @@ class Rule(NamedTuple):
     accept: Callable[[Any], Any]
 
 
-COUNT = Rule("a whole number, 1 or more", lambda v: (v >= 1) & (v < np.inf) & (v == v.round()))
+LARGEST_COUNT = 1e10  # to which the samplers are tested
+COUNT = Rule("a whole number from 1 to 1e10", lambda v: (v >= 1) & (v <= LARGEST_COUNT) & (v == v.round()))
 NOT_NEGATIVE = Rule("finite and not negative", lambda v: (v >= 0) & (v < np.inf))
 POSITIVE = Rule("finite and positive", lambda v: (v > 0) & (v < np.inf))
 SHARE = Rule("in [0, 1]", lambda v: (v >= 0) & (v <= 1))
@@ -105,7 +110,7 @@ def _checked(name: str, value: ArrayLike, array: jax.Array, rule: Rule) -> jax.A
     host = known(value)
     if host is None:
         return jnp.where(rule.accept(array), array, jnp.nan)
-    wrong = ~rule.accept(host)
+    wrong = ~rule.accept(host.astype(np.float64))
     if wrong.any():
         raise ValueError(f"{name} must be {rule.words}, got {host[wrong].flat[0]}")
     return array
@@ -122,6 +127,15 @@ def check_size(name: str, value: int, *, least: int = 1) -> None:
 
 
 def aligned(*arrays: jax.Array) -> list[jax.Array]:
-    """With leading axes of length 1, so that they broadcast under strict rank promotion."""
+    """With leading axes of length 1, so that they broadcast under strict rank promotion.
+
+    Raises:
+      ValueError: if they do not broadcast.
+    """
+    shapes = [a.shape for a in arrays]
+    try:
+        np.broadcast_shapes(*shapes)
+    except ValueError:
+        raise ValueError(f"arguments must have shapes that broadcast, got {', '.join(map(str, shapes))}") from None
     rank = max(a.ndim for a in arrays)
     return [a.reshape((1,) * (rank - a.ndim) + a.shape) for a in arrays]

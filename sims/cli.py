@@ -138,10 +138,21 @@ def _parser(name: str) -> argparse.ArgumentParser:
     parser.add_argument("--preset", default="default", help=f"{', '.join(study.presets)} (default: default)")
     parser.add_argument("--out", default=f"runs/{name}", help=f"folder of the run (default: runs/{name})")
     for field in dataclasses.fields(study.config):
-        kind = int if isinstance(field.default, int) else str
+        kind = _whole if isinstance(field.default, int) else str
         usual = "" if field.default is None else f" (default: {field.default})"
         parser.add_argument(f"--{field.name.replace('_', '-')}", type=kind, help=field.metadata["help"] + usual)
     return parser
+
+
+def _whole(text: str) -> int:
+    """A whole number, also as 1e3."""
+    try:
+        value = int(text) if text.lstrip("+-").isdecimal() else float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"must be a whole number, got {text!r}") from None
+    if value != value or abs(value) == float("inf") or value != int(value):
+        raise argparse.ArgumentTypeError(f"must be a whole number, got {text!r}")
+    return int(value)
 
 
 def _figures(folder: Path) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +12,9 @@ import numpy as np
 
 from mixjax.gaussian import mixup_weight
 from mixjax.runs import RunError
+
+LARGEST = 1e10  # value of an axis, as of n and p in `mixjax.gaussian.sample_scores`
+MOST = 2**24  # cells times settings of a grid: the table of a run is made in memory, at some 300 bytes each
 
 AxisValue = str | float | int | Sequence[float] | np.ndarray
 
@@ -43,10 +47,10 @@ def axis(
         values = np.unique(_single(np.rint(values))) if whole else values
     else:
         values = _numbers(name, value)
-    wrong = ~np.isfinite(_single(values)) | (values < least) | (above & (values == least))
+    wrong = ~((values >= least) & (values <= LARGEST) & ~(above & (values == least)))
     if wrong.any():
         rule = f"above {least:g}" if above else f"{least:g} or more"
-        raise RunError(f"{name} must be finite and {rule}, got {values[wrong][0]:g}")
+        raise RunError(f"{name} must be {rule}, and at most {LARGEST:g}, got {values[wrong][0]:g}")
     if whole and (values != np.floor(values)).any():
         raise RunError(f"{name} must be whole numbers, got {values[values != np.floor(values)][0]:g}")
     if whole and (values != _single(values)).any():
@@ -158,10 +162,22 @@ def gaussian_grid(*, n: AxisValue, ratio: AxisValue | None, p: AxisValue | None,
         raise RunError("give either ratio (p/n) or p, not both")
     if p is None:
         dimension = {"ratio": axis("ratio", ratio if ratio is not None else 1.0, above=True)}
-        mesh_n, mesh, theta = np.meshgrid(ns, dimension["ratio"], thetas, indexing="ij")
-        mesh_p = np.maximum(1.0, _single(np.rint(mesh * mesh_n)))
     else:
         dimension = {"p": axis("p", p, whole=True, least=1)}
-        mesh_n, mesh_p, theta = np.meshgrid(ns, dimension["p"], thetas, indexing="ij")
-    cells = {"n": mesh_n.ravel(), "p": mesh_p.ravel(), "theta_norm": theta.ravel()}
-    return Grid({"n": ns, **dimension, "theta_norm": thetas}, cells, mixup_settings(alpha, beta))
+    axes = {"n": ns, **dimension, "theta_norm": thetas}
+    settings = mixup_settings(alpha, beta)
+    _check_size(axes, settings)
+    mesh_n, mesh, theta = np.meshgrid(*axes.values(), indexing="ij")
+    mesh_p = np.maximum(1.0, _single(np.rint(mesh * mesh_n))) if p is None else mesh
+    if mesh_p.max() > LARGEST:
+        raise RunError(f"p = ratio n must be at most {LARGEST:g}, got {mesh_p.max():g}")
+    return Grid(axes, {"n": mesh_n.ravel(), "p": mesh_p.ravel(), "theta_norm": theta.ravel()}, settings)
+
+
+def _check_size(axes: Mapping[str, np.ndarray], settings: Mapping[str, np.ndarray]) -> None:
+    lengths = {name: len(values) for name, values in axes.items()} | {"settings": len(settings["t"])}
+    number = math.prod(lengths.values())
+    if number > MOST:
+        said = " x ".join(f"{length:,} {name}" for name, length in lengths.items())
+        raise RunError(f"a run may have at most {MOST:,} values (cells times Mixup settings), got {said} = {number:,}; "
+                       "cut it into several runs")  # fmt: skip

@@ -147,3 +147,13 @@ def test_sizes_have_a_least_value():
 def test_aligned_puts_axes_in_front():
     shapes = [a.shape for a in aligned(jnp.ones(()), jnp.ones(3), jnp.ones((2, 3)))]
     assert shapes == [(1, 1), (1, 3), (2, 3)]
+
+
+def test_shapes_that_do_not_broadcast():
+    with pytest.raises(ValueError, match=r"must have shapes that broadcast, got \(3,\), \(4,\)"):
+        aligned(jnp.ones(3), jnp.ones(4))
+
+
+def test_rows_of_unequal_length():
+    with pytest.raises(ValueError, match="ratio must be an array, and has rows of unequal length"):
+        as_floats(ratio=[[1], [1, 2]])

@@ -166,8 +166,8 @@ def score_law_of(noise: Noise, n: jax.Array, p: jax.Array, theta: jax.Array, t: 
     d_aligned = difference_scale * noise.difference_aligned
     d_across_square = difference_scale**2 * jnp.maximum(jnp.maximum(p - 2.0, 0.0) + noise.difference_across, 0.0)
 
-    along = kappa * (theta + a) + push * d  # theta_hat(t) along theta
-    error = kappa * a + push * d - t * spread * theta  # the same of theta_hat(t) - theta
+    error = lax.optimization_barrier(kappa * a + push * d - t * spread * theta)  # one rounding for both uses; theta_hat(t) - theta along theta
+    along = theta + error
     across_square = (kappa * a_across + push * d_aligned) ** 2 + push**2 * d_across_square
     return ScoreLaw(theta * along, along * error + across_square)
 

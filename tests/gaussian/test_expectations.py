@@ -298,10 +298,10 @@ def test_changing_values_does_not_recompile(compilations):
 
 CELL = dict(n=10, p=3, theta_norm=1.0, t=0.2)
 BAD = {
-    "n = 0": (dict(n=0), ValueError, "n must be a whole number, 1 or more, got 0"),
-    "n = 2.5": (dict(n=2.5), ValueError, "n must be a whole number, 1 or more, got 2.5"),
-    "p = -1": (dict(p=-1), ValueError, "p must be a whole number, 1 or more, got -1"),
-    "NaN": (dict(p=np.nan), ValueError, "p must be a whole number, 1 or more, got nan"),
+    "n = 0": (dict(n=0), ValueError, "n must be a whole number from 1 to 1e10, got 0"),
+    "n = 2.5": (dict(n=2.5), ValueError, "n must be a whole number from 1 to 1e10, got 2.5"),
+    "p = -1": (dict(p=-1), ValueError, "p must be a whole number from 1 to 1e10, got -1"),
+    "NaN": (dict(p=np.nan), ValueError, "p must be a whole number from 1 to 1e10, got nan"),
     "negative theta": (dict(theta_norm=-1.0), ValueError, "theta_norm must be finite and not negative, got -1.0"),
     "t > 1": (dict(t=1.1), ValueError, r"t must be in \[0, 1\], got 1.1"),
     "sigma = 0": (dict(sigma=0.0), ValueError, "sigma must be finite and positive, got 0.0"),

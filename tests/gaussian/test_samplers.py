@@ -238,3 +238,11 @@ def test_float32_gap_is_relative(key, n, p, theta, t):
     error = np.abs(np.asarray(law.gap, np.longdouble) - expected) / np.maximum(np.abs(expected), usual / 100)
     assert error.max() < 1e-5
     np.testing.assert_allclose(np.asarray(law.mean + law.gap, float), np.asarray(law.var, float), rtol=1e-6)
+
+
+@pytest.mark.parametrize("n, theta, t", [(7, 0.7, 0.2286), (3, 0.1, 0.3), (1000, 0.02, 0.2)])
+def test_in_one_dimension_the_variance_stays_positive(key, n, theta, t):
+    """At p = 1 it is theta_hat^2, next to 0 in some of 10^6 training sets: mean and gap of one rounded theta_hat."""
+    law = sample_scores(key, n=n, p=1, theta_norm=np.float32(theta), t=np.float32(t), replicates=10**6)
+    assert law.var.min() > 0
+    np.testing.assert_allclose(law.var, (law.mean / np.float32(theta)) ** 2, rtol=1e-3, atol=1e-12)

@@ -9,18 +9,18 @@ from mixjax.runs import RunError
 from sims.grid import axis, gaussian_grid, mixup_settings
 
 BAD = {
-    "zero n": ({"n": "0"}, "n must be finite and 1 or more, got 0"),
+    "zero n": ({"n": "0"}, "n must be 1 or more, and at most 1e+10, got 0"),
     "negative n": ({"n": "-5"}, "got -5"),
     "fractional n": ({"n": "2.5"}, "n must be whole numbers, got 2.5"),
-    "zero p": ({"ratio": None, "p": "0"}, "p must be finite and 1 or more"),
+    "zero p": ({"ratio": None, "p": "0"}, "p must be 1 or more, and at most 1e+10"),
     "fractional p": ({"ratio": None, "p": [3, 3.5]}, "p must be whole numbers, got 3.5"),
-    "zero ratio": ({"ratio": "0"}, "ratio must be finite and above 0"),
-    "negative theta": ({"theta_norm": "-1"}, "theta_norm must be finite and 0 or more"),
-    "negative alpha": ({"alpha": "-0.1"}, "alpha must be finite and 0 or more"),
-    "zero beta": ({"beta": "0"}, "beta must be finite and above 0"),
+    "zero ratio": ({"ratio": "0"}, "ratio must be above 0"),
+    "negative theta": ({"theta_norm": "-1"}, "theta_norm must be 0 or more"),
+    "negative alpha": ({"alpha": "-0.1"}, "alpha must be 0 or more"),
+    "zero beta": ({"beta": "0"}, "beta must be above 0"),
     "beta of another length": ({"beta": "1,2,3"}, "one for each of the 2 alphas, got 3"),
-    "NaN": ({"theta_norm": "nan"}, "theta_norm must be finite"),
-    "infinite": ({"n": "inf"}, "n must be finite"),
+    "NaN": ({"theta_norm": "nan"}, "theta_norm must be 0 or more, and at most 1e+10, got nan"),
+    "infinite": ({"n": "inf"}, "at most 1e+10, got inf"),
     "empty": ({"alpha": ""}, "alpha must be numbers"),
     "empty list": ({"alpha": []}, "non-empty list"),
     "words": ({"n": "many"}, "n must be numbers"),
@@ -35,7 +35,12 @@ BAD = {
     "n that single precision lacks": ({"n": "16777216,16777217"}, "got 16777217; near it is 16777216"),
     "p that single precision lacks": ({"ratio": None, "p": "100000001"}, "p must be numbers that single precision has"),
     "equal in single precision": ({"theta_norm": "1,1.00000001"}, "does not tell apart, got 1.0 and 1.00000001"),
-    "n above single precision": ({"n": "1e300"}, "n must be finite and 1 or more, got 1e+300"),
+    "p of a product above all": ({"n": "1e9", "ratio": "1,100"}, "p = ratio n must be at most 1e+10, got 1e+11"),
+    "too many cells": (
+        {"ratio": "1:2:10000", "theta_norm": "1:2:10000"},
+        "at most 16,777,216 values (cells times Mixup settings), got 1 n x 10,000 ratio x 10,000 theta_norm x 2 settings",
+    ),
+    "n above single precision": ({"n": "1e300"}, "at most 1e+10, got 1e+300"),
     "pair repeated in single precision": ({"alpha": "1,1.00000001"}, "must not repeat a pair"),
     "both ratio and p": ({"p": "5"}, "either ratio"),
     "neither ratio nor p": ({"ratio": None}, "either ratio"),
@@ -70,7 +75,7 @@ def test_text_numbers_and_sequences_mean_the_same(values):
 
 def test_what_the_table_says_is_what_is_simulated():
     """Every n and p of a grid is a number of single precision, also in a range and where p follows from p/n."""
-    grid = gaussian_grid(**{**GOOD, "n": "1000:10000000000:40:log", "ratio": "0.3,1.7"})
+    grid = gaussian_grid(**{**GOOD, "n": "1000:10000000000:40:log", "ratio": "0.3,0.7"})
     assert grid.axes["n"][-1] == 1e10
     for name in ("n", "p"):
         np.testing.assert_array_equal(grid.cells[name], grid.cells[name].astype(np.float32))
