@@ -60,8 +60,9 @@ def sample_scores(
         sigma_hat^2 of `estimators.sigma_estimator` instead (Section 3.3, unknown sigma).
 
     Returns:
-      Laws of shape broadcast(n, p, theta_norm, t, sigma) + (replicates,). NaN where sigma_hat = 0 (with
-      "paper", all labels equal: probability 2^(1-n)), and under `jit` for values that are refused eagerly.
+      Laws of shape broadcast(n, p, theta_norm, t, sigma) + (replicates,), of variance above 0. NaN where
+      sigma_hat = 0 (with "paper", all labels equal: probability 2^(1-n)), and under `jit` for values that are
+      refused eagerly.
 
     Raises:
       ValueError: for a value out of its range.
@@ -166,10 +167,19 @@ def score_law_of(noise: Noise, n: jax.Array, p: jax.Array, theta: jax.Array, t: 
     d_aligned = difference_scale * noise.difference_aligned
     d_across_square = difference_scale**2 * jnp.maximum(jnp.maximum(p - 2.0, 0.0) + noise.difference_across, 0.0)
 
-    error = lax.optimization_barrier(kappa * a + push * d - t * spread * theta)  # one rounding for both uses; theta_hat(t) - theta along theta
-    along = theta + error
     across_square = (kappa * a_across + push * d_aligned) ** 2 + push**2 * d_across_square
-    return ScoreLaw(theta * along, along * error + across_square)
+    error = kappa * a + push * d - t * spread * theta  # theta_hat(t) - theta along theta
+    return _law_of_parts(theta, error, across_square, rounding=jnp.finfo(error.dtype).eps * kappa * theta)
+
+
+def _law_of_parts(theta: jax.Array, error: jax.Array, across_square: jax.Array, rounding: jax.Array) -> ScoreLaw:
+    """The law of theta_hat, which is theta + error along theta: its variance stays above 0 where along^2 makes it."""
+    error = lax.optimization_barrier(error)  # one rounding for all its uses
+    along = theta + error
+    along = jnp.where(along == 0.0, rounding, along)
+    mean = theta * along
+    least = 4.0 * jnp.finfo(mean.dtype).eps * jnp.abs(mean) - mean
+    return ScoreLaw(mean, jnp.maximum(along * error + across_square, least))
 
 
 def _sigma_ratio(

@@ -17,7 +17,10 @@ BAD = {
     "unknown preset": (["phase_diagram", "--preset", "huge"], "no preset 'huge'"),
     "unknown option": (["phase_diagram", "--gamma", "1"], "unrecognized arguments: --gamma 1"),
     "option without value": (["phase_diagram", "--n"], "--n: expected one argument"),
-    "not a number of replicates": (["phase_diagram", "--replicates", "x"], "--replicates: must be a whole number, got 'x'"),
+    "not a number of replicates": (
+        ["phase_diagram", "--replicates", "x"],
+        "must be a whole number, got 'x'",
+    ),
     "half a replicate": (["phase_diagram", "--replicates", "1.5"], "--replicates: must be a whole number, got '1.5'"),
     "no seed": (["phase_diagram", "--seed", "nan"], "--seed: must be a whole number, got 'nan'"),
     "huge n": (["phase_diagram", "--n", "1e300"], "at most 1e+10, got 1e+300"),
