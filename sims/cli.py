@@ -14,12 +14,11 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 import mixjax
 from mixjax.runs import RunError, explained, write_atomically
-from sims import estimator_bias, estimator_figures
 from sims.figures import write_figures
 from sims.publishing import publish
 from sims.running import load, run
 from sims.studies import STUDIES
-from sims.study import Study
+from sims.study import PiecewiseStudy, Study
 from sims.verification import report
 
 USAGE = """usage: python -m sims STUDY [--preset quick|default|full] [--out DIR] [axes]
@@ -48,7 +47,7 @@ def main(arguments: Sequence[str]) -> int:
 
 def _dispatch(arguments: list[str]) -> int:
     if not arguments or arguments[0] in ("-h", "--help"):
-        lines = {name: study.summary for name, study in STUDIES.items()} | {"estimator_bias": estimator_bias.SUMMARY}
+        lines = {name: study.summary for name, study in STUDIES.items()}
         width = max(map(len, lines))
         print(USAGE.format(studies="\n".join(f"  {name:{width}}  {summary}" for name, summary in lines.items())))
         return 0 if arguments else 2
@@ -58,8 +57,6 @@ def _dispatch(arguments: list[str]) -> int:
         return 0
     if command in _STORED and {"-h", "--help"} & set(rest):
         return _dispatch(["--help"])
-    if command == "estimator_bias":
-        return _estimator_bias(rest)
     if command in _STORED:
         function, arity = _STORED[command]
         if len(rest) != arity:
@@ -82,31 +79,17 @@ def _study(name: str, arguments: list[str]) -> int:
     command = shlex.join(["python", "-m", "sims", name, "--preset", preset, "--out", _said(out), *options])
     with _Progress(name) as shown:
         table = run(name, out, preset=preset, progress=shown, command=command, **axes)
+    study = STUDIES[name]
     with explained(out):
-        pictures = _drawn(STUDIES[name], out) or write_figures(STUDIES[name], table, out / "figures")
+        pictures = _drawn(study, out) or write_figures(study, table, out / "figures")
+    if isinstance(study, PiecewiseStudy):
+        print(study.report(table))
     for picture in pictures[1:]:
         print(f"figure: {picture}")
     print(f"table: {out / 'dataset.nc'}")
     print(
         f"figure: {pictures[0]}" if pictures else "no figure: a map needs two or more values of p/n and of theta_norm"
     )
-    return 0
-
-
-def _estimator_bias(arguments: list[str]) -> int:
-    parser = _Parser("python -m sims estimator_bias", description=estimator_bias.SUMMARY, allow_abbrev=False)
-    parser.add_argument("--preset", default="default", help=", ".join(estimator_bias.PRESETS))
-    parser.add_argument("--out", default="runs/estimator_bias", help="folder of the run (default: runs/estimator_bias)")
-    given = parser.parse_args(arguments)
-    if given.preset not in estimator_bias.PRESETS:
-        raise RunError(f"estimator_bias has no preset {given.preset!r}; it has {', '.join(estimator_bias.PRESETS)}")
-    out = Path(given.out)
-    with _Progress("estimator_bias") as shown:
-        table = estimator_bias.run(out, estimator_bias.PRESETS[given.preset], shown)
-    with explained(out):
-        for path in estimator_figures.write(table, out / "figures"):
-            print(f"figure: {path}")
-    print(f"table: {out / 'dataset.nc'}")
     return 0
 
 

@@ -104,6 +104,13 @@ def _range(name: str, text: str) -> np.ndarray:
     return (np.geomspace if spacing == "log" else np.linspace)(start, stop, int(count))
 
 
+def whole(name: str, value: Any, least: int) -> int:
+    """A whole number from `least` to 2^31 - 1, or one sentence."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least or value >= 2**31:
+        raise RunError(f"{name} must be a whole number from {least} to 2^31 - 1, got {value!r}")
+    return int(value)
+
+
 def mixup_settings(alpha: AxisValue, beta: AxisValue) -> dict[str, np.ndarray]:
     """alpha, beta and the weight t of each (alpha, beta) pair; beta is "same", one number, or as many as alpha."""
     alphas = axis("alpha", alpha, distinct=False)

@@ -14,11 +14,12 @@ from sims.figures import write_figures
 from sims.running import load
 from sims.studies import STUDIES
 from sims.studies.curves import without_curves
+from sims.study import GridStudy, PiecewiseStudy
 from sims.verification import report, verifiable
 
 
 def publish(run: Path, folder: Path) -> Path:
-    """Write figures, captions, table.csv, verification.txt and README.md of a run into a folder; returns the README.
+    """Write figures, captions, tables, verification.txt and README.md of a run into a folder; returns the README.
 
     Raises:
       RunError: if the run is not finished, or the folder holds files that are not published results.
@@ -28,12 +29,16 @@ def publish(run: Path, folder: Path) -> Path:
         raise RunError(f"{folder} holds files that are not published results; choose another folder")
     study, points = STUDIES[table.attrs["study"]], without_curves(table)
     pictures = write_figures(study, table, folder / "figures")
-    write_atomically(folder / "table.csv", _csv(points).encode())
+    tables = _tables_by_axes(table) if isinstance(study, PiecewiseStudy) else {"table": _csv(points)}
+    for name, content in tables.items():
+        write_atomically(folder / f"{name}.csv", content.encode())
     sections = [f"# {study.name}", f"{study.summary[0].upper()}{study.summary[1:]}.", _origin(run, points)]
     if verifiable(table):
         text = _verification(run, points)
         write_atomically(folder / "verification.txt", text.encode())
         sections.append(f"Against the exact expectations (`verification.txt`):\n\n```\n{text}```")
+    if isinstance(study, PiecewiseStudy):
+        sections.append(study.report(table))
     for picture in pictures:
         caption = picture.with_suffix(".txt").read_text().strip()
         sections.append(f"![{picture.stem}](figures/{picture.name})\n\n{caption}")
@@ -70,9 +75,12 @@ def _origin(run: Path, table: xr.Dataset) -> str:
         f"devices: {made['devices']} {made['platform']}",
         "versions": f"mixjax {made['mixjax']} ({made['commit']}), jax {made['jax']}, "
         f"jaxlib {made['jaxlib']}, Python {made['python']}",
-        "table": "`table.csv`: means and standard errors (`_se`) over training sets, a row for each cell and setting"
-        + "".join(f"; every {stride}th {dim}" for dim, stride in _strides(table).items()),
     }
+    if isinstance(STUDIES[table.attrs["study"]], GridStudy):
+        rows["table"] = (
+            "`table.csv`: means and standard errors (`_se`) over training sets, a row for each cell and setting"
+            + "".join(f"; every {stride}th {dim}" for dim, stride in _strides(table).items())
+        )
     return "\n".join(["| | |", "|---|---|", *(f"| {name} | {text} |" for name, text in rows.items())])
 
 
@@ -91,6 +99,18 @@ def _kept(table: xr.Dataset) -> xr.Dataset:
 MOST_ROWS = 20_000
 _FIRST = ("n", "p", "ratio", "theta_norm", "alpha", "beta", "t")
 _LEFT_OUT = ("_mix", "_mix_se", "_low", "_high", "_sd", "_limit", "_critical_ratio", "accuracy_se", "realised_ratio")
+
+
+def _tables_by_axes(table: xr.Dataset) -> dict[str, str]:
+    """A CSV file for the variables of each combination of axes, named by these; no rows of nothing."""
+    names: dict[tuple[str, ...], list[str]] = {}
+    for name, variable in table.data_vars.items():
+        names.setdefault(tuple(map(str, variable.dims)), []).append(str(name))
+    return {
+        "-".join(dims): table[group].to_dataframe()[group].dropna(how="all").to_csv(float_format="%.6g")
+        for dims, group in names.items()
+        if dims
+    }
 
 
 def _csv(table: xr.Dataset) -> str:

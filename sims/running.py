@@ -6,24 +6,20 @@ import dataclasses
 import json
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from hashlib import sha256
-from itertools import groupby
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import xarray as xr
 
 from mixjax.runs import RunDirectory, RunError, explained, provenance, read_manifest, write_atomically
-from sims.engine import BLOCK, HostArrays, Layout, Unit, compute, layout_for, plan
-from sims.grid import AxisValue, Grid
-from sims.moments import merged
+from sims.engine import Layout
+from sims.grid import AxisValue
 from sims.studies import STUDIES
 from sims.study import Study
-
-Progress = Callable[[int, int], None]
+from sims.work import Progress, plain, work_of
 
 
 def configured(study: str, preset: str = "default", **axes: AxisValue | None) -> Any:
@@ -58,7 +54,7 @@ def run(
     """Run a study and return its table.
 
     Args:
-      study: "phase_diagram", "low_dimension", "high_dimension" or "capacity".
+      study: a name in `sims.studies.STUDIES`, as "phase_diagram".
       out: folder to keep the run in; the same call takes up an interrupted run, and a finished one is loaded. By
         default nothing is kept.
       preset: "quick", "default" or "full".
@@ -80,71 +76,29 @@ def run(
 def _run(
     study: Study, config: Any, out: Path, progress: Progress | None, layout: Layout | None, command: str
 ) -> xr.Dataset:
-    grid = study.grid(config)
-    replicates, seed = _size("replicates", config.replicates, 1), _size("seed", config.seed, 0)
+    work = work_of(study, config, layout)
     made_with: dict[str, Any] = {**provenance()}
-    spec = {"study": study.name, "replicates": replicates, "seed": seed, "block": BLOCK, **grid.spec()}
     environment = {name: str(made_with[name]) for name in ("mixjax", "commit", "jax", "jaxlib", "platform", "device")}
-    wanted = dataclasses.asdict(layout or layout_for(str(made_with["platform"])))
-    directory = RunDirectory.open(out, spec=spec, environment=environment, layout=wanted)
+    wanted = work.layout(str(made_with["platform"]))
+    directory = RunDirectory.open(out, spec=work.spec, environment=environment, layout=wanted)
     if not directory.finished:
-        kept = Layout(**directory.manifest["layout"])
-        units = plan(grid, replicates, kept)
+        made_with["command"] = command or f"sims.run({study.name!r}, ...)"
         started = time.perf_counter()
-        computed = _compute_missing(directory, study, grid, units, seed, kept, progress)
-        made_with |= {
-            "command": command or f"sims.run({study.name!r}, ...)",
-            "seconds": round(time.perf_counter() - started, 2),
-            "units": f"{computed} of {len(units)}",  # that these seconds were spent on
+        computed, number = work.compute_missing(directory, progress)
+        table = work.table(directory)
+        table.attrs |= {
+            "study": study.name,
+            "summary": study.summary,
+            "config": json.dumps(dataclasses.asdict(config), default=plain),
+            "seed": work.seed,
+            "provenance": json.dumps(made_with),
         }
-        _finish(directory, study, config, grid, units, made_with)
+        took = {"seconds": round(time.perf_counter() - started, 2), "units": f"{computed} of {number}"}
+        _write_table(directory.path, table, made_with | took)
     return load(directory.path)
 
 
-def _compute_missing(
-    directory: RunDirectory,
-    study: Study,
-    grid: Grid,
-    units: list[Unit],
-    seed: int,
-    layout: Layout,
-    progress: Progress | None,
-) -> int:
-    """How many units were missing."""
-    missing = [unit for unit in units if not directory.has(unit.name)]
-    finished = len(units) - len(missing)
-    if progress:
-        progress(finished, len(units))
-
-    def store(unit: Unit, arrays: HostArrays) -> None:
-        directory.write(unit.name, arrays)
-
-    for _ in compute(study.experiment, grid, missing, store, study=study.name, seed=seed, layout=layout):
-        finished += 1
-        if progress:
-            progress(finished, len(units))
-    return len(missing)
-
-
-def _finish(
-    directory: RunDirectory, study: Study, config: Any, grid: Grid, units: list[Unit], made_with: dict[str, Any]
-) -> None:
-    blocks = groupby(units, key=lambda unit: unit.block)  # units are in order of blocks, and of cells in a block
-    table = study.table(config, grid, merged([directory.read(unit.name) for unit in block] for _, block in blocks))
-    table.attrs = {
-        "study": study.name,
-        "summary": study.summary,
-        "config": json.dumps(dataclasses.asdict(config), default=_plain),
-        "replicates": config.replicates,
-        "seed": config.seed,
-        "provenance": json.dumps(
-            {name: value for name, value in made_with.items() if name not in ("seconds", "units")}
-        ),
-    }
-    write_table(directory.path, table, made_with)
-
-
-def write_table(folder: Path, table: xr.Dataset, made_with: Mapping[str, Any]) -> None:
+def _write_table(folder: Path, table: xr.Dataset, made_with: Mapping[str, Any]) -> None:
     """Write dataset.nc, and before it provenance.json with its checksum; `load` reads it."""
     with explained(folder):
         with tempfile.TemporaryDirectory(dir=folder, prefix=".tmp-") as scratch:
@@ -179,14 +133,3 @@ def _intact(file: Path) -> bool:
         return bool(made_with["dataset_sha256"] == sha256(file.read_bytes()).hexdigest())
     except (OSError, ValueError, KeyError, TypeError):
         return False
-
-
-def _size(name: str, value: Any, least: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least or value >= 2**31:
-        raise RunError(f"{name} must be a whole number from {least} to 2^31 - 1, got {value!r}")
-    return int(value)
-
-
-def _plain(value: Any) -> Any:
-    """JSON for what an axis may be given as."""
-    return np.asarray(value).tolist()

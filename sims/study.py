@@ -1,4 +1,8 @@
-"""What a study is: axes with presets, an experiment, a table, and figures made from the table."""
+"""What a study is: a configuration, how it becomes numbers, a table and figures.
+
+Two kinds. A `GridStudy` is the same experiment in every cell of a grid and goes through the engine; a
+`PiecewiseStudy` is a list of separate pieces of work, for what has no grid: sizes that are shapes, nets to be trained.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +12,11 @@ from typing import Any
 
 import xarray as xr
 
-from sims.engine import Experiment
+from sims.engine import Experiment, HostArrays
 from sims.grid import Grid
 from sims.moments import Moments
+
+Piece = Callable[[], HostArrays]
 
 
 def option(default: Any, description: str) -> Any:
@@ -27,26 +33,51 @@ class Figure:
     caption: Callable[[xr.Dataset], str]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Study:
-    """A named experiment on a grid.
+    """A named experiment.
 
     Attributes:
       name: on the command line.
       summary: one line.
-      config: a frozen dataclass of axes and options; its defaults are the default preset.
+      config: a frozen dataclass of axes and options, `seed` among them; its defaults are the default preset.
       presets: for each name, the fields that differ from the defaults.
-      grid: config -> cells and settings.
-      experiment: what is computed in a cell.
-      table: (config, grid, moments) -> Dataset.
-      figures: made from the table alone.
+      figures: made from the table alone, the main one first.
     """
 
     name: str
     summary: str
     config: type[Any]
     presets: Mapping[str, Mapping[str, Any]]
+    figures: tuple[Figure, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class GridStudy(Study):
+    """One experiment in every cell of a grid, `config.replicates` times.
+
+    Attributes:
+      grid: config -> cells and settings.
+      experiment: what is computed in a cell.
+      table: (config, grid, moments) -> Dataset.
+    """
+
     grid: Callable[[Any], Grid]
     experiment: Experiment
     table: Callable[[Any, Grid, Mapping[str, Moments]], xr.Dataset]
-    figures: tuple[Figure, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PiecewiseStudy(Study):
+    """Separate pieces of work, each of which is stored when it is finished.
+
+    Attributes:
+      pieces: config -> for each name (also of its file), a function that computes the arrays of the piece. What it
+        draws is keyed by what the piece is, so that neither order nor interruption matters.
+      table: (config, arrays of each piece) -> Dataset.
+      report: Dataset -> the findings in Markdown, for people.
+    """
+
+    pieces: Callable[[Any], Mapping[str, Piece]]
+    table: Callable[[Any, Mapping[str, HostArrays]], xr.Dataset]
+    report: Callable[[xr.Dataset], str]

@@ -63,7 +63,9 @@ def test_a_row_of_the_paper_map_names_what_exists(row):
 
 
 def test_every_study_has_a_row():
-    assert {study for row in paper_map() for study in re.findall(r"`(.+?)`", row["study"])} == set(STUDIES)
+    beyond_the_paper = {"estimator_bias"}
+    named = {study for row in paper_map() for study in re.findall(r"`(.+?)`", row["study"])}
+    assert named == set(STUDIES) - beyond_the_paper
 
 
 @pytest.mark.parametrize("name", sorted(set(re.findall(r"`(mixjax(?:\.\w+)+)`", TEXT))))
@@ -74,4 +76,4 @@ def test_every_name_exists(name):
 
 def test_every_study_exists():
     named = set(re.findall(r"python -m sims (\w+)", TEXT)) - {"verify", "figures", "publish"}
-    assert named == {*STUDIES, "estimator_bias"}
+    assert named == set(STUDIES)

@@ -1,8 +1,15 @@
 """The studies, by the name that the command line knows."""
 
-from sims.studies import capacity, phase_diagram, slices
+from sims.studies import capacity, estimator_bias, phase_diagram, slices
 from sims.study import Study
 
 STUDIES: dict[str, Study] = {
-    study.name: study for study in (phase_diagram.STUDY, slices.LOW_DIMENSION, slices.HIGH_DIMENSION, capacity.STUDY)
+    study.name: study
+    for study in (
+        phase_diagram.STUDY,
+        slices.LOW_DIMENSION,
+        slices.HIGH_DIMENSION,
+        capacity.STUDY,
+        estimator_bias.STUDY,
+    )
 }

@@ -29,7 +29,7 @@ from sims.studies.comparison import (
     negative_with_ties_half,
 )
 from sims.studies.curves import refined, with_curves
-from sims.study import Study, option
+from sims.study import GridStudy, option
 
 NORMS = {"ece": 1, "mce": np.inf}
 
@@ -107,7 +107,7 @@ def _label(name: str) -> str:
     return f"d{name.upper()}/dalpha at alpha = 0+"
 
 
-STUDY = Study(
+STUDY = GridStudy(
     name="capacity",
     summary="the derivative of ECE and MCE in alpha at alpha = 0+ against p/n (Theorems 3.3, 5.3)",
     config=Capacity,

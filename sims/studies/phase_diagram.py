@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from sims.figures import phase_diagram_figures
 from sims.grid import AxisValue, Grid, gaussian_grid
 from sims.studies.comparison import EXPERIMENT, comparison_dataset
-from sims.study import Study, option
+from sims.study import GridStudy, option
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ def _grid(config: PhaseDiagram) -> Grid:
     )
 
 
-STUDY = Study(
+STUDY = GridStudy(
     name="phase_diagram",
     summary="where Mixup lowers the ECE, the ECE_2 and the MCE, over p/n and |theta|",
     config=PhaseDiagram,

@@ -34,7 +34,7 @@ from sims.studies.comparison import (
     mean_or_nan,
 )
 from sims.studies.curves import refined, with_curves
-from sims.study import Study, option
+from sims.study import GridStudy, option
 
 QUANTILES = {"q05": 0.05, "q95": 0.95}  # between them lie nine training sets in ten
 
@@ -104,7 +104,7 @@ def _grid(config: HighDimension | LowDimension) -> Grid:
 
 EXPERIMENT_WITH_QUANTILES = Experiment(EXPERIMENT.sample, _score)
 
-HIGH_DIMENSION = Study(
+HIGH_DIMENSION = GridStudy(
     name="high_dimension",
     summary="ECE(mix) - ECE against p/n at fixed n (Theorem 3.1)",
     config=HighDimension,
@@ -119,7 +119,7 @@ HIGH_DIMENSION = Study(
     figures=slice_figures("ratio"),
 )
 
-LOW_DIMENSION = Study(
+LOW_DIMENSION = GridStudy(
     name="low_dimension",
     summary="ECE(mix) - ECE against n at fixed p (Theorem 3.2)",
     config=LowDimension,
