@@ -79,7 +79,8 @@ def estimator_bias_report(table: xr.Dataset) -> str:
         lines.append("|---|---:|" + "---:|" * len(sizes))
         for name in table["estimator"].values:
             row = table.sel(law=law, estimator=name, bins=_bins(table))
-            cells = [f"{bias:+.4f} ± {sd:.4f}" for bias, sd in zip(row["bias"].values, row["sd"].values, strict=True)]
+            pairs = zip(row["bias"].values, row["sd"].values, strict=True)
+            cells = [f"{bias:+.4f} ± {sd:.4f}" if np.isfinite(bias) else "-" for bias, sd in pairs]
             lines.append(f"| {name} | {float(row['truth']):.4f} | " + " | ".join(cells) + " |")
         lines.append("")
     return "\n".join(lines)
