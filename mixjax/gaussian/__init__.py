@@ -1,10 +1,13 @@
 """The Gaussian model of the paper: exact calibration errors, finite-sample laws, and limits.
 
 `score_law` the two numbers that everything depends on; `population` the calibration errors of a law, `maximum` its
-largest gap; `samplers` the exact law over training sets; `expectations` the same without sampling; `limits` p/n -> c;
-`weights` from (alpha, beta) to the Mixup weight t; `model` and `estimators` the literal versions.
+largest gap; `samplers` the exact law over training sets; `expectations` the same without sampling; `limits` p/n -> c,
+and `capacity` how their derivative changes with c; `weights` from (alpha, beta) to the Mixup weight t; `model` and
+`estimators` the literal versions.
 """
 
+from mixjax.gaussian.capacity import derivative_slope as derivative_slope
+from mixjax.gaussian.capacity import turning_ratio as turning_ratio
 from mixjax.gaussian.estimators import fixed_lam_estimator as fixed_lam_estimator
 from mixjax.gaussian.estimators import mean_estimator as mean_estimator
 from mixjax.gaussian.estimators import mixup_estimator as mixup_estimator

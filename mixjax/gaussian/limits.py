@@ -111,7 +111,7 @@ def _critical_weight(ratio: jax.Array, theta_norm: jax.Array, norm: float) -> ja
         return _excess(ratio, theta_norm, t, norm)
 
     end = jnp.full_like(ratio, 1.0 - 1e-6)
-    root = _increasing_root(excess, calibrated, end)
+    root = increasing_root(excess, calibrated, end)
     inside = jnp.where(_resolved(ratio, theta_norm, root, norm), root, jnp.nan)
     return jnp.where(calibrated == 0, 0.0, jnp.where(excess(end) <= 0, jnp.inf, inside))
 
@@ -157,7 +157,7 @@ def _critical_ratio(theta_norm: jax.Array, t: jax.Array, norm: float) -> jax.Arr
     def advantage(part: jax.Array) -> jax.Array:
         return -_excess(part * calibrated, theta_norm, t, norm)
 
-    part = _increasing_root(advantage, jnp.zeros_like(t), jnp.ones_like(t))
+    part = increasing_root(advantage, jnp.zeros_like(t), jnp.ones_like(t))
     ratio = part * calibrated
     return jnp.where(trivial, 0.0, jnp.where(_resolved(ratio, theta_norm, t, norm), ratio, jnp.nan))
 
@@ -180,7 +180,7 @@ def _resolved(ratio: jax.Array, theta_norm: jax.Array, t: jax.Array, norm: float
     return jnp.minimum(mixed, plain) ** norm > limits.tiny / limits.eps
 
 
-def _increasing_root(function: Callable[[jax.Array], jax.Array], low: jax.Array, high: jax.Array) -> jax.Array:
+def increasing_root(function: Callable[[jax.Array], jax.Array], low: jax.Array, high: jax.Array) -> jax.Array:
     """The root between low and high, by bisection to the last digit; differentiated as an implicit function."""
 
     def bisect(function: Callable[[jax.Array], jax.Array], _: jax.Array) -> jax.Array:
