@@ -7,10 +7,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks import simulator
+from benchmarks import calibration, simulator
 from mixjax.runs import RunError
 
-BENCHMARKS = {"simulator": simulator.run}
+BENCHMARKS = {"calibration": calibration.run, "simulator": simulator.run}
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -12,8 +12,9 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-from benchmarks import simulator
+from benchmarks import calibration, simulator
 from benchmarks.__main__ import main
+from benchmarks.calibration.sizes import Sizes
 from benchmarks.simulator import exact, rates
 from benchmarks.timing import Timing, interleaved
 from sims.engine import Arrays, Experiment, Layout
@@ -75,6 +76,28 @@ def test_literal_and_exact_replicates_agree_and_the_exact_are_compiled_once() ->
     speed = simulator.speed(bench)
     assert {"exact", "literal JAX"} <= {row["case"] for row in speed.rows}
     assert speed.ratios["largest_z"] < 5  # the largest of at most 28, from fixed keys
+
+
+def test_calibration_functions_are_right_beside_the_other_libraries(tmp_path: Path) -> None:
+    """On few rows: every library is near the exact value, and so is the stream; what the files hold."""
+    sizes = Sizes(width=(2_000,), estimators=(500,), batches=3, batch=100, repetitions=1)
+    page = calibration.run(tmp_path, sizes)
+    assert (tmp_path / "calibration.md").read_text() == page
+    results = json.loads((tmp_path / "calibration.json").read_text())["results"]
+    assert list(results) == ["summary", "equal_width", "estimators", "streaming"]
+    width = {row["library"]: row["error"] for row in results["equal_width"]["rows"]}
+    assert {"mixjax", "NumPy", "scikit-learn"} <= width.keys()
+    assert width["mixjax"] < 1e-7
+    assert max(width.values()) < 2e-3  # a row or two in other bins
+    values: dict[str, dict[str, float]] = {}
+    for row in results["estimators"]["rows"]:
+        values.setdefault(row["estimator"], {})[row["library"]] = row["value"]
+    for name in ("equal mass", "debiased", "sweep", "CORP"):
+        ours, *theirs = values[name].values()
+        assert theirs
+        assert max(abs(ours - their) for their in theirs) < (0.02 if name == "equal mass" else 1e-5), name
+    assert results["streaming"]["ratios"]["difference"] < 1e-7
+    assert results["streaming"]["ratios"]["bytes"] < 4096
 
 
 def test_cases_are_timed_in_turn() -> None:
