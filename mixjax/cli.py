@@ -8,14 +8,20 @@ import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn, get_args
+from typing import TYPE_CHECKING, NoReturn, get_args
 
 import mixjax
 from mixjax.calibration.bins import Binning, Closed
 from mixjax.runs import RunError, explained, write_atomically
 
+if TYPE_CHECKING:
+    from mixjax.report.reading import FilePredictions
+
+METHODS = ("temperature", "vector", "platt", "isotonic", "histogram")  # of `mixjax.report.recalibrating`
+
 USAGE = """usage: mixjax report FILE (--logits | --probs | --binary) [options]
        mixjax report --compare A B (--logits | --probs | --binary) [options]
+       mixjax report FILE (--logits | --binary) --recalibrate METHOD --fit HELDOUT [options]
 
 The calibration of predictions in an npz, csv or parquet file: a table here, and a page with
 diagrams in a folder. mixjax report --help lists the options."""
@@ -70,6 +76,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("file", nargs="?", type=Path, metavar="FILE", help="predictions: .npz, .csv or .parquet")
     parser.add_argument("--compare", nargs=2, type=Path, metavar=("A", "B"), help="two models on the same rows, paired")
+    parser.add_argument("--recalibrate", choices=METHODS, help="compare FILE with itself after this, fitted on --fit")
+    parser.add_argument("--fit", type=Path, metavar="HELDOUT", help="held-out predictions, in the form of FILE")
     kind = parser.add_mutually_exclusive_group(required=True)
     kind.add_argument("--logits", dest="kind", action="store_const", const="logits", help="the scores are logits")
     kind.add_argument("--probs", dest="kind", action="store_const", const="probs", help="the scores are probabilities")
@@ -92,6 +100,8 @@ def _parser() -> argparse.ArgumentParser:
 def _report(options: argparse.Namespace) -> int:
     if (options.file is None) == (options.compare is None):
         raise RunError("say either one FILE or --compare A B; mixjax report --help lists what there is")
+    if (options.recalibrate is None) != (options.fit is None) or (options.recalibrate and options.compare):
+        raise RunError("--recalibrate METHOD goes with --fit HELDOUT and one FILE")
     for package in ("matplotlib", "rich"):
         if importlib.util.find_spec(package) is None:
             raise RunError(f"mixjax report needs {package}: pip install 'mixjax[report]'")
@@ -102,43 +112,67 @@ def _report(options: argparse.Namespace) -> int:
 
 
 def _written(options: argparse.Namespace) -> int:
-    from mixjax.report.comparison import check_pair, compare
+    from mixjax.report.comparison import compare
     from mixjax.report.figures import pictures
     from mixjax.report.metrics import Settings, report_on
     from mixjax.report.page import comparison_page, report_page
-    from mixjax.report.reading import Names, read_predictions, without_missing
     from mixjax.report.terminal import print_comparison, print_report
 
     try:
         settings = Settings(options.num_bins, options.binning, options.closed, options.level, options.seed)
     except ValueError as error:
         raise RunError(str(error)) from None
-    names = Names(options.scores_name, options.labels_name, options.confidence_name, options.correct_name)
-    paths = options.compare or [options.file]
-    files = [read_predictions(path, options.kind, names) for path in paths]
-    if len(files) == 2:
-        check_pair(*files)
-    files = without_missing(files, options.drop_nan)
-    out = options.out or paths[0].with_name("_and_".join(path.stem for path in paths) + "_report")
+    files, labels, fitted = _files(options)
+    out = options.out or _usual_folder(options)
     with explained(out):
         out.mkdir(parents=True, exist_ok=True)
     reports = [report_on(file, settings) for file in files]
-    labels = [path.stem for path in paths]
-    if len(files) == 2:
-        labels = [f"{letter}: {label}" for letter, label in zip("AB", labels, strict=True)]
-    drawn = pictures(reports, labels)
+    drawn, made = pictures(reports, labels), _made(options) | fitted
     if len(files) == 2:
         comparison = compare(*reports)
-        page = comparison_page(comparison, labels, drawn, _made(options))
+        page = comparison_page(comparison, labels, drawn, made)
         print_comparison(comparison, labels)
     else:
-        page = report_page(reports[0], drawn, _made(options))
+        page = report_page(reports[0], drawn, made)
         print_report(reports[0])
     with explained(out):
         for name, content in {**drawn, "report.html": page.encode()}.items():
             write_atomically(out / name, content)
+    for what, value in fitted.items():
+        print(f"{what}: {value}")
     print(f"figure: {out / 'reliability.png'}\npage: {out / 'report.html'}")
     return 0
+
+
+def _files(options: argparse.Namespace) -> tuple[list[FilePredictions], list[str], dict[str, str]]:
+    """The predictions to report on, their labels, and what was fitted if they are to be recalibrated."""
+    from mixjax.report.comparison import check_pair
+    from mixjax.report.reading import Names, read_predictions, without_missing
+    from mixjax.report.recalibrating import check_method, recalibrated
+
+    names = Names(options.scores_name, options.labels_name, options.confidence_name, options.correct_name)
+    paths = options.compare or [options.file]
+    if options.recalibrate:
+        check_method(options.recalibrate, options.kind)
+    files = [read_predictions(path, options.kind, names) for path in paths]
+    if options.compare:
+        check_pair(*files)
+        labels = [f"{letter}: {path.stem}" for letter, path in zip("AB", paths, strict=True)]
+        return without_missing(files, options.drop_nan), labels, {}
+    files = without_missing(files, options.drop_nan)
+    if not options.recalibrate:
+        return files, [paths[0].stem], {}
+    (held_out,) = without_missing([read_predictions(options.fit, options.kind, names)], options.drop_nan)
+    after, said = recalibrated(files[0], options.recalibrate, held_out)
+    fitted = f"{said} on {held_out.name}, {len(held_out)} rows, sha256 {held_out.sha256}"
+    return [*files, after], ["A: before", "B: after"], {"fitted": fitted}
+
+
+def _usual_folder(options: argparse.Namespace) -> Path:
+    """Beside the (first) file."""
+    first, *others = options.compare or [options.file]
+    parts = [first.stem, *(path.stem for path in others), *([options.recalibrate] if options.recalibrate else [])]
+    return Path(first.with_name("_and_".join(parts) + "_report"))
 
 
 def _made(options: argparse.Namespace) -> dict[str, object]:

@@ -34,6 +34,21 @@ BAD = {
     "missing array": (["plain.npz", "--probs"], "has no array 'probs'; it has logits, labels"),
     "NaN": (["nan.npz", "--logits"], "nan.npz: 1 of 240 rows holds NaN or an empty cell, the first is row 7"),
     "other labels": (["--compare", "plain.npz", "shifted.npz", "--logits"], "have different labels in"),
+    "nothing to fit on": (["plain.npz", "--logits", "--recalibrate", "temperature"], "goes with --fit HELDOUT"),
+    "fit without a method": (["plain.npz", "--logits", "--fit", "other.npz"], "--recalibrate METHOD goes with"),
+    "unknown method": (["plain.npz", "--logits", "--recalibrate", "x", "--fit", "other.npz"], "invalid choice: 'x'"),
+    "another kind": (
+        ["plain.npz", "--logits", "--recalibrate", "isotonic", "--fit", "other.npz"],
+        "isotonic regression needs --binary, got --logits (for which there is: temperature, vector, platt)",
+    ),
+    "three classes": (
+        ["plain.npz", "--logits", "--recalibrate", "platt", "--fit", "other.npz"],
+        "Platt scaling is for two classes, got 3",
+    ),
+    "no best fit": (
+        ["plain.npz", "--logits", "--recalibrate", "temperature", "--fit", "certain.npz"],
+        "temperature scaling cannot be fitted on certain.npz: there is no best temperature",
+    ),
     "no such place": (["plain.npz", "--logits", "--out", "/proc/nowhere/report"], "cannot write to"),
 }  # fmt: skip
 
@@ -45,6 +60,7 @@ def folder(files, tmp_path, monkeypatch):
     for name in ("plain.npz", "other.npz"):
         shutil.copy(files / name, tmp_path / name)
     np.savez(tmp_path / "shifted.npz", logits=logits, labels=np.roll(labels, 1))
+    np.savez(tmp_path / "certain.npz", logits=logits, labels=logits.argmax(axis=1))
     logits[7, 0] = np.nan
     np.savez(tmp_path / "nan.npz", logits=logits, labels=labels)
     monkeypatch.chdir(tmp_path)
