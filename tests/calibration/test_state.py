@@ -72,27 +72,55 @@ def test_class_by_class(rng):
     assert state.num_rows() == 300
 
 
+ON_FOUR_DEVICES = """
+import os
+os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=4"
+import re
+import jax, jax.numpy as jnp, numpy as np
+from jax.sharding import NamedSharding, PartitionSpec as P
+from mixjax.calibration import CalibrationState, debiased_ece2, ece
+rng = np.random.default_rng(0)
+confidence, correct = rng.random(400_000).astype(np.float32), rng.random(400_000) < 0.5
+mesh = jax.make_mesh((4,), ("devices",), axis_types=(jax.sharding.AxisType.Auto,))
+"""
+
+
+def on_four_devices(code):
+    command = [sys.executable, "-c", ON_FOUR_DEVICES + code]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
 def test_sums_over_devices():
     """psum over four devices, one batch each, is the pooled value."""
-    code = """
-import jax, jax.numpy as jnp, numpy as np
-from jax.sharding import PartitionSpec as P
-from mixjax.calibration import CalibrationState, ece
-rng = np.random.default_rng(0)
-confidence, correct = rng.random(4000).astype(np.float32), rng.random(4000) < 0.5
-mesh = jax.make_mesh((4,), ("devices",), axis_types=(jax.sharding.AxisType.Auto,))
+    on_four_devices("""
 @jax.jit
 @jax.shard_map(mesh=mesh, in_specs=P("devices"), out_specs=P())
 def pooled(confidence, correct):
     return jax.lax.psum(CalibrationState.empty().update(confidence, correct), "devices")
 state = pooled(jnp.asarray(confidence), jnp.asarray(correct))
-assert state.num_rows() == 4000
+assert state.num_rows() == 400_000
 assert abs(state.ece() - ece(confidence, correct)) < 1e-6
-"""
-    flags = "--xla_force_host_platform_device_count=4"
-    command = [sys.executable, "-c", f"import os; os.environ['XLA_FLAGS'] = {flags!r}{code}"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+""")
+
+
+def test_sharded_rows_stay_where_they_are():
+    """Devices exchange sums over bins, as many for 400,000 rows as for 200,000, and no rows; the value is the same."""
+    on_four_devices("""
+def exchanged(function, size):
+    rows = [jax.device_put(part[:size], NamedSharding(mesh, P("devices"))) for part in (confidence, correct)]
+    compiled = jax.jit(function).lower(*rows).compile()
+    collective = r"= (.*) (all|collective|reduce-scatter)([-a-z]*)\\("
+    found = [re.search(collective, line) for line in compiled.as_text().splitlines()]
+    assert {match[2] + match[3] for match in found if match} == {"all-reduce"}
+    return compiled(*rows), [match[1] for match in found if match]
+
+for function in (ece, debiased_ece2, lambda c, y: CalibrationState.empty().update(c, y).ece()):
+    values, shapes = exchanged(function, 400_000)
+    assert exchanged(function, 200_000)[1] == shapes, (shapes, exchanged(function, 200_000)[1])
+    for value, alone in zip(jax.tree.leaves(values), jax.tree.leaves(function(confidence, correct)), strict=True):
+        assert abs(float(value) - float(alone)) < 1e-6
+""")
 
 
 def test_it_is_small_and_nothing_overflows():

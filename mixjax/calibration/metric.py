@@ -1,0 +1,114 @@
+"""The calibration error of a stream as a metric of flax's nnx, around `CalibrationState`.
+
+flax is imported here and nowhere else in `mixjax.calibration`: `pip install 'mixjax[nnx]'`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Literal, get_args
+
+import jax
+from jax.typing import ArrayLike
+from jaxtyping import Array, Float
+
+from mixjax import scores
+from mixjax.calibration.binned import check_norm
+from mixjax.calibration.bins import Closed
+from mixjax.calibration.state import CalibrationState
+
+try:
+    from flax import nnx
+except ImportError:
+    raise ImportError("mixjax.calibration.metric needs flax: pip install 'mixjax[nnx]'") from None
+
+__all__ = ["CalibrationMetric"]
+
+Given = Literal["logits", "probs", "confidence"]
+
+
+class CalibrationMetric(nnx.Metric):
+    """ECE_p of all batches so far, in O(bins) memory and right to 1e-6 at any number of rows.
+
+    Args:
+      given: what `update` takes by keyword: "logits" (of classes) or "probs" with `labels`, for the error of the top
+        label; "confidence" with `correct`. It is said, and never guessed.
+      num_bins, closed: as for `ece`.
+      norm: p >= 1, or `inf` for the MCE.
+      num_classes: K for the class-wise error of "logits" or "probs", in place of that of the top label.
+
+    Raises:
+      ValueError: for options that do not go together.
+
+    It works under `nnx.jit`, and in `nnx.MultiMetric` beside `nnx.metrics.Accuracy` with `given="logits"`.
+    """
+
+    def __init__(
+        self,
+        given: Given = "logits",
+        *,
+        num_bins: int = 15,
+        norm: float = 1,
+        closed: Closed = "left",
+        num_classes: int | None = None,
+    ):
+        if given not in get_args(Given):
+            raise ValueError(f"given must be one of {get_args(Given)}, got {given!r}")
+        if given == "confidence" and num_classes is not None:
+            raise ValueError("num_classes needs logits or probs, got given='confidence'")
+        check_norm(norm)
+        self.given, self.norm, self.closed = given, norm, closed
+        self.num_bins, self.num_classes = num_bins, num_classes
+        for name, value in self._arrays(self._empty()).items():
+            setattr(self, name, nnx.metrics.MetricState(value))
+
+    def reset(self) -> None:
+        """Forget all batches."""
+        self._keep(self._empty())
+
+    def update(self, *, mask: ArrayLike | None = None, weights: ArrayLike | None = None, **batch: ArrayLike) -> None:
+        """Count a batch.
+
+        Args:
+          mask: rows that count, as `where` of `ece`; the others may hold anything.
+          weights: as for `ece`.
+          batch: logits or probs [N, K] and labels [N]; or confidence [N] and correct [N]. Others are ignored.
+
+        Raises:
+          TypeError: for a missing keyword; otherwise as `ece`.
+        """
+        names = ("confidence", "correct") if self.given == "confidence" else (self.given, "labels")
+        for name in names:
+            if name not in batch:
+                raise TypeError(f"update needs {names[0]} and {names[1]} by keyword, got no {name!r}")
+        rows = self._rows(*(batch[name] for name in names))
+        self._keep(self.state.update(*rows, weights=weights, where=mask))
+
+    def compute(self) -> Float[Array, ""]:
+        """The error; NaN before any row."""
+        return self.state.ece(self.norm)
+
+    @property
+    def state(self) -> CalibrationState:
+        """The state itself: to be merged, or summed over devices."""
+        arrays = {name: getattr(self, name)[...] for name in self._arrays(self._empty())}
+        return CalibrationState(**arrays, closed=self.closed)
+
+    def _rows(self, first: ArrayLike, second: ArrayLike) -> tuple[ArrayLike, ArrayLike]:
+        """What the state takes."""
+        if self.num_classes is not None:
+            return (jax.nn.softmax(first, axis=-1) if self.given == "logits" else first), second
+        if self.given == "logits":
+            return scores.top_label_from_logits(first, second)
+        return scores.top_label(first, second) if self.given == "probs" else (first, second)
+
+    def _empty(self) -> CalibrationState:
+        return CalibrationState.empty(self.num_bins, closed=self.closed, num_classes=self.num_classes)
+
+    def _keep(self, state: CalibrationState) -> None:
+        for name, value in self._arrays(state).items():
+            getattr(self, name)[...] = value
+
+    @staticmethod
+    def _arrays(state: CalibrationState) -> dict[str, jax.Array]:
+        return {field.name: getattr(state, field.name) for field in fields(state) if field.name != "closed"}
