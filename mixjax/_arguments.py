@@ -68,19 +68,26 @@ LARGEST_COUNT = 1e10  # to which the samplers are tested
 COUNT = Rule("a whole number from 1 to 1e10", lambda v: (v >= 1) & (v <= LARGEST_COUNT) & (v == v.round()))
 NOT_NEGATIVE = Rule("finite and not negative", lambda v: (v >= 0) & (v < np.inf))
 POSITIVE = Rule("finite and positive", lambda v: (v > 0) & (v < np.inf))
+COSINE = Rule("in [-1, 1]", lambda v: (v >= -1) & (v <= 1))
 SHARE = Rule("in [0, 1]", lambda v: (v >= 0) & (v <= 1))
 
 RULES = {
     "alpha": NOT_NEGATIVE,  # 0 is no Mixup
     "beta": POSITIVE,
     "confidence": SHARE,
+    "cosine": COSINE,
+    "labeled_ratio": NOT_NEGATIVE,
     "lam": SHARE,
     "n": COUNT,
+    "n_labeled": COUNT,
     "p": COUNT,
     "ratio": NOT_NEGATIVE,
     "sigma": POSITIVE,
     "t": SHARE,
+    "test_norm": NOT_NEGATIVE,
     "theta_norm": NOT_NEGATIVE,
+    "unlabeled_norm": NOT_NEGATIVE,
+    "unlabeled_ratio": NOT_NEGATIVE,
 }
 
 

@@ -28,7 +28,7 @@ def _score(law: ScoreLaw, _: Arrays) -> Arrays:
 
 def _sample_noise(key: jax.Array, cells: Arrays, settings: Arrays, replicates: int) -> samplers.Noise:
     n, p, theta_norm = (cells[name] for name in ("n", "p", "theta_norm"))
-    source = samplers._cell_source(key, [n, p, theta_norm, jnp.ones_like(n)], replicates)
+    source = samplers.cell_source(key, [n, p, theta_norm, jnp.ones_like(n)], replicates)
     return samplers.draw_noise(source, n[:, None], p[:, None])
 
 

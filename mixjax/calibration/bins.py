@@ -21,11 +21,13 @@ from jax import lax
 from mixjax._arguments import check_size
 from mixjax.calibration.order import sorted_rows, tie_ranks
 from mixjax.calibration.rows import Rows
+from mixjax.calibration.selection import order_statistics
 
 Binning = Literal["equal-width", "equal-mass"]
 Closed = Literal["left", "right"]
 
 _LANES = 1024  # partial sums of a bin, at most
+_MANY = 1 << 14  # rows from which on selecting edges of equal mass is faster than sorting
 _FEW = 64  # bins up to which comparing with every edge is the fastest
 
 
@@ -74,14 +76,17 @@ def index_among(confidence: jax.Array, inner: list[jax.Array | np.ndarray], clos
 
 def share_index(rank: jax.Array, total: jax.Array, num_bins: int) -> jax.Array:
     """floor(M rank / total), at most M - 1; exact for int32, whose product may not be formed."""
-    if jnp.issubdtype(rank.dtype, np.integer):
-        total = jnp.maximum(total, 1)
-        k = jnp.arange(1, num_bins, dtype=np.int32)  # bin >= k where rank >= ceil(k total / M)
-        whole, rest = total // num_bins, total % num_bins
-        starts = k * whole + (k * rest + (num_bins - 1)) // num_bins
-    else:
-        starts = jnp.arange(1, num_bins, dtype=rank.dtype) * (total / num_bins)
-    return jnp.searchsorted(starts, rank, side="right").astype(np.int32)
+    return jnp.searchsorted(_share_starts(total, num_bins, rank.dtype), rank, side="right").astype(np.int32)
+
+
+def _share_starts(total: jax.Array, num_bins: int, dtype: np.dtype) -> jax.Array:
+    """The rank from which on floor(M rank / total) >= k, for k = 1..M-1: ceil(k total / M)."""
+    if not jnp.issubdtype(dtype, np.integer):
+        return jnp.arange(1, num_bins, dtype=dtype) * (total / num_bins)
+    total = jnp.maximum(total, 1)
+    k = jnp.arange(1, num_bins, dtype=np.int32)
+    whole, rest = total // num_bins, total % num_bins
+    return k * whole + (k * rest + (num_bins - 1)) // num_bins
 
 
 def sum_by_bin(index: jax.Array, values: jax.Array, num_bins: int) -> jax.Array:
@@ -114,5 +119,15 @@ def binned(rows: Rows, num_bins: int, binning: Binning, closed: Closed) -> tuple
     """Clean rows, sorted if need be, and the bin of each."""
     if binning == "equal-width":
         return rows, equal_width_index(rows.confidence, num_bins, closed)
+    many, plain = len(rows.confidence) >= _MANY, rows.weights is None and rows.confidence.dtype == jnp.float32
+    if many and plain and 1 < num_bins <= _FEW:
+        return rows, _equal_mass_index(rows, num_bins)
     ordered = sorted_rows(rows)
     return ordered, share_index(*tie_ranks(ordered), num_bins)
+
+
+def _equal_mass_index(rows: Rows, num_bins: int) -> jax.Array:
+    """The bin of each score: k or more where as many as begin bin k are smaller, so that it is above that many-th."""
+    starts = _share_starts(jnp.sum(rows.counted, dtype=np.int32), num_bins, np.dtype(np.int32))
+    edges = order_statistics(lax.stop_gradient(rows.confidence), rows.counted, starts)
+    return index_among(rows.confidence, [edges[k] for k in range(num_bins - 1)], "right")

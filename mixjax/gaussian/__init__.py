@@ -2,7 +2,8 @@
 
 `score_law` the two numbers that everything depends on; `population` the calibration errors of a law, `maximum` its
 largest gap; `samplers` the exact law over training sets; `expectations` the same without sampling; `limits` p/n -> c,
-and `capacity` how their derivative changes with c; `weights` from (alpha, beta) to the Mixup weight t; `model` and
+and `capacity` how their derivative changes with c; `ood` test data of another mean; `pseudo_label` Algorithm 1, with
+`pseudo_label_limits`; `claims` the theorems as numbers; `weights` from (alpha, beta) to the Mixup weight t; `model` and
 `estimators` the literal versions.
 """
 
@@ -11,6 +12,7 @@ from mixjax.gaussian.capacity import turning_ratio as turning_ratio
 from mixjax.gaussian.estimators import fixed_lam_estimator as fixed_lam_estimator
 from mixjax.gaussian.estimators import mean_estimator as mean_estimator
 from mixjax.gaussian.estimators import mixup_estimator as mixup_estimator
+from mixjax.gaussian.estimators import pseudo_label_estimators as pseudo_label_estimators
 from mixjax.gaussian.estimators import random_pairs_estimator as random_pairs_estimator
 from mixjax.gaussian.estimators import sigma_estimator as sigma_estimator
 from mixjax.gaussian.estimators import weighted_estimator as weighted_estimator
@@ -23,6 +25,11 @@ from mixjax.gaussian.limits import limit_scores as limit_scores
 from mixjax.gaussian.maximum import population_mce as population_mce
 from mixjax.gaussian.model import direction as direction
 from mixjax.gaussian.model import sample_data as sample_data
+from mixjax.gaussian.ood import best_ood_weight as best_ood_weight
+from mixjax.gaussian.ood import limit_ood_scores as limit_ood_scores
+from mixjax.gaussian.ood import mixup_can_help_ood as mixup_can_help_ood
+from mixjax.gaussian.ood import sample_ood_scores as sample_ood_scores
+from mixjax.gaussian.ood import sufficient_ood as sufficient_ood
 from mixjax.gaussian.population import CalibrationErrors as CalibrationErrors
 from mixjax.gaussian.population import population_accuracy as population_accuracy
 from mixjax.gaussian.population import population_brier as population_brier
@@ -31,6 +38,9 @@ from mixjax.gaussian.population import population_errors as population_errors
 from mixjax.gaussian.population import population_nll as population_nll
 from mixjax.gaussian.population import population_signed_gap as population_signed_gap
 from mixjax.gaussian.population import reliability_curve as reliability_curve
+from mixjax.gaussian.pseudo_label import sample_pseudo_label_scores as sample_pseudo_label_scores
+from mixjax.gaussian.pseudo_label_limits import limit_pseudo_label_scores as limit_pseudo_label_scores
+from mixjax.gaussian.pseudo_label_limits import overshoot_ratio as overshoot_ratio
 from mixjax.gaussian.samplers import sample_scores as sample_scores
 from mixjax.gaussian.score_law import ScoreLaw as ScoreLaw
 from mixjax.gaussian.score_law import score_law as score_law

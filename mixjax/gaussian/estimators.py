@@ -95,6 +95,32 @@ def random_pairs_estimator(
     return jnp.mean(mixed_y[:, None] * mixed_x, axis=0)
 
 
+def pseudo_label_estimators(
+    x: Float[Array, "n p"], y: Float[Array, " n"], unlabeled: Float[Array, "n_u p"], t: ArrayLike
+) -> dict[str, Float[Array, " p"]]:
+    """Algorithm 1 (Section 4): estimate, label the unlabelled data by the sign of its score, estimate from all.
+
+    Args:
+      x, y: labelled data, shapes [n, p] and [n].
+      unlabeled: n_u >= 0 further inputs, shape [n_u, p].
+      t: Mixup weight of the last step, in [0, 1].
+
+    Returns:
+      "init", the plain estimator of the labelled data; "final", that of all data with pseudo-labels; "mix", the
+      Mixup estimator of these.
+
+    Raises:
+      ValueError: for shapes that do not fit, or t out of its range (NaN under `jit`).
+    """
+    x, y, unlabeled, t = checked(x=x, y=y, unlabeled=unlabeled, t=t)
+    initial = mean_estimator(x, y)
+    if unlabeled.ndim != 2 or unlabeled.shape[1] != x.shape[1]:
+        raise ValueError(f"unlabeled must have shape [n_u, {x.shape[1]}], got {unlabeled.shape}")
+    pseudo_labels = jnp.sign(jnp.sum(unlabeled * initial[None, :], axis=1))
+    all_x, all_y = jnp.concatenate([x, unlabeled]), jnp.concatenate([y, pseudo_labels])
+    return {"init": initial, "final": mean_estimator(all_x, all_y), "mix": weighted_estimator(all_x, all_y, t)}
+
+
 def sigma_estimator(
     x: Float[Array, "n p"], y: Float[Array, " n"], *, sigma_estimate: str = "paper"
 ) -> Float[Array, ""]:

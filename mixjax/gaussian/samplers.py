@@ -90,7 +90,7 @@ def _sample_scores(
 ) -> ScoreLaw:
     wrong = jnp.isnan(p) | jnp.isnan(theta_norm) | jnp.isnan(sigma)  # the mean does not depend on p
     cell = jnp.broadcast_arrays(jnp.where(wrong, jnp.nan, n), p, theta_norm, sigma)
-    source = _cell_source(key, cell, replicates)
+    source = cell_source(key, cell, replicates)
     n, p, theta_norm, sigma = (value[..., None] for value in cell)
     theta = theta_norm / sigma
     noise = draw_noise(source, n, p)
@@ -100,7 +100,7 @@ def _sample_scores(
     return law
 
 
-def _cell_source(key: PRNGKeyArray, cell: list[jax.Array], replicates: int) -> Source:
+def cell_source(key: PRNGKeyArray, cell: list[jax.Array], replicates: int) -> Source:
     """Words for [*cell, replicates], from the key and the bits of the cell's values."""
     words: Words = key_words(key)
     for value in cell:
@@ -132,7 +132,7 @@ _LABELS, _NORMALS, _ACROSS, _DIFFERENCE, _SIGMA = range(5)  # what the words of 
 
 def draw_noise(source: Source, n: jax.Array, p: jax.Array) -> Noise:
     """The exact joint law of the six numbers."""
-    along, difference_along, difference_aligned = _three_normals(source.spend_on(_NORMALS), n)
+    along, difference_along, difference_aligned = standard_normals(source.spend_on(_NORMALS), 3, n)
     return Noise(
         mean_label=rademacher_mean_from(source.spend_on(_LABELS), n),
         along=along,
@@ -143,16 +143,15 @@ def draw_noise(source: Source, n: jax.Array, p: jax.Array) -> Noise:
     )
 
 
-def _three_normals(source: Source, n: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """Standard normals, in a loop of one turn: XLA would otherwise draw them again for each of their uses."""
+def standard_normals(source: Source, count: int, like: jax.Array) -> tuple[jax.Array, ...]:
+    """So many of them, in a loop of one turn: XLA would otherwise draw them again for each of their uses."""
 
-    def draw(_: object) -> tuple[jax.Array, tuple[jax.Array, jax.Array, jax.Array]]:
-        first, second = normals(source, 0, n.dtype)
-        third, _ = normals(source, 1, n.dtype)
-        return jnp.array(False), (first, second, third)
+    def draw(_: object) -> tuple[jax.Array, tuple[jax.Array, ...]]:
+        pairs = (normals(source, stream, like.dtype) for stream in range(-(-count // 2)))
+        return jnp.array(False), tuple(value for pair in pairs for value in pair)[:count]
 
-    zeros = jnp.zeros(source.shape, n.dtype)
-    return lax.while_loop(lambda state: state[0], draw, (jnp.any(n != 0), (zeros, zeros, zeros)))[1]
+    zeros = jnp.zeros(source.shape, like.dtype)
+    return lax.while_loop(lambda state: state[0], draw, (jnp.any(like != 0), (zeros,) * count))[1]
 
 
 def score_law_of(noise: Noise, n: jax.Array, p: jax.Array, theta: jax.Array, t: jax.Array) -> ScoreLaw:

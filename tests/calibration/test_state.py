@@ -115,7 +115,10 @@ def exchanged(function, size):
     assert {match[2] + match[3] for match in found if match} == {"all-reduce"}
     return compiled(*rows), [match[1] for match in found if match]
 
-for function in (ece, debiased_ece2, lambda c, y: CalibrationState.empty().update(c, y).ece()):
+def equal_mass(confidence, correct):
+    return ece(confidence, correct, binning="equal-mass")
+
+for function in (ece, equal_mass, debiased_ece2, lambda c, y: CalibrationState.empty().update(c, y).ece()):
     values, shapes = exchanged(function, 400_000)
     assert exchanged(function, 200_000)[1] == shapes, (shapes, exchanged(function, 200_000)[1])
     for value, alone in zip(jax.tree.leaves(values), jax.tree.leaves(function(confidence, correct)), strict=True):

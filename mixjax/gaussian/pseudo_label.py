@@ -1,0 +1,223 @@
+r"""Pseudo-labels: the exact law of Algorithm 1's classifiers, at a cost of a few scalars an unlabelled point.
+
+Paper: Algorithm 1 and Theorems 4.1 to 4.3; the law is not in the paper. Take sigma = 1, u = theta_init / |theta_init|
+and b = <u, theta_u>, theta_u being the mean of the unlabelled data (theta itself, or that of another domain). For an
+unlabelled point, m = y u'x ~ N(b, 1) is independent of y, and its pseudo-label is y' = y sgn m. So y' is a fair sign
+independent of m, and the sums over unlabelled points are
+
+    along u:       sum x y' = sum |m|,                    sum x = sum y' |m|,
+    across it:     sum x y' = (sum sgn m) theta_u + G,    sum x = (sum y) theta_u + H,    y = y' sgn m,
+
+where G and H are N(0, n_u I) with correlation (sum y')/n_u, independent of the rest. Coordinates: u; w_1 along what is
+left of theta; w_2 along what then is left of theta_u; and lengths in the other p - 3 directions.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import NamedTuple, get_args
+
+import jax
+import jax.numpy as jnp
+from jax.typing import ArrayLike
+from jaxtyping import PRNGKeyArray
+
+from mixjax._arguments import aligned, check_size, checked
+from mixjax._threefry import Source, single
+from mixjax.gaussian.samplers import cell_source, standard_normals
+from mixjax.gaussian.score_law import ScoreLaw
+from mixjax.gaussian.unlabeled_sums import SumsLaw, UnlabeledSums, unlabeled_sums
+from mixjax.random import centred_chisquare_from, rademacher_mean_from
+
+__all__ = ["sample_pseudo_label_scores"]
+
+_LABELS, _NORMALS, _ACROSS, _POOLED, _REST = range(24, 29)  # what the words of a source are spent on
+
+
+def sample_pseudo_label_scores(
+    key: PRNGKeyArray,
+    *,
+    n_labeled: ArrayLike,
+    n_unlabeled: int,
+    p: ArrayLike,
+    theta_norm: ArrayLike,
+    t: ArrayLike,
+    unlabeled_norm: ArrayLike | None = None,
+    cosine: ArrayLike = 1.0,
+    replicates: int,
+    sums: SumsLaw = "exact",
+) -> dict[str, ScoreLaw]:
+    r"""Score laws of Algorithm 1's classifiers on test data of mean theta (sigma = 1), for independent data sets.
+
+    Draws are keyed by the key and everything but t: entries that differ in t only have the same data sets.
+
+    Args:
+      key: spent.
+      n_labeled, p: whole numbers from 1 to 1e10; data, as theta_norm, t, unlabeled_norm and cosine.
+      n_unlabeled: from 0 to 2^24; static.
+      theta_norm: |theta| >= 0 (divide by sigma first).
+      t: Mixup weight in [0, 1], of "mix".
+      unlabeled_norm: |theta_u| >= 0; None is |theta|.
+      cosine: of the angle between theta_u and theta; 1 or -1 at p = 1.
+      replicates: static.
+      sums: static. "exact" draws every m, at a cost that grows with n_unlabeled. "gaussian" draws the sums over them
+        from the normal law of the same means and covariances, to which they tend: one cost for every n_unlabeled, and
+        an error of the law of about 1/sqrt(n_unlabeled) in its skewness only (tests/gaussian/test_pseudo_label.py).
+
+    Returns:
+      "init", trained on the labelled data; "final", on all, with pseudo-labels; "mix", with Mixup in this last step.
+      Each of shape broadcast(n_labeled, p, theta_norm, t, unlabeled_norm, cosine) + (replicates,). NaN where p = 1 and
+      |cosine| < 1, and under `jit` for values that are refused eagerly.
+
+    Raises:
+      ValueError: for a value out of its range.
+    """
+    unlabeled_norm = theta_norm if unlabeled_norm is None else unlabeled_norm
+    arrays = checked(n_labeled=n_labeled, p=p, theta_norm=theta_norm, unlabeled_norm=unlabeled_norm, cosine=cosine, t=t)
+    check_size("n_unlabeled", n_unlabeled, least=0)
+    check_size("replicates", replicates)
+    if n_unlabeled > 2**24:
+        raise ValueError(f"n_unlabeled must be at most 2^24, got {n_unlabeled}")
+    if sums not in get_args(SumsLaw):
+        raise ValueError(f"sums must be one of {get_args(SumsLaw)}, got {sums!r}")
+    options = {"n_unlabeled": int(n_unlabeled), "replicates": replicates, "sums": sums}
+    return _sample_pseudo_label_scores(single(key), *aligned(*arrays), **options)
+
+
+@partial(jax.jit, static_argnames=("n_unlabeled", "replicates", "sums"))
+def _sample_pseudo_label_scores(
+    key: PRNGKeyArray,
+    n: jax.Array,
+    p: jax.Array,
+    theta: jax.Array,
+    theta_u: jax.Array,
+    cosine: jax.Array,
+    t: jax.Array,
+    *,
+    n_unlabeled: int,
+    replicates: int,
+    sums: SumsLaw,
+) -> dict[str, ScoreLaw]:
+    cosine = jnp.where((p == 1) & (jnp.abs(cosine) < 1), jnp.nan, cosine)
+    wrong = jnp.isnan(p) | jnp.isnan(theta) | jnp.isnan(theta_u) | jnp.isnan(cosine)
+    size = jnp.full((1,) * n.ndim, n_unlabeled, n.dtype)
+    cell = jnp.broadcast_arrays(jnp.where(wrong, jnp.nan, n), p, theta, theta_u, cosine, size)
+    source = cell_source(key, cell, replicates)
+    n, p, theta, theta_u, cosine, n_u = (value[..., None] for value in cell)
+    z = standard_normals(source.spend_on(_NORMALS), 3, n)
+    labels = rademacher_mean_from(source.spend_on(_LABELS), n)
+    start = _start(source, z[:2], n, p, theta, theta_u, cosine)
+    unlabeled = unlabeled_sums(source, start.b, n_unlabeled, sums)
+    pooled = _pool(source, z[2], start, unlabeled, labels, n, n_u, p)
+    laws = {
+        "init": start.law,
+        "final": _law(pooled, start, jnp.zeros_like(t[..., None])),
+        "mix": _law(pooled, start, t[..., None]),
+    }
+    return {name: ScoreLaw(*jnp.broadcast_arrays(*law, laws["mix"].mean)[:2]) for name, law in laws.items()}
+
+
+class _Start(NamedTuple):
+    """The labelled estimator, and theta and theta_u in coordinates that begin with its direction u.
+
+    length: |theta_init|. signal: of theta along u and w_1. b, across: of theta_u along u, and along w_1 and w_2.
+    """
+
+    law: ScoreLaw
+    length: jax.Array
+    signal: tuple[jax.Array, jax.Array]
+    b: jax.Array
+    across: tuple[jax.Array, jax.Array]
+
+
+def _start(
+    source: Source,
+    z: tuple[jax.Array, ...],
+    n: jax.Array,
+    p: jax.Array,
+    theta: jax.Array,
+    theta_u: jax.Array,
+    cosine: jax.Array,
+) -> _Start:
+    """theta_init = (theta + a_1) e_1 + a_2 e_2 + r e_3, with e_1 along theta and e_2 along the rest of theta_u."""
+    scale = jax.lax.rsqrt(n)
+    a1, a2 = scale * z[0], jnp.where(p >= 2, scale * z[1], 0.0)
+    df = jnp.maximum(p - 2.0, 0.0)
+    r_square = jnp.maximum(df + centred_chisquare_from(source.spend_on(_ACROSS), df), 0.0) / n
+    across_square = a2**2 + r_square
+    along = theta + a1
+    length = jnp.sqrt(along**2 + across_square)
+    across = jnp.sqrt(across_square)
+    u1, u2 = along / length, a2 / length
+    sine = across / length  # of the angle between u and theta
+    turned = jnp.where(across > 0, a2 / jnp.where(across > 0, across, 1.0), 0.0)  # e_2 along the part of u across theta
+    aside = theta_u * jnp.sqrt((1.0 - cosine) * (1.0 + cosine))
+    rest = jnp.sqrt(jnp.maximum(1.0 - turned**2, 0.0))
+    return _Start(
+        law=ScoreLaw(theta * along, along * a1 + across_square),
+        length=length,
+        signal=(theta * u1, theta * sine),
+        b=theta_u * cosine * u1 + aside * u2,
+        across=(theta_u * cosine * sine - aside * u1 * turned, jnp.where(p >= 3, aside * rest, 0.0)),
+    )
+
+
+class _Pooled(NamedTuple):
+    """Means over all points, in the coordinates of `_Start`; a pair is (mean of x y', mean of x).
+
+    label: mean of y'. along, first, second: along u, w_1, w_2. rest: the lengths of both in the other directions, the
+    second as its part along the first and the square of the remainder.
+    """
+
+    label: jax.Array
+    along: tuple[jax.Array, jax.Array]
+    first: tuple[jax.Array, jax.Array]
+    second: tuple[jax.Array, jax.Array]
+    rest: tuple[jax.Array, jax.Array, jax.Array]
+
+
+def _pool(
+    source: Source,
+    z: jax.Array,
+    start: _Start,
+    unlabeled: UnlabeledSums,
+    label: jax.Array,
+    n: jax.Array,
+    n_u: jax.Array,
+    p: jax.Array,
+) -> _Pooled:
+    """Labelled and unlabelled sums, over n + n_u; in every direction across u the noises are G and n D + H."""
+    spread = (1.0 - label) * (1.0 + label)
+    share = unlabeled.pseudo_label / jnp.maximum(n_u, 1.0)  # the correlation of G and H
+    g_scale = jnp.sqrt(n_u)
+    h_scale = jnp.sqrt(n * spread + n_u * (1.0 - share) * (1.0 + share))  # of n D + H given G
+    noise = standard_normals(source.spend_on(_POOLED), 5, n)
+
+    def pair(g: jax.Array, h: jax.Array, signal: jax.Array, exists: jax.Array) -> tuple[jax.Array, jax.Array]:
+        g = jnp.where(exists, g_scale * g, 0.0)
+        h = jnp.where(exists, share * g + h_scale * h, 0.0)
+        return (unlabeled.sign * signal + g) / total, (unlabeled.label * signal + h) / total
+
+    total = n + n_u
+    df = jnp.maximum(p - 3.0, 0.0)
+    length = g_scale * jnp.sqrt(jnp.maximum(df + centred_chisquare_from(source.spend_on(_REST), df), 0.0))
+    less = jnp.maximum(p - 4.0, 0.0)
+    remainder = jnp.maximum(less + centred_chisquare_from(source.spend_on(_REST + 1), less), 0.0)
+    aligned_part = jnp.where(p >= 4, share * length + h_scale * noise[4], 0.0)
+    labelled = n * label * start.length + jnp.sqrt(n * spread) * z
+    return _Pooled(
+        label=(n * label + unlabeled.pseudo_label) / total,
+        along=((n * start.length + unlabeled.size) / total, (labelled + unlabeled.signed_size) / total),
+        first=pair(noise[0], noise[1], start.across[0], p >= 2),
+        second=pair(noise[2], noise[3], start.across[1], p >= 3),
+        rest=(length / total, aligned_part / total, (h_scale / total) ** 2 * remainder),
+    )
+
+
+def _law(pooled: _Pooled, start: _Start, t: jax.Array) -> ScoreLaw:
+    """The law of (1 - t) mean(x y') + t mean(x) mean(y') on test data of mean theta."""
+    keep, push = 1.0 - t, t * pooled.label
+    along, first, second, rest = (keep * pair[0] + push * pair[1] for pair in pooled[1:])
+    mean = along * start.signal[0] + first * start.signal[1]
+    error_square = second**2 + rest**2 + push**2 * pooled.rest[2]
+    return ScoreLaw(mean, along * (along - start.signal[0]) + first * (first - start.signal[1]) + error_square)

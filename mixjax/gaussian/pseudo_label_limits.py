@@ -1,0 +1,97 @@
+r"""Pseudo-labels of very many unlabelled points: Algorithm 1's final classifier in closed form.
+
+Paper: Theorems 4.1 to 4.3, whose proofs work in this limit. As n_labeled grows with p / n_labeled -> c_l, <u, theta>
+tends to b = |theta|^2 / sqrt(|theta|^2 + c_l) (sigma = 1). Over n_unlabeled points with p / n_unlabeled -> c_u,
+
+    mean of x y' = k theta + s u + noise,    k = 2 Phi(b) - 1,    s = 2 phi(b),    |noise|^2 = c_u,
+
+and the final estimator is f theta_init + (1 - f) (k theta + s u + noise), with f = c_u / (c_l + c_u) the labelled share
+and noise orthogonal to everything. Mixup multiplies it by 1 - t. Pseudo-labels take away so much of the noise that
+mean / var = rho can exceed 1: an under-confident classifier, which no Mixup repairs. The paper's proof of Theorem 4.3
+takes rho < 1 for granted.
+"""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+from jax.scipy.stats import norm
+from jax.typing import ArrayLike
+from jaxtyping import Array, Float
+
+from mixjax._arguments import aligned, checked
+from mixjax.gaussian.limits import increasing_root, limit_scores
+from mixjax.gaussian.score_law import ScoreLaw
+
+__all__ = ["limit_pseudo_label_scores", "overshoot_ratio"]
+
+
+def limit_pseudo_label_scores(
+    labeled_ratio: ArrayLike, unlabeled_ratio: ArrayLike, theta_norm: ArrayLike, t: ArrayLike
+) -> dict[str, ScoreLaw]:
+    """The laws as p / n_labeled -> `labeled_ratio` and p / n_unlabeled -> `unlabeled_ratio`, for sigma = 1.
+
+    Args:
+      labeled_ratio: c_l >= 0.
+      unlabeled_ratio: c_u >= 0; 0 where unlabelled points are without end beside p and the labelled ones.
+      theta_norm: |theta| >= 0.
+      t: Mixup weight in [0, 1], of "mix".
+
+    Returns:
+      "init", "final" and "mix", each of the broadcast shape. NaN where theta_norm and labeled_ratio are both 0.
+
+    Raises:
+      ValueError: for a value out of its range (NaN under `jit`).
+    """
+    values = {"labeled_ratio": labeled_ratio, "unlabeled_ratio": unlabeled_ratio, "theta_norm": theta_norm, "t": t}
+    c_l, c_u, theta, t = aligned(*checked(**values))
+    mean, gap = _final(c_l, c_u, theta)
+    keep = 1.0 - t
+    laws = {
+        "init": limit_scores(c_l, theta, 0.0),
+        "final": ScoreLaw(mean, gap),
+        "mix": ScoreLaw(keep * mean, keep * (keep * gap - t * mean)),
+    }
+    return {name: ScoreLaw(*jnp.broadcast_arrays(*law, laws["mix"].gap)[:2]) for name, law in laws.items()}
+
+
+def _final(c_l: jax.Array, c_u: jax.Array, theta: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Mean and gap of the plain classifier of the last step."""
+    square = theta**2
+    length = jnp.sqrt(square + c_l)  # of theta_init
+    b = square / length
+    pseudo = jnp.where(c_u > 0, c_l / jnp.where(c_u > 0, c_l + c_u, 1.0), 1.0)  # 1 - f, the share of pseudo-labels
+    k = pseudo * (1.0 - 2.0 * norm.cdf(-b))  # along theta
+    s = (1.0 - pseudo) * length + pseudo * 2.0 * norm.pdf(b)  # along u
+    mean = k * square + s * b
+    return mean, k**2 * square + s**2 + 2.0 * k * s * b + pseudo**2 * c_u - mean
+
+
+def overshoot_ratio(labeled_ratio: ArrayLike, theta_norm: ArrayLike) -> Float[Array, "*batch"]:
+    """The p / n_unlabeled below which the final classifier is under-confident, so that every Mixup hurts it.
+
+    Args:
+      labeled_ratio: c_l > 0.
+      theta_norm: |theta| >= 0.
+
+    Returns:
+      The c_u at which rho of "final" is 1, of the broadcast shape; 0 where it is below 1 for all. NaN where
+      labeled_ratio is 0: there both classifiers are calibrated at c_u = 0.
+
+    Raises:
+      ValueError: for a value out of its range (NaN under `jit`).
+
+    Accuracy: that of rho = 1 to rounding (tests/gaussian/test_pseudo_label_limits.py).
+    """
+    c_l, theta = jnp.broadcast_arrays(*aligned(*checked(labeled_ratio=labeled_ratio, theta_norm=theta_norm)))
+    return _overshoot_ratio(c_l, theta)
+
+
+@jax.jit
+def _overshoot_ratio(c_l: jax.Array, theta: jax.Array) -> jax.Array:
+    def gap(c_u: jax.Array) -> jax.Array:
+        return _final(c_l, c_u, theta)[1]
+
+    zero = jnp.zeros_like(c_l)
+    root = increasing_root(gap, zero, 2.0 * (1.0 + theta**2 + c_l))
+    return jnp.where(c_l == 0, jnp.nan, jnp.where(gap(zero) >= 0, 0.0, root))

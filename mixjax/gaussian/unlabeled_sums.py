@@ -1,0 +1,111 @@
+r"""Sums over unlabelled points with pseudo-labels, given b = <u, theta_u>: all that a pseudo-label classifier needs.
+
+Paper: Algorithm 1 (`pseudo_label` says how the sums enter). For m ~ N(b, 1) and an independent fair sign y', the
+pseudo-label, four sums matter:
+
+    sum |m|,    sum y' |m|,    sum sgn m,    sum y' sgn m,    beside    sum y'.
+
+|m| has the mean b (1 - 2q) + 2 phi(b) and the second moment 1 + b^2; m < 0 has probability q = Phi(-b), and there the
+mean of |m| is phi(b) - b q (times q). Sums are of |m| minus its mean, so that float32 keeps their digits.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jax.scipy.stats import norm
+from jaxtyping import Array, Float
+
+from mixjax._threefry import Source
+from mixjax.gaussian.samplers import standard_normals
+from mixjax.random import normals, rademacher_mean_from
+
+SumsLaw = Literal["exact", "gaussian"]
+
+_SIGNS, _POINTS, _GAUSSIAN = range(16, 19)  # what the words of a source are spent on
+_PAIRS = 4  # of normals that a turn of the loop draws
+
+
+class UnlabeledSums(NamedTuple):
+    """Each of the shape of b: sums over the points of |m|, y' |m|, sgn m, y' sgn m = y, and y'."""
+
+    size: Float[Array, "..."]
+    signed_size: Float[Array, "..."]
+    sign: Float[Array, "..."]
+    label: Float[Array, "..."]
+    pseudo_label: Float[Array, "..."]
+
+
+class _Part(NamedTuple):
+    """Over the points of one pseudo-label: the sum of |m| minus its mean, and how many m are negative."""
+
+    excess: jax.Array
+    negative: jax.Array
+
+
+def unlabeled_sums(source: Source, b: jax.Array, count: int, law: SumsLaw) -> UnlabeledSums:
+    """Draws of the sums over `count` points; "gaussian" has their means and covariances, at one cost for all."""
+    if count == 0:
+        return UnlabeledSums(*[jnp.zeros_like(b)] * 5)
+    total = jnp.rint(rademacher_mean_from(source.spend_on(_SIGNS), jnp.full_like(b, count)) * count)
+    draw = _exact_parts if law == "exact" else _gaussian_parts
+    plus, minus = draw(source, b, count, 0.5 * (count + total))
+    mean = _mean_size(b)
+    return UnlabeledSums(
+        size=count * mean + plus.excess + minus.excess,
+        signed_size=total * mean + plus.excess - minus.excess,
+        sign=count - 2.0 * (plus.negative + minus.negative),
+        label=total - 2.0 * (plus.negative - minus.negative),
+        pseudo_label=total,
+    )
+
+
+def _mean_size(b: jax.Array) -> jax.Array:
+    """E |m|."""
+    return b * (1.0 - 2.0 * norm.cdf(-b)) + 2.0 * norm.pdf(b)
+
+
+def _exact_parts(source: Source, b: jax.Array, count: int, positive: jax.Array) -> tuple[_Part, _Part]:
+    """Point by point; the first `positive` of them have the pseudo-label 1, which their m do not know of."""
+    points = source.spend_on(_POINTS)
+    mean = _mean_size(b)
+    zero = jnp.zeros(jnp.broadcast_shapes(b.shape, source.shape), b.dtype)
+
+    def counted(parts: tuple[jax.Array, ...], z: jax.Array, index: jax.Array) -> tuple[jax.Array, ...]:
+        m = b + z
+        excess, negative = jnp.abs(m) - mean, (m < 0).astype(b.dtype)
+        inside = (index < count).astype(b.dtype)
+        first = (index < positive).astype(b.dtype)
+        weights = (first, inside - first)
+        return tuple(part + weight * value for (part, weight, value) in zip(
+            parts, (*weights, *weights), (excess, excess, negative, negative), strict=True))  # fmt: skip
+
+    def turn(k: jax.Array, parts: tuple[jax.Array, ...]) -> tuple[jax.Array, ...]:
+        for pair in range(_PAIRS):
+            stream = _PAIRS * k + pair
+            for place, z in enumerate(normals(points, stream, b.dtype)):
+                parts = counted(parts, z, (2 * stream + place).astype(b.dtype))
+        return parts
+
+    sums = lax.fori_loop(jnp.int32(0), jnp.int32(-(-count // (2 * _PAIRS))), turn, (zero,) * 4)
+    return _Part(sums[0], sums[2]), _Part(sums[1], sums[3])
+
+
+def _gaussian_parts(source: Source, b: jax.Array, count: int, positive: jax.Array) -> tuple[_Part, _Part]:
+    """Normal sums of the same means and covariances."""
+    q = norm.cdf(-b)
+    mean = _mean_size(b)
+    var_size, var_negative = 1.0 + (b - mean) * (b + mean), q * (1.0 - q)
+    covariance = norm.pdf(b) - (b + mean) * q
+    slope = jnp.where(var_negative > 0, covariance / jnp.where(var_negative > 0, var_negative, 1.0), 0.0)
+    left = jnp.sqrt(jnp.maximum(var_size - slope * covariance, 0.0))
+
+    def part(size: jax.Array, first: jax.Array, second: jax.Array) -> _Part:
+        deviation = jnp.sqrt(size * var_negative) * first
+        return _Part(slope * deviation + jnp.sqrt(size) * left * second, size * q + deviation)
+
+    z = standard_normals(source.spend_on(_GAUSSIAN), 4, b)
+    return part(positive, z[0], z[1]), part(count - positive, z[2], z[3])
