@@ -66,23 +66,34 @@ class CalibrationMetric(nnx.Metric):
         """Forget all batches."""
         self._keep(self._empty())
 
-    def update(self, *, mask: ArrayLike | None = None, weights: ArrayLike | None = None, **batch: ArrayLike) -> None:
+    def update(
+        self,
+        *,
+        where: ArrayLike | None = None,
+        mask: ArrayLike | None = None,
+        weights: ArrayLike | None = None,
+        **batch: ArrayLike,
+    ) -> None:
         """Count a batch.
 
         Args:
-          mask: rows that count, as `where` of `ece`; the others may hold anything.
+          where: rows that count, as for `ece`; the others may hold anything.
+          mask: the same, by the name that flax's metrics have for it.
           weights: as for `ece`.
-          batch: logits or probs [N, K] and labels [N]; or confidence [N] and correct [N]. Others are ignored.
+          batch: logits or probs [N, K] and labels [N]; or confidence [N] and correct [N]. Others are ignored, since
+            `nnx.MultiMetric` gives every metric all that it gets.
 
         Raises:
-          TypeError: for a missing keyword; otherwise as `ece`.
+          TypeError: for a missing keyword, or both `where` and `mask`; otherwise as `ece`.
         """
+        if where is not None and mask is not None:
+            raise TypeError("update needs where or mask, which are the same, got both")
         names = ("confidence", "correct") if self.given == "confidence" else (self.given, "labels")
         for name in names:
             if name not in batch:
                 raise TypeError(f"update needs {names[0]} and {names[1]} by keyword, got no {name!r}")
         rows = self._rows(*(batch[name] for name in names))
-        self._keep(self.state.update(*rows, weights=weights, where=mask))
+        self._keep(self.state.update(*rows, weights=weights, where=mask if where is None else where))
 
     def compute(self) -> Float[Array, ""]:
         """The error; NaN before any row."""

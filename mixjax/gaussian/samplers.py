@@ -144,7 +144,10 @@ def draw_noise(source: Source, n: jax.Array, p: jax.Array) -> Noise:
 
 
 def standard_normals(source: Source, count: int, like: jax.Array) -> tuple[jax.Array, ...]:
-    """So many of them, in a loop of one turn: XLA would otherwise draw them again for each of their uses."""
+    """So many of them, of the dtype of `like`, in a loop of one turn: XLA would draw them again for each of their uses.
+
+    `like` must not be 0 throughout, which XLA does not know.
+    """
 
     def draw(_: object) -> tuple[jax.Array, tuple[jax.Array, ...]]:
         pairs = (normals(source, stream, like.dtype) for stream in range(-(-count // 2)))

@@ -107,5 +107,5 @@ def _gaussian_parts(source: Source, b: jax.Array, count: int, positive: jax.Arra
         deviation = jnp.sqrt(size * var_negative) * first
         return _Part(slope * deviation + jnp.sqrt(size) * left * second, size * q + deviation)
 
-    z = standard_normals(source.spend_on(_GAUSSIAN), 4, b)
+    z = standard_normals(source.spend_on(_GAUSSIAN), 4, jnp.full_like(b, count))
     return part(positive, z[0], z[1]), part(count - positive, z[2], z[3])

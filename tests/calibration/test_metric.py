@@ -50,6 +50,14 @@ def test_top_label_of_logits_under_jit(batches, norm):
     assert np.isnan(metric.compute())
 
 
+def test_where_and_mask_are_the_same(batches):
+    logits, labels, mask = (part[-1] for part in batches)
+    for name in ("where", "mask"):
+        metric = CalibrationMetric("logits")
+        metric.update(logits=logits, labels=labels, **{name: mask})
+        np.testing.assert_allclose(metric.compute(), top_label_ece(*kept((logits, labels, mask))), atol=3e-7)
+
+
 def test_class_by_class(batches):
     metric = CalibrationMetric("logits", num_bins=7, num_classes=K)
     for logits, labels, mask in zip(*batches, strict=True):
@@ -94,6 +102,7 @@ def test_it_can_be_split_and_put_together(batches):
     (lambda: CalibrationMetric(num_bins=0), ValueError, "num_bins"),
     (lambda: CalibrationMetric().update(logits=np.zeros((2, 3))), TypeError, "got no 'labels'"),
     (lambda: CalibrationMetric("probs").update(logits=np.zeros((2, 3)), labels=[0, 1]), TypeError, "got no 'probs'"),
+    (lambda: CalibrationMetric().update(logits=0, labels=0, where=True, mask=True), TypeError, "got both"),
     (lambda: CalibrationMetric().update(logits=np.zeros((2, 3)), labels=[0, 3]), ValueError, "label"),
 ])  # fmt: skip
 def test_wrong_use_is_refused(call, error, words):

@@ -1,0 +1,196 @@
+"""Algorithm 1: the exact law against the literal algorithm, and sums over unlabelled points against their moments."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy import stats
+
+from mixjax._threefry import Source
+from mixjax.gaussian import (
+    population_accuracy,
+    population_ece,
+    pseudo_label_estimators,
+    sample_pseudo_label_scores,
+)
+from mixjax.gaussian.unlabeled_sums import unlabeled_sums
+
+REPLICATES = 5_000
+# n_u: (n_l, p, theta_norm, unlabeled_norm, cosine, t)
+CONFIGURATIONS = {
+    7: [
+        (1, 1, 1.0, 1.0, 1.0, 0.3),
+        (3, 1, 0.5, 2.0, -1.0, 0.5),
+        (1, 2, 1.0, 1.0, 1.0, 0.3),
+        (4, 2, 0.7, 1.5, 0.3, 1.0),
+        (2, 3, 1.0, 1.0, 1.0, 0.45),
+        (5, 3, 1.0, 0.5, -0.6, 0.9),
+    ],
+    40: [
+        (1, 4, 0.8, 0.8, 1.0, 1 / 3),
+        (10, 4, 0.5, 1.0, 0.0, 0.8),
+        (5, 12, 1.5, 1.5, 1.0, 0.3),
+        (20, 6, 0.0, 1.0, 0.5, 0.45),
+        (3, 30, 2.0, 1.0, 0.8, 0.2),
+    ],
+    0: [(4, 3, 1.0, 1.0, 1.0, 0.3)],
+}
+CASES = [(n_u, index) for n_u, cells in CONFIGURATIONS.items() for index in range(len(cells))]
+ALARM = 1e-6 / (6 * len(CASES))  # of one test, so that the file's is about 1e-6
+NAMES = ("init", "final", "mix")
+
+
+@pytest.fixture(scope="module")
+def exact(module_key):
+    """For each n_u the laws of its configurations, in float64."""
+    laws = {}
+    with jax.enable_x64(True):
+        for n_u, cells in CONFIGURATIONS.items():
+            n_l, p, theta, theta_u, cosine, t = np.array(cells).T
+            cell = {"n_labeled": n_l, "p": p, "theta_norm": theta, "unlabeled_norm": theta_u, "cosine": cosine, "t": t}
+            drawn = sample_pseudo_label_scores(module_key, n_unlabeled=n_u, replicates=REPLICATES, **cell)
+            laws[n_u] = jax.tree.map(np.asarray, drawn)
+    return laws
+
+
+def literal(rng, n_u, n_l, p, theta_norm, unlabeled_norm, cosine, t):
+    """Mean and variance of the three classifiers' scores, from data that are drawn: nothing here is from mixjax."""
+    theta, theta_u = np.zeros(p), np.zeros(p)
+    theta[0], theta_u[0] = theta_norm, unlabeled_norm * cosine
+    if p > 1:
+        theta_u[1] = unlabeled_norm * np.sqrt(1 - cosine**2)
+    y = rng.choice([-1.0, 1.0], (REPLICATES, n_l, 1))
+    x = y * theta + rng.standard_normal((REPLICATES, n_l, p))
+    other = rng.choice([-1.0, 1.0], (REPLICATES, n_u, 1)) * theta_u + rng.standard_normal((REPLICATES, n_u, p))
+    init = (x * y).mean(axis=1)
+    pseudo = np.sign(np.einsum("rip,rp->ri", other, init))[..., None]
+    x, y = np.concatenate([x, other], axis=1), np.concatenate([y, pseudo], axis=1)
+    final = (x * y).mean(axis=1)
+    mix = (1 - t) * final + t * x.mean(axis=1) * y.mean(axis=1)
+    return {name: (part @ theta, (part**2).sum(axis=1)) for name, part in zip(NAMES, (init, final, mix), strict=True)}
+
+
+@pytest.mark.parametrize("n_u, index", CASES, ids=lambda value: str(value))
+def test_equals_the_literal_algorithm(exact, n_u, index, rng):
+    """All six scalars by Kolmogorov-Smirnov, rounded so that atoms agree."""
+    theirs = literal(rng, n_u, *CONFIGURATIONS[n_u][index])
+    for name in NAMES:
+        law = exact[n_u][name]
+        np.testing.assert_allclose(law.gap[index], law.var[index] - law.mean[index], rtol=1e-9, atol=1e-12)
+        for ours, their in zip((law.mean[index], law.var[index]), theirs[name], strict=True):
+            ours, their = np.round(ours, 6), np.round(their, 6)
+            assert stats.ks_2samp(ours, their, method="asymp").pvalue > ALARM, name
+
+
+def test_scores_move_together(exact, rng):
+    """Not only each scalar: the differences between the classifiers, ranked, too (false alarm 2e-6)."""
+    n_u, index = 40, 2
+    theirs = literal(rng, n_u, *CONFIGURATIONS[n_u][index])
+    law = exact[n_u]
+    for first, second in (("init", "final"), ("final", "mix")):
+        for ours, their in (
+            (law[second].mean[index] - law[first].mean[index], theirs[second][0] - theirs[first][0]),
+            (law[second].var[index] - law[first].var[index], theirs[second][1] - theirs[first][1]),
+        ):
+            assert stats.ks_2samp(ours, their, method="asymp").pvalue > 1e-6 / 2
+
+
+def test_the_public_algorithm_is_the_literal_one(rng):
+    theta = np.array([1.0, 0.0, 0.0])
+    y, hidden = rng.choice([-1.0, 1.0], 5), rng.choice([-1.0, 1.0], 9)
+    x = y[:, None] * theta + rng.standard_normal((5, 3))
+    unlabeled = hidden[:, None] * theta + rng.standard_normal((9, 3))
+    found = pseudo_label_estimators(x, y, unlabeled, 0.3)
+    init = (x * y[:, None]).mean(axis=0)
+    labels = np.concatenate([y, np.sign(unlabeled @ init)])
+    points = np.concatenate([x, unlabeled])
+    final = (points * labels[:, None]).mean(axis=0)
+    mix = 0.7 * final + 0.3 * points.mean(axis=0) * labels.mean()
+    for name, expected in zip(NAMES, (init, final, mix), strict=True):
+        np.testing.assert_allclose(found[name], expected, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("b", [0.0, 0.7, -1.5, 2.0])
+def test_gaussian_sums_have_the_moments_of_the_exact_ones(key, b):
+    """Means and covariances of the five sums over 50 points, each within 5 standard errors of 40,000 draws."""
+    sums = {}
+    for law, k in zip(("exact", "gaussian"), jax.random.split(key), strict=True):
+        source = Source.of(k, (40_000,))
+        drawn = jax.jit(unlabeled_sums, static_argnums=(2, 3))(source, jnp.full(40_000, b, np.float32), 50, law)
+        sums[law] = np.stack([np.asarray(part, float) for part in drawn])
+    exact, gaussian = sums["exact"], sums["gaussian"]
+    spread = exact.std(axis=1) / np.sqrt(40_000)
+    assert (np.abs(exact.mean(axis=1) - gaussian.mean(axis=1)) <= 5 * np.sqrt(2) * spread + 1e-6).all()
+    deviation = exact.std(axis=1)
+    error = 5 * np.sqrt(2 * 3 / 40_000) * np.outer(deviation, deviation)
+    assert (np.abs(np.cov(exact) - np.cov(gaussian)) <= error + 1e-5).all()
+
+
+def test_sums_of_many_points_keep_their_digits(key):
+    """Over 100,000 points in float32: the exact sums repeat those of float64 from the same m to 1e-6 of their size."""
+    from mixjax.gaussian.unlabeled_sums import _POINTS
+    from mixjax.random import normals
+
+    count, b = 100_000, np.float32(0.8)
+    source = Source.of(key, (2,))
+    found = jax.jit(unlabeled_sums, static_argnums=(2, 3))(source, jnp.full(2, b), count, "exact")
+    points = source.spend_on(_POINTS)
+    pairs = jax.lax.map(lambda k: jnp.stack(normals(points, k, np.dtype(np.float32))), jnp.arange(count // 2))
+    m = np.float64(b + np.asarray(pairs).reshape(count, 2))
+    pseudo = np.where(np.arange(count)[:, None] < 0.5 * (count + np.asarray(found.pseudo_label)), 1.0, -1.0)
+    sums = (np.abs(m), pseudo * np.abs(m), np.sign(m), pseudo * np.sign(m), pseudo)
+    for part, expected in zip(found, (values.sum(axis=0) for values in sums), strict=True):
+        np.testing.assert_allclose(part, expected, atol=0.1)
+
+
+def test_gaussian_sums_give_the_same_errors(key):
+    """ECE of the final classifier at n_u = 400, within 5 standard errors, 2e-3 of it."""
+    options = {"n_labeled": 10, "n_unlabeled": 400, "p": 20, "theta_norm": 1.5, "t": 0.3, "replicates": 20_000}
+    errors = []
+    for law in ("exact", "gaussian"):
+        laws = sample_pseudo_label_scores(key, sums=law, **options)
+        errors.append(np.array([np.asarray(population_ece(laws[name]), float) for name in NAMES]))
+    means, spread = [e.mean(axis=1) for e in errors], errors[0].std(axis=1) / np.sqrt(20_000)
+    assert (np.abs(means[0] - means[1]) < 5 * np.sqrt(2) * spread).all()
+
+
+def test_checks_of_the_notes(key):
+    """|theta|^2 = 4, p = 60, n_l = 5, n_u = 1e5: accuracy .9723. p = 600, n_l = 50, n_u = 30,000: rho = 1.16."""
+    cell = {"theta_norm": 2.0, "t": 0.3, "replicates": 400, "sums": "gaussian"}
+    final = sample_pseudo_label_scores(key, n_labeled=5, n_unlabeled=100_000, p=60, **cell)["final"]
+    accuracy = np.asarray(population_accuracy(final))
+    assert abs(accuracy.mean() - 0.9723) < 5 * accuracy.std() / 20 + 5e-5
+    laws = sample_pseudo_label_scores(key, n_labeled=50, n_unlabeled=30_000, p=600, **cell)
+    slope = np.asarray(laws["final"].slope)
+    assert abs(slope.mean() - 1.16) < 5 * slope.std() / 20 + 5e-3
+    assert (population_ece(laws["mix"]) > population_ece(laws["final"])).all()  # over-shoot: Mixup hurts
+
+
+CELL = {"n_labeled": 5, "n_unlabeled": 4, "p": 3, "theta_norm": 1.0, "t": 0.2, "replicates": 2}
+
+
+@pytest.mark.parametrize("wrong, error, words", [
+    ({"n_labeled": 0}, ValueError, "n_labeled must be a whole number from 1 to 1e10, got 0"),
+    ({"n_unlabeled": -1}, ValueError, "n_unlabeled must be at least 0, got -1"),
+    ({"n_unlabeled": 2.0}, TypeError, "n_unlabeled must be an int"),
+    ({"n_unlabeled": 2**24 + 1}, ValueError, r"n_unlabeled must be at most 2\^24"),
+    ({"p": 0}, ValueError, "p must be a whole number"),
+    ({"theta_norm": -1.0}, ValueError, "theta_norm must be finite and not negative"),
+    ({"unlabeled_norm": np.inf}, ValueError, "unlabeled_norm must be finite and not negative"),
+    ({"cosine": 1.5}, ValueError, r"cosine must be in \[-1, 1\]"),
+    ({"t": -0.1}, ValueError, r"t must be in \[0, 1\]"),
+    ({"sums": "normal"}, ValueError, r"sums must be one of \('exact', 'gaussian'\), got 'normal'"),
+])  # fmt: skip
+def test_wrong_values_are_refused(key, wrong, error, words):
+    with pytest.raises(error, match=words):
+        sample_pseudo_label_scores(key, **CELL | wrong)
+
+
+def test_shapes_and_one_dimension(key):
+    laws = sample_pseudo_label_scores(key, **CELL | {"t": [0.0, 0.2, 0.4], "theta_norm": [[1.0], [2.0]]})
+    assert {law.mean.shape for law in laws.values()} == {(2, 3, 2)}
+    np.testing.assert_array_equal(laws["final"].gap[:, 0], laws["mix"].gap[:, 0])
+    np.testing.assert_array_equal(laws["init"].mean[:, :1], laws["init"].mean[:, 1:2])
+    assert np.isnan(sample_pseudo_label_scores(key, **CELL | {"p": 1, "cosine": 0.5})["final"].mean).all()
