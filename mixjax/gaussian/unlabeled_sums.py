@@ -26,7 +26,7 @@ from mixjax.random import normals, rademacher_mean_from
 SumsLaw = Literal["exact", "gaussian"]
 
 _SIGNS, _POINTS, _GAUSSIAN = range(16, 19)  # what the words of a source are spent on
-_PAIRS = 4  # of normals that a turn of the loop draws
+_PAIRS = 2  # of normals that a turn of the loop draws
 
 
 class UnlabeledSums(NamedTuple):
