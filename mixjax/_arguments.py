@@ -66,6 +66,7 @@ class Rule(NamedTuple):
 
 LARGEST_COUNT = 1e10  # to which the samplers are tested
 COUNT = Rule("a whole number from 1 to 1e10", lambda v: (v >= 1) & (v <= LARGEST_COUNT) & (v == v.round()))
+COUNT_OR_NONE = Rule("a whole number from 0 to 1e10", lambda v: (v >= 0) & (v <= LARGEST_COUNT) & (v == v.round()))
 NOT_NEGATIVE = Rule("finite and not negative", lambda v: (v >= 0) & (v < np.inf))
 POSITIVE = Rule("finite and positive", lambda v: (v > 0) & (v < np.inf))
 COSINE = Rule("in [-1, 1]", lambda v: (v >= -1) & (v <= 1))
@@ -80,6 +81,7 @@ RULES = {
     "lam": SHARE,
     "n": COUNT,
     "n_labeled": COUNT,
+    "n_unlabeled": COUNT_OR_NONE,
     "p": COUNT,
     "ratio": NOT_NEGATIVE,
     "sigma": POSITIVE,

@@ -15,7 +15,7 @@ left of theta; w_2 along what then is left of theta_u; and lengths in the other 
 from __future__ import annotations
 
 from functools import partial
-from typing import NamedTuple, get_args
+from typing import Any, NamedTuple, get_args
 
 import jax
 import jax.numpy as jnp
@@ -38,7 +38,7 @@ def sample_pseudo_label_scores(
     key: PRNGKeyArray,
     *,
     n_labeled: ArrayLike,
-    n_unlabeled: int,
+    n_unlabeled: ArrayLike,
     p: ArrayLike,
     theta_norm: ArrayLike,
     t: ArrayLike,
@@ -54,7 +54,7 @@ def sample_pseudo_label_scores(
     Args:
       key: spent.
       n_labeled, p: whole numbers from 1 to 1e10; data, as theta_norm, t, unlabeled_norm and cosine.
-      n_unlabeled: from 0 to 2^24; static.
+      n_unlabeled: whole numbers from 0; with "exact" sums an int up to 2^24, static; with "gaussian" data, to 1e10.
       theta_norm: |theta| >= 0 (divide by sigma first).
       t: Mixup weight in [0, 1], of "mix".
       unlabeled_norm: |theta_u| >= 0; None is |theta|.
@@ -73,42 +73,48 @@ def sample_pseudo_label_scores(
       ValueError: for a value out of its range.
     """
     unlabeled_norm = theta_norm if unlabeled_norm is None else unlabeled_norm
-    arrays = checked(n_labeled=n_labeled, p=p, theta_norm=theta_norm, unlabeled_norm=unlabeled_norm, cosine=cosine, t=t)
-    check_size("n_unlabeled", n_unlabeled, least=0)
-    check_size("replicates", replicates)
-    if n_unlabeled > 2**24:
-        raise ValueError(f"n_unlabeled must be at most 2^24, got {n_unlabeled}")
     if sums not in get_args(SumsLaw):
         raise ValueError(f"sums must be one of {get_args(SumsLaw)}, got {sums!r}")
-    options = {"n_unlabeled": int(n_unlabeled), "replicates": replicates, "sums": sums}
-    return _sample_pseudo_label_scores(single(key), *aligned(*arrays), **options)
+    points = _points(n_unlabeled) if sums == "exact" else None
+    check_size("replicates", replicates)
+    cell = {"n_labeled": n_labeled, "n_unlabeled": n_unlabeled, "p": p, "theta_norm": theta_norm}
+    arrays = checked(**cell, unlabeled_norm=unlabeled_norm, cosine=cosine, t=t)
+    return _sample_pseudo_label_scores(single(key), *aligned(*arrays), points=points, replicates=replicates)
 
 
-@partial(jax.jit, static_argnames=("n_unlabeled", "replicates", "sums"))
+def _points(n_unlabeled: Any) -> int:
+    """How many points are drawn, each."""
+    check_size("n_unlabeled", n_unlabeled, least=0)
+    if n_unlabeled > 2**24:
+        raise ValueError(f"n_unlabeled must be at most 2^24 for exact sums, got {n_unlabeled}")
+    return int(n_unlabeled)
+
+
+@partial(jax.jit, static_argnames=("points", "replicates"))
 def _sample_pseudo_label_scores(
     key: PRNGKeyArray,
     n: jax.Array,
+    n_u: jax.Array,
     p: jax.Array,
     theta: jax.Array,
     theta_u: jax.Array,
     cosine: jax.Array,
     t: jax.Array,
     *,
-    n_unlabeled: int,
+    points: int | None,
     replicates: int,
-    sums: SumsLaw,
 ) -> dict[str, ScoreLaw]:
+    """`points` is n_u where each of them is drawn."""
     cosine = jnp.where((p == 1) & (jnp.abs(cosine) < 1), jnp.nan, cosine)
-    wrong = jnp.isnan(p) | jnp.isnan(theta) | jnp.isnan(theta_u) | jnp.isnan(cosine)
-    size = jnp.full((1,) * n.ndim, n_unlabeled, n.dtype)
-    cell = jnp.broadcast_arrays(jnp.where(wrong, jnp.nan, n), p, theta, theta_u, cosine, size)
+    n, n_u, p, theta, theta_u, cosine = jnp.broadcast_arrays(n, n_u, p, theta, theta_u, cosine)
+    wrong = jnp.isnan(n_u) | jnp.isnan(p) | jnp.isnan(theta) | jnp.isnan(theta_u) | jnp.isnan(cosine)
+    cell = [jnp.where(wrong, jnp.nan, n), p, theta, theta_u, cosine, n_u]
     source = cell_source(key, cell, replicates)
     n, p, theta, theta_u, cosine, n_u = (value[..., None] for value in cell)
     z = standard_normals(source.spend_on(_NORMALS), 3, n)
     labels = rademacher_mean_from(source.spend_on(_LABELS), n)
     start = _start(source, z[:2], n, p, theta, theta_u, cosine)
-    unlabeled = unlabeled_sums(source, start.b, n_unlabeled, sums)
-    pooled = _pool(source, z[2], start, unlabeled, labels, n, n_u, p)
+    pooled = _pool(source, z[2], start, unlabeled_sums(source, start.b, n_u, points), labels, n, n_u, p)
     laws = {
         "init": start.law,
         "final": _law(pooled, start, jnp.zeros_like(t[..., None])),

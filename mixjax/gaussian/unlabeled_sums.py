@@ -46,13 +46,20 @@ class _Part(NamedTuple):
     negative: jax.Array
 
 
-def unlabeled_sums(source: Source, b: jax.Array, count: int, law: SumsLaw) -> UnlabeledSums:
-    """Draws of the sums over `count` points; "gaussian" has their means and covariances, at one cost for all."""
-    if count == 0:
-        return UnlabeledSums(*[jnp.zeros_like(b)] * 5)
-    total = jnp.rint(rademacher_mean_from(source.spend_on(_SIGNS), jnp.full_like(b, count)) * count)
-    draw = _exact_parts if law == "exact" else _gaussian_parts
-    plus, minus = draw(source, b, count, 0.5 * (count + total))
+def unlabeled_sums(source: Source, b: jax.Array, count: jax.Array, points: int | None) -> UnlabeledSums:
+    """Draws of the sums over `count` points.
+
+    With `points`, which is `count` as an int, point by point; without, from the normal law of the same means and
+    covariances, which costs the same for every count.
+    """
+    count = jnp.broadcast_to(count, b.shape)
+    fair = rademacher_mean_from(source.spend_on(_SIGNS), jnp.maximum(count, 1.0))
+    total = jnp.rint(fair * count)
+    positive = 0.5 * (count + total)
+    if points is None:
+        plus, minus = _gaussian_parts(source, b, count, positive)
+    else:
+        plus, minus = _exact_parts(source, b, points, positive)
     mean = _mean_size(b)
     return UnlabeledSums(
         size=count * mean + plus.excess + minus.excess,
@@ -94,7 +101,7 @@ def _exact_parts(source: Source, b: jax.Array, count: int, positive: jax.Array) 
     return _Part(sums[0], sums[2]), _Part(sums[1], sums[3])
 
 
-def _gaussian_parts(source: Source, b: jax.Array, count: int, positive: jax.Array) -> tuple[_Part, _Part]:
+def _gaussian_parts(source: Source, b: jax.Array, count: jax.Array, positive: jax.Array) -> tuple[_Part, _Part]:
     """Normal sums of the same means and covariances."""
     q = norm.cdf(-b)
     mean = _mean_size(b)
@@ -107,5 +114,5 @@ def _gaussian_parts(source: Source, b: jax.Array, count: int, positive: jax.Arra
         deviation = jnp.sqrt(size * var_negative) * first
         return _Part(slope * deviation + jnp.sqrt(size) * left * second, size * q + deviation)
 
-    z = standard_normals(source.spend_on(_GAUSSIAN), 4, jnp.full_like(b, count))
+    z = standard_normals(source.spend_on(_GAUSSIAN), 4, count + 1.0)
     return part(positive, z[0], z[1]), part(count - positive, z[2], z[3])

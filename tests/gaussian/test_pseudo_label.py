@@ -116,7 +116,8 @@ def test_gaussian_sums_have_the_moments_of_the_exact_ones(key, b):
     sums = {}
     for law, k in zip(("exact", "gaussian"), jax.random.split(key), strict=True):
         source = Source.of(k, (40_000,))
-        drawn = jax.jit(unlabeled_sums, static_argnums=(2, 3))(source, jnp.full(40_000, b, np.float32), 50, law)
+        arguments = source, jnp.full(40_000, b, np.float32), np.float32(50), 50 if law == "exact" else None
+        drawn = jax.jit(unlabeled_sums, static_argnums=3)(*arguments)
         sums[law] = np.stack([np.asarray(part, float) for part in drawn])
     exact, gaussian = sums["exact"], sums["gaussian"]
     spread = exact.std(axis=1) / np.sqrt(40_000)
@@ -133,7 +134,7 @@ def test_sums_of_many_points_keep_their_digits(key):
 
     count, b = 100_000, np.float32(0.8)
     source = Source.of(key, (2,))
-    found = jax.jit(unlabeled_sums, static_argnums=(2, 3))(source, jnp.full(2, b), count, "exact")
+    found = jax.jit(unlabeled_sums, static_argnums=3)(source, jnp.full(2, b), np.float32(count), count)
     points = source.spend_on(_POINTS)
     pairs = jax.lax.map(lambda k: jnp.stack(normals(points, k, np.dtype(np.float32))), jnp.arange(count // 2))
     m = np.float64(b + np.asarray(pairs).reshape(count, 2))
@@ -176,6 +177,7 @@ CELL = {"n_labeled": 5, "n_unlabeled": 4, "p": 3, "theta_norm": 1.0, "t": 0.2, "
     ({"unlabeled_norm": np.inf}, ValueError, "unlabeled_norm must be finite and not negative"),
     ({"cosine": 1.5}, ValueError, r"cosine must be in \[-1, 1\]"),
     ({"t": -0.1}, ValueError, r"t must be in \[0, 1\]"),
+    ({"n_unlabeled": -1, "sums": "gaussian"}, ValueError, "n_unlabeled must be a whole number from 0 to 1e10, got -1"),
     ({"sums": "normal"}, ValueError, r"sums must be one of \('exact', 'gaussian'\), got 'normal'"),
 ])  # fmt: skip
 def test_wrong_values_are_refused(key, wrong, error, words):
@@ -188,6 +190,7 @@ def test_shapes_and_one_dimension(key):
     assert {law.mean.shape for law in laws.values()} == {(2, 3, 2)}
     np.testing.assert_array_equal(laws["final"].gap[:, 0], laws["mix"].gap[:, 0])
     np.testing.assert_array_equal(laws["init"].mean[:, :1], laws["init"].mean[:, 1:2])
-    nothing = sample_pseudo_label_scores(key, **CELL | {"p": [1, 3], "cosine": 0.5, "n_unlabeled": 0})
+    options = {"p": [1, 3], "cosine": 0.5, "n_unlabeled": 0, "sums": "gaussian"}
+    nothing = sample_pseudo_label_scores(key, **CELL | options)
     assert np.isnan(nothing["final"].mean[0]).all()  # one dimension has one direction
     np.testing.assert_allclose(nothing["final"].gap[1], nothing["init"].gap[1], rtol=1e-4, atol=1e-5)
