@@ -5,8 +5,8 @@ Equal-width edges are k/M, correctly rounded in the dtype of the confidences; [l
 floor(M * rank of its first copy / N).
 
 A float32 running sum stops growing at 2^24 terms (jax-ml and peers return 0 for an error of 1/4 at 2^25 rows).
-Here every bin has up to 1024 partial sums, which are added in the end, and one sum of residuals replaces those of
-confidence and of correctness, whose difference would cancel.
+Here every bin has up to 1024 partial sums a block of rows, which are added in a tree, and one sum of residuals replaces
+those of confidence and of correctness, whose difference would cancel.
 """
 
 from __future__ import annotations
@@ -22,11 +22,13 @@ from mixjax._arguments import check_size
 from mixjax.calibration.order import sorted_rows, tie_ranks
 from mixjax.calibration.rows import Rows
 from mixjax.calibration.selection import order_statistics
+from mixjax.calibration.sums import Pair, added
 
 Binning = Literal["equal-width", "equal-mass"]
 Closed = Literal["left", "right"]
 
 _LANES = 1024  # partial sums of a bin, at most
+_TURNS = 64  # values that are added one after another
 _MANY = 1 << 14  # rows from which on selecting edges of equal mass is faster than sorting
 _FEW = 64  # bins up to which comparing with every edge is the fastest
 
@@ -90,14 +92,25 @@ def _share_starts(total: jax.Array, num_bins: int, dtype: np.dtype) -> jax.Array
 
 
 def sum_by_bin(index: jax.Array, values: jax.Array, num_bins: int) -> jax.Array:
-    """The sum of `values` in each bin, in many partial sums: right to 1e-7 of the absolute sum at 1e8 rows."""
-    size = values.shape[0]
-    lanes = int(np.clip(size // 64, 1, max(16, min(_LANES, (1 << 18) // num_bins))))
+    """The sum of `values` in each bin, right to 1e-7 of the absolute sum at 1e8 rows, whatever the values.
+
+    Equal values round alike: what is added one after another is kept short (`_TURNS`), what then remains is added in
+    a tree, and the sums of blocks of rows as pairs of floats.
+    """
 
     def scattered(index: jax.Array, values: jax.Array) -> jax.Array:
-        lane = lax.iota(np.int32, size) % lanes
-        partial_sums = jnp.zeros(lanes * num_bins, values.dtype).at[index + num_bins * lane].add(values)
-        return partial_sums.reshape(lanes, num_bins).sum(axis=0, dtype=values.dtype)
+        lanes = _lanes(len(values), num_bins)
+        block = lanes * max(_TURNS, num_bins // 4)
+        whole = len(values) // block
+        rest = _sum_of_block(index[whole * block :], values[whole * block :], num_bins, lanes)
+        if not whole:
+            return rest
+
+        def add(k: jax.Array, sums: Pair) -> Pair:
+            rows = [lax.dynamic_slice_in_dim(column, k * block, block) for column in (index, values)]
+            return added(sums, (_sum_of_block(rows[0], rows[1], num_bins, lanes), None))
+
+        return sum(lax.fori_loop(0, whole, add, (rest, jnp.zeros_like(rest))))
 
     def compared(index: jax.Array, values: jax.Array) -> jax.Array:
         bins = jnp.arange(num_bins, dtype=np.int32)[:, None]
@@ -107,6 +120,20 @@ def sum_by_bin(index: jax.Array, values: jax.Array, num_bins: int) -> jax.Array:
     if num_bins > _FEW:
         return scattered(index, values)
     return lax.platform_dependent(index, values, cpu=scattered, default=compared)  # few targets stall a GPU's atomics
+
+
+def _lanes(size: int, num_bins: int) -> int:
+    """Partial sums of a bin: a power of two."""
+    return 1 << (int(np.clip(size // _TURNS, 1, max(16, min(_LANES, (1 << 18) // num_bins)))).bit_length() - 1)
+
+
+def _sum_of_block(index: jax.Array, values: jax.Array, num_bins: int, lanes: int) -> jax.Array:
+    """Lane by lane, then the lanes two by two."""
+    lane = lax.iota(np.int32, len(values)) % lanes
+    sums = jnp.zeros(lanes * num_bins, values.dtype).at[index + num_bins * lane].add(values).reshape(lanes, num_bins)
+    while len(sums) > 1:
+        sums = sums[: len(sums) // 2] + sums[len(sums) // 2 :]
+    return sums[0]
 
 
 def bin_sums(rows: Rows, num_bins: int, binning: Binning, closed: Closed) -> BinSums:

@@ -20,6 +20,7 @@ from mixjax.calibration.binned import check_norm, error_of
 from mixjax.calibration.bins import BinSums, Closed, check_bins, equal_width_index, sum_by_bin
 from mixjax.calibration.predictions import Predictions
 from mixjax.calibration.rows import Rows
+from mixjax.calibration.sums import added
 
 __all__ = ["CalibrationState"]
 
@@ -168,13 +169,8 @@ def _split(total: jax.Array) -> jax.Array:
 
 
 def _added(a: jax.Array, b: jax.Array) -> jax.Array:
-    """The sum of two numbers that are each a float and a remainder (D. E. Knuth's two-sum)."""
-    high = a[0] + b[0]
-    of_b = high - a[0]
-    lost = (a[0] - (high - of_b)) + (b[0] - of_b)
-    low = a[1] + b[1] + lost
-    total = high + low
-    return jnp.stack([total, low - (total - high)])
+    """The sum of two numbers that are each a float and a remainder, stacked."""
+    return jnp.stack(added((a[0], a[1]), (b[0], b[1])))
 
 
 def _carried(words: jax.Array) -> jax.Array:

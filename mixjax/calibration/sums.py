@@ -79,13 +79,13 @@ def _running(high: jax.Array, low: jax.Array | None = None) -> tuple[jax.Array, 
     blocks = _padded(high, length).reshape(-1, length).T
     remainders = None if low is None else _padded(low, length).reshape(-1, length).T
     zeros = jnp.zeros_like(blocks[0])
-    _, within = lax.scan(lambda carry, value: (_added(carry, value),) * 2, (zeros, zeros), (blocks, remainders))
+    _, within = lax.scan(lambda carry, value: (added(carry, value),) * 2, (zeros, zeros), (blocks, remainders))
     before = [jnp.pad(part, (1, 0))[None, :-1] for part in _running(within[0][-1], within[1][-1])]
-    high, low = _added(within, (before[0], before[1]))
+    high, low = added(within, (before[0], before[1]))
     return high.T.reshape(-1)[:size], low.T.reshape(-1)[:size]
 
 
-def _added(a: Pair, b: tuple[jax.Array, jax.Array | None]) -> Pair:
+def added(a: Pair, b: tuple[jax.Array, jax.Array | None]) -> Pair:
     """The sum of two numbers that are each a float and a remainder (D. E. Knuth's two-sum)."""
     high = a[0] + b[0]
     of_b = high - a[0]

@@ -132,6 +132,21 @@ def test_float32_does_not_drift(rng):
     np.testing.assert_allclose(ece(confidence, correct, num_bins=2), exact, atol=1e-7)
 
 
+@pytest.mark.parametrize("num_bins", [2, 100])
+@pytest.mark.parametrize("binning", ["equal-width", "equal-mass"])
+def test_equal_rows_do_not_drift(binning, num_bins):
+    """Three million rows of one confidence, whose sums all round alike, and some that are certain."""
+    size = 3 * 10**6
+    confidence = np.full(size, 0.65, np.float32)
+    confidence[::10] = 1.0
+    correct = np.arange(size) % 2 == 0
+    residual = correct - confidence.astype(np.float64)
+    exact = (abs(residual[confidence == 1].sum()) + abs(residual[confidence != 1].sum())) / size
+    if (binning, num_bins) == ("equal-mass", 2):
+        exact = abs(residual.sum()) / size
+    np.testing.assert_allclose(ece(confidence, correct, num_bins=num_bins, binning=binning), exact, atol=1e-7)
+
+
 def test_top_label_is_the_ece_of_the_predicted_class(rng):
     probs, labels = rng.dirichlet(np.ones(4), 500), rng.integers(0, 4, 500)
     predicted = probs.argmax(1)
