@@ -32,8 +32,8 @@ def equal_width(sizes: Sizes) -> Section:
     text = (
         f"{NUM_BINS} bins, float32; nanoseconds a row. The error is against NumPy's in double precision with the same "
         "edges. scikit-learn's bins are closed on the right, and TFP makes the confidences anew from logits: a few "
-        "rows near edges are in other bins. The largest error of the summary is also over 1e7 rows (or as many as there "
-        "are) of one confidence, 0.65, whose sums all round alike."
+        "rows near edges are in other bins. The largest error of the summary is also over 1e7 rows (if there are as "
+        "many) of one confidence, 0.65, whose sums all round alike."
     )
     return Section("equal_width", "Equal-width ECE", text, table, {**ratios, "largest_error": max(large)})
 

@@ -28,6 +28,7 @@ Binning = Literal["equal-width", "equal-mass"]
 Closed = Literal["left", "right"]
 
 _LANES = 1024  # partial sums of a bin, at most
+_STREAMS = 64  # that rows are cut into, from the first to the last
 _TURNS = 64  # values that are added one after another
 _MANY = 1 << 14  # rows from which on selecting edges of equal mass is faster than sorting
 _FEW = 64  # bins up to which comparing with every edge is the fastest
@@ -95,22 +96,26 @@ def sum_by_bin(index: jax.Array, values: jax.Array, num_bins: int) -> jax.Array:
     """The sum of `values` in each bin, right to 1e-7 of the absolute sum at 1e8 rows, whatever the values.
 
     Equal values round alike: what is added one after another is kept short (`_TURNS`), what then remains is added in
-    a tree, and the sums of blocks of rows as pairs of floats.
+    a tree, and the sums of blocks of rows as pairs of floats. Rows are in `_STREAMS` streams of neighbours, so that
+    what is sharded over as many devices, or fewer, is added where it is.
     """
 
     def scattered(index: jax.Array, values: jax.Array) -> jax.Array:
-        lanes = _lanes(len(values), num_bins)
-        block = lanes * max(_TURNS, num_bins // 4)
-        whole = len(values) // block
-        rest = _sum_of_block(index[whole * block :], values[whole * block :], num_bins, lanes)
-        if not whole:
-            return rest
+        lanes = max(1, min(_LANES, (1 << 18) // num_bins) // _STREAMS)
+        width = lanes * max(_TURNS, num_bins // 4)  # rows of a stream that a block has
+        blocks = len(values) // (_STREAMS * width)
+        whole = blocks * _STREAMS * width
+        rest = _sum_of_block(index[whole:][None], values[whole:][None], num_bins, lanes * _STREAMS)
+        if not blocks:
+            return rest[0]
+        streams = [column[:whole].reshape(_STREAMS, -1) for column in (index, values)]
 
         def add(k: jax.Array, sums: Pair) -> Pair:
-            rows = [lax.dynamic_slice_in_dim(column, k * block, block) for column in (index, values)]
-            return added(sums, (_sum_of_block(rows[0], rows[1], num_bins, lanes), None))
+            block = [lax.dynamic_slice_in_dim(stream, k * width, width, axis=1) for stream in streams]
+            return added(sums, (_sum_of_block(block[0], block[1], num_bins, lanes), None))
 
-        return sum(lax.fori_loop(0, whole, add, (rest, jnp.zeros_like(rest))))
+        zeros = jnp.zeros((_STREAMS, num_bins), values.dtype)
+        return rest[0] + _halved(sum(lax.fori_loop(0, blocks, add, (zeros, zeros))), 0)[0]
 
     def compared(index: jax.Array, values: jax.Array) -> jax.Array:
         bins = jnp.arange(num_bins, dtype=np.int32)[:, None]
@@ -122,18 +127,20 @@ def sum_by_bin(index: jax.Array, values: jax.Array, num_bins: int) -> jax.Array:
     return lax.platform_dependent(index, values, cpu=scattered, default=compared)  # few targets stall a GPU's atomics
 
 
-def _lanes(size: int, num_bins: int) -> int:
-    """Partial sums of a bin: a power of two."""
-    return 1 << (int(np.clip(size // _TURNS, 1, max(16, min(_LANES, (1 << 18) // num_bins)))).bit_length() - 1)
+def _sum_of_block(index: jax.Array, values: jax.Array, num_bins: int, most_lanes: int) -> jax.Array:
+    """For each stream, lane by lane (a power of two of them), then the lanes two by two; shape [streams, bins]."""
+    lanes = 1 << (min(most_lanes, -(-values.shape[1] // _TURNS) or 1) - 1).bit_length()
+    place = index + num_bins * (lax.iota(np.int32, values.shape[1]) % lanes)[None]
+    sums = jax.vmap(lambda i, v: jnp.zeros(lanes * num_bins, v.dtype).at[i].add(v))(place, values)
+    return _halved(sums.reshape(-1, lanes, num_bins), 1)[:, 0]
 
 
-def _sum_of_block(index: jax.Array, values: jax.Array, num_bins: int, lanes: int) -> jax.Array:
-    """Lane by lane, then the lanes two by two."""
-    lane = lax.iota(np.int32, len(values)) % lanes
-    sums = jnp.zeros(lanes * num_bins, values.dtype).at[index + num_bins * lane].add(values).reshape(lanes, num_bins)
-    while len(sums) > 1:
-        sums = sums[: len(sums) // 2] + sums[len(sums) // 2 :]
-    return sums[0]
+def _halved(sums: jax.Array, axis: int) -> jax.Array:
+    """The sum along an axis, a power of two long, by adding halves; the axis stays, with length 1."""
+    while sums.shape[axis] > 1:
+        first, second = jnp.split(sums, 2, axis=axis)
+        sums = first + second
+    return sums
 
 
 def bin_sums(rows: Rows, num_bins: int, binning: Binning, closed: Closed) -> BinSums:
