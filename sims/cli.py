@@ -83,7 +83,9 @@ def _study(name: str, arguments: list[str]) -> int:
     with explained(out):
         pictures = _drawn(study, out) or write_figures(study, table, out / "figures")
     if isinstance(study, PiecewiseStudy):
-        print(study.report(table))
+        for file, text in study.files(table).items():
+            write_atomically(out / file, text.encode())
+        _print_markdown(study.report(table))
     for picture in pictures[1:]:
         print(f"figure: {picture}")
     print(f"table: {out / 'dataset.nc'}")
@@ -91,6 +93,17 @@ def _study(name: str, arguments: list[str]) -> int:
         f"figure: {pictures[0]}" if pictures else "no figure: a map needs two or more values of p/n and of theta_norm"
     )
     return 0
+
+
+def _print_markdown(text: str) -> None:
+    """As a table in a terminal, and as it is elsewhere."""
+    console = Console()
+    if console.is_terminal:
+        from rich.markdown import Markdown
+
+        console.print(Markdown(text))
+    else:
+        print(text)
 
 
 def _said(out: Path) -> str:

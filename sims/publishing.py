@@ -39,6 +39,8 @@ def publish(run: Path, folder: Path) -> Path:
         sections.append(f"Against the exact expectations (`verification.txt`):\n\n```\n{text}```")
     if isinstance(study, PiecewiseStudy):
         sections.append(study.report(table))
+        for name, text in study.files(table).items():
+            write_atomically(folder / name, text.encode())
     for picture in pictures:
         caption = picture.with_suffix(".txt").read_text().strip()
         sections.append(f"![{picture.stem}](figures/{picture.name})\n\n{caption}")

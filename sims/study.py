@@ -76,8 +76,10 @@ class PiecewiseStudy(Study):
         draws is keyed by what the piece is, so that neither order nor interruption matters.
       table: (config, arrays of each piece) -> Dataset.
       report: Dataset -> the findings in Markdown, for people.
+      files: Dataset -> further text files of the run, by name.
     """
 
     pieces: Callable[[Any], Mapping[str, Piece]]
     table: Callable[[Any, Mapping[str, HostArrays]], xr.Dataset]
     report: Callable[[xr.Dataset], str]
+    files: Callable[[xr.Dataset], Mapping[str, str]] = lambda table: {}
