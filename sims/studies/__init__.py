@@ -1,6 +1,6 @@
 """The studies, by the name that the command line knows."""
 
-from sims.studies import capacity, estimator_bias, phase_diagram, slices
+from sims.studies import capacity, estimator_bias, phase_diagram, slices, temperature
 from sims.study import Study
 
 STUDIES: dict[str, Study] = {
@@ -11,5 +11,6 @@ STUDIES: dict[str, Study] = {
         slices.HIGH_DIMENSION,
         capacity.STUDY,
         estimator_bias.STUDY,
+        temperature.STUDY,
     )
 }
