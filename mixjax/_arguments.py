@@ -67,6 +67,7 @@ class Rule(NamedTuple):
 LARGEST_COUNT = 1e10  # to which the samplers are tested
 COUNT = Rule("a whole number from 1 to 1e10", lambda v: (v >= 1) & (v <= LARGEST_COUNT) & (v == v.round()))
 COUNT_OR_NONE = Rule("a whole number from 0 to 1e10", lambda v: (v >= 0) & (v <= LARGEST_COUNT) & (v == v.round()))
+POINTS = Rule("a whole number from 1 to 1e7", lambda v: (v >= 1) & (v <= 1e7) & (v == v.round()))  # drawn one by one
 NOT_NEGATIVE = Rule("finite and not negative", lambda v: (v >= 0) & (v < np.inf))
 POSITIVE = Rule("finite and positive", lambda v: (v > 0) & (v < np.inf))
 COSINE = Rule("in [-1, 1]", lambda v: (v >= -1) & (v <= 1))
@@ -77,9 +78,11 @@ RULES = {
     "beta": POSITIVE,
     "confidence": SHARE,
     "cosine": COSINE,
+    "ece": POSITIVE,
     "labeled_ratio": NOT_NEGATIVE,
     "lam": SHARE,
     "n": COUNT,
+    "n_held_out": POINTS,
     "n_labeled": COUNT,
     "n_unlabeled": COUNT_OR_NONE,
     "p": COUNT,

@@ -41,7 +41,7 @@ def verdict(row: xr.Dataset, claim: Claim) -> dict[str, Any]:
         "verdict": name,
         "estimate": float(last["value"].values[closest]),
         "standard_error": float(last["value_se"].values[closest]),
-        "n": _first_size(row, inside) if true else None,
+        "n": _first_size(row, inside) if name.startswith("holds") else None,
         "conditions": _conditions(row, claim, closest, outside),
         "figure": f"figures/theorem_{claim.theorem}.png",
     }

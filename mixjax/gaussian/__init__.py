@@ -4,11 +4,13 @@
 largest gap; `samplers` the exact law over training sets; `expectations` the same without sampling; `limits` p/n -> c,
 and `capacity` how their derivative changes with c; `ood` test data of another mean; `pseudo_label` Algorithm 1, with
 `pseudo_label_limits`; `claims` the theorems as numbers; `weights` from (alpha, beta) to the Mixup weight t; `model` and
-`estimators` the literal versions.
+`estimators` the literal versions. Beyond the paper: `training_sets` the exact law before a weight is chosen, and
+`estimated_weight` one that is chosen by it; `temperature` scaling on held-out points, and `temperature_limits`.
 """
 
 from mixjax.gaussian.capacity import derivative_slope as derivative_slope
 from mixjax.gaussian.capacity import turning_ratio as turning_ratio
+from mixjax.gaussian.estimated_weight import estimated_weight as estimated_weight
 from mixjax.gaussian.estimators import fixed_lam_estimator as fixed_lam_estimator
 from mixjax.gaussian.estimators import mean_estimator as mean_estimator
 from mixjax.gaussian.estimators import mixup_estimator as mixup_estimator
@@ -44,5 +46,13 @@ from mixjax.gaussian.pseudo_label_limits import overshoot_ratio as overshoot_rat
 from mixjax.gaussian.samplers import sample_scores as sample_scores
 from mixjax.gaussian.score_law import ScoreLaw as ScoreLaw
 from mixjax.gaussian.score_law import score_law as score_law
+from mixjax.gaussian.temperature import TemperatureFit as TemperatureFit
+from mixjax.gaussian.temperature import scale_on_held_out as scale_on_held_out
+from mixjax.gaussian.temperature import scaled_ece as scaled_ece
+from mixjax.gaussian.temperature_limits import critical_held_out_ratio as critical_held_out_ratio
+from mixjax.gaussian.temperature_limits import held_out_ece as held_out_ece
+from mixjax.gaussian.temperature_limits import held_out_to_match as held_out_to_match
+from mixjax.gaussian.training_sets import TrainingSets as TrainingSets
+from mixjax.gaussian.training_sets import sample_training_sets as sample_training_sets
 from mixjax.gaussian.weights import mixup_weight as mixup_weight
 from mixjax.gaussian.weights import symmetric_alpha as symmetric_alpha

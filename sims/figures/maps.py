@@ -61,7 +61,7 @@ def _difference_map(table: xr.Dataset, metric: str) -> Any:
         return None
     figure, bar = made
     bar.set_label(f"{NAMES[metric]}(mix) $-$ {NAMES[metric]}  (blue: Mixup better)")
-    bar.set_ticks(_symmetric_ticks(largest))
+    bar.set_ticks(symmetric_ticks(largest))
     bar.ax.xaxis.set_major_formatter(signed)
     bar.minorticks_off()
     return figure
@@ -160,7 +160,7 @@ def _largest(table: xr.Dataset, metric: str) -> float:
     return float(np.nanmax(np.abs(drawn.values), initial=0.0)) or 1.0
 
 
-def _symmetric_ticks(largest: float) -> list[float]:
+def symmetric_ticks(largest: float) -> list[float]:
     """0 and, to either side, two round numbers a decade apart."""
     power = 10.0 ** np.floor(np.log10(largest))
     top = max(step for step in (1, 2, 5) if step * power <= largest) * power

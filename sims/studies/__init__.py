@@ -1,6 +1,6 @@
 """The studies, by the name that the command line knows."""
 
-from sims.studies import capacity, estimator_bias, phase_diagram, slices, theorems
+from sims.studies import capacity, estimator_bias, phase_diagram, slices, temperature, theorems
 from sims.study import Study
 
 STUDIES: dict[str, Study] = {
@@ -10,7 +10,8 @@ STUDIES: dict[str, Study] = {
         slices.LOW_DIMENSION,
         slices.HIGH_DIMENSION,
         capacity.STUDY,
-        estimator_bias.STUDY,
         theorems.STUDY,
+        temperature.STUDY,
+        estimator_bias.STUDY,
     )
 }

@@ -118,7 +118,7 @@ def grid_dataset(grid: Grid) -> xr.Dataset:
     settings = {name: ("mixup", values) for name, values in grid.settings.items()}
     table = xr.Dataset(coords={**grid.axes, **settings})
     dims = tuple(grid.axes)
-    p, n = (grid.cells[name].reshape(grid.shape)[..., 0] for name in ("p", "n"))
+    p, n = (grid.cells[name].reshape(*grid.shape[:2], -1)[..., 0] for name in ("p", "n"))
     realised = {"realised_p": (dims[:2], p), "realised_ratio": (dims[:2], p / n)}
     return table.assign_coords(realised)
 

@@ -13,6 +13,7 @@ from mixjax.gaussian import ScoreLaw
 
 KEY = jax.random.key(0, impl="threefry2x32")
 X, Y = np.array([[1.0, 2.0], [0.5, -1.0], [0.0, 1.0]]), np.array([1.0, -1.0, 1.0])
+SETS = gaussian.sample_training_sets(KEY, n=10.0, p=3.0, theta_norm=1.0, replicates=3)
 LAW = ScoreLaw(np.array([1.0, 2.0]), np.array([0.5, -0.5]))
 
 NOT_COUNTS, NEGATIVE, NOT_POSITIVE = (
@@ -22,9 +23,9 @@ NOT_COUNTS, NEGATIVE, NOT_POSITIVE = (
 )
 NOT_SHARES = (-0.1, 1.7, np.nan, np.inf)
 OF = {
-    **dict.fromkeys(("n", "p"), NOT_COUNTS),
+    **dict.fromkeys(("n", "p", "n_held_out"), NOT_COUNTS),
     **dict.fromkeys(("theta_norm", "ratio", "alpha"), NEGATIVE),
-    **dict.fromkeys(("sigma", "beta"), NOT_POSITIVE),
+    **dict.fromkeys(("sigma", "beta", "ece"), NOT_POSITIVE),
     **dict.fromkeys(("t", "lam", "confidence"), NOT_SHARES),
 }
 
@@ -67,6 +68,24 @@ CALLS = {
         )
         for sigma_estimate in ("known", "paper", "pooled")
     },
+    "sample_training_sets": (
+        lambda **values: gaussian.sample_training_sets(KEY, replicates=3, **values).scores(0.3),
+        {"n": 10.0, "p": 3.0, "theta_norm": 1.0, "sigma": 2.0},
+    ),
+    "scale_on_held_out": (
+        lambda n_held_out: gaussian.scale_on_held_out(SETS, SETS.scores(0.3), n_held_out=n_held_out),
+        {"n_held_out": 200.0},
+    ),
+    "estimated_weight": (partial(gaussian.estimated_weight, X), {"n": 10.0, "sigma": 2.0}),
+    "held_out_ece": (partial(gaussian.held_out_ece, LAW), {"n_held_out": 200.0}),
+    "held_out_to_match": (partial(gaussian.held_out_to_match, LAW), {"ece": 0.1}),
+    **{
+        f"critical_held_out_ratio, {weight}": (
+            partial(gaussian.critical_held_out_ratio, weight=weight),
+            {"ratio": 1.0, "theta_norm": 2.0},
+        )
+        for weight in ("best", "estimated")
+    },
     "score_law": (partial(gaussian.score_law, X, X[0]), {"sigma": 2.0}),
     "mixup_weight": (gaussian.mixup_weight, {"alpha": 1.0, "beta": 2.0}),
     "symmetric_alpha": (gaussian.symmetric_alpha, {"t": 0.3}),
@@ -77,8 +96,9 @@ ALSO_WRONG = {("critical_ratio", "t"): (1.0,), ("symmetric_alpha", "t"): (0.6,)}
 
 # no rule: vectors of data, and the two numbers of a law, which gives NaN where its variance is not positive
 NO_RULES = {
-    "CalibrationErrors", "ScoreLaw", "mean_estimator", "population_accuracy", "population_brier", "population_ece",
-    "population_errors", "population_mce", "population_nll", "population_signed_gap", "sigma_estimator",
+    "CalibrationErrors", "ScoreLaw", "TemperatureFit", "TrainingSets", "mean_estimator", "population_accuracy",
+    "population_brier", "population_ece", "population_errors", "population_mce", "population_nll",
+    "population_signed_gap", "scaled_ece", "sigma_estimator",
 }  # fmt: skip
 
 

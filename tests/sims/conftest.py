@@ -10,12 +10,13 @@ import xarray as xr
 
 import sims
 
-# six cells each, and two Mixup settings where there are such
+# six cells each or twice six, and two Mixup settings where there are such
 SIZES = {
     "phase_diagram": {"n": "200", "ratio": "0.1,0.5,2", "theta_norm": "1,2", "alpha": "0.5,5"},
     "high_dimension": {"n": "200", "ratio": "0.1,0.5,2", "theta_norm": "1,2", "alpha": "0.5,5"},
     "low_dimension": {"n": "50,1000,100000", "p": "5", "theta_norm": "1,2", "alpha": "0.5,5"},
     "capacity": {"n": "1000", "ratio": "0.3,1,4", "theta_norm": "1,2"},
+    "temperature": {"n": "200", "ratio": "0.1,0.5,2", "theta_norm": "1,2", "held_out_ratio": "0.1,1", "alpha": "0.5,5"},
 }
 
 
