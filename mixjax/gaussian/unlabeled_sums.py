@@ -26,7 +26,7 @@ from mixjax.random import normals, rademacher_mean_from
 SumsLaw = Literal["exact", "gaussian"]
 
 _SIGNS, _POINTS, _GAUSSIAN = range(16, 19)  # what the words of a source are spent on
-_PAIRS = 2  # of normals that a turn of the loop draws
+_PAIRS = 4  # of normals that a turn of the loop draws
 
 
 class UnlabeledSums(NamedTuple):
@@ -75,30 +75,33 @@ def _mean_size(b: jax.Array) -> jax.Array:
     return b * (1.0 - 2.0 * norm.cdf(-b)) + 2.0 * norm.pdf(b)
 
 
-def _exact_parts(source: Source, b: jax.Array, count: int, positive: jax.Array) -> tuple[_Part, _Part]:
-    """Point by point; the first `positive` of them have the pseudo-label 1, which their m do not know of."""
-    points = source.spend_on(_POINTS)
-    mean = _mean_size(b)
-    zero = jnp.zeros(jnp.broadcast_shapes(b.shape, source.shape), b.dtype)
+def _exact_parts(source: Source, b: jax.Array, points: int, positive: jax.Array) -> tuple[_Part, _Part]:
+    """Point by point, in two groups: those of either pseudo-label, of which their m do not know."""
+    size = jnp.stack([positive, points - positive])
+    position = jnp.stack([2 * source.position, 2 * source.position + 1])
+    draws = source._replace(position=position).spend_on(_POINTS)
+    mean, largest = _mean_size(b), jnp.max(size)
 
-    def counted(parts: tuple[jax.Array, ...], z: jax.Array, index: jax.Array) -> tuple[jax.Array, ...]:
-        m = b + z
-        excess, negative = jnp.abs(m) - mean, (m < 0).astype(b.dtype)
-        inside = (index < count).astype(b.dtype)
-        first = (index < positive).astype(b.dtype)
-        weights = (first, inside - first)
-        return tuple(part + weight * value for (part, weight, value) in zip(
-            parts, (*weights, *weights), (excess, excess, negative, negative), strict=True))  # fmt: skip
+    def of_point(z: jax.Array, index: jax.Array) -> jax.Array:
+        """Both sums are one complex number: XLA would otherwise draw the points once for each."""
+        m, counts = b[None] + z, index < size
+        negative = jnp.where(m < 0, 1.0, 0.0).astype(b.dtype)
+        return lax.complex(jnp.where(counts, jnp.abs(m) - mean[None], 0.0), jnp.where(counts, negative, 0.0))
 
-    def turn(k: jax.Array, parts: tuple[jax.Array, ...]) -> tuple[jax.Array, ...]:
+    def turn(state: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
+        k, total = state
         for pair in range(_PAIRS):
             stream = _PAIRS * k + pair
-            for place, z in enumerate(normals(points, stream, b.dtype)):
-                parts = counted(parts, z, (2 * stream + place).astype(b.dtype))
-        return parts
+            for place, z in enumerate(normals(draws, stream, b.dtype)):
+                total += of_point(z, (2 * stream + place).astype(b.dtype))
+        return k + 1, total
 
-    sums = lax.fori_loop(jnp.int32(0), jnp.int32(-(-count // (2 * _PAIRS))), turn, (zero,) * 4)
-    return _Part(sums[0], sums[2]), _Part(sums[1], sums[3])
+    def unfinished(state: tuple[jax.Array, jax.Array]) -> jax.Array:
+        return (2 * _PAIRS * state[0]).astype(b.dtype) < largest
+
+    nothing = jnp.zeros(jnp.broadcast_shapes(size.shape, draws.shape), lax.complex(b, b).dtype)
+    total = lax.while_loop(unfinished, turn, (jnp.int32(0), nothing))[1]
+    return _Part(total.real[0], total.imag[0]), _Part(total.real[1], total.imag[1])
 
 
 def _gaussian_parts(source: Source, b: jax.Array, count: jax.Array, positive: jax.Array) -> tuple[_Part, _Part]:
