@@ -60,7 +60,7 @@ def _final(c_l: jax.Array, c_u: jax.Array, theta: jax.Array) -> tuple[jax.Array,
     square = theta**2
     length = jnp.sqrt(square + c_l)  # of theta_init
     b = square / length
-    pseudo = jnp.where(c_u > 0, c_l / jnp.where(c_u > 0, c_l + c_u, 1.0), 1.0)  # 1 - f, the share of pseudo-labels
+    pseudo = jnp.where(c_u == 0, 1.0, c_l / jnp.where(c_u == 0, 1.0, c_l + c_u))  # 1 - f, the share of pseudo-labels
     k = pseudo * (1.0 - 2.0 * norm.cdf(-b))  # along theta
     s = (1.0 - pseudo) * length + pseudo * 2.0 * norm.pdf(b)  # along u
     mean = k * square + s * b

@@ -23,8 +23,11 @@ NOT_COUNTS, NEGATIVE, NOT_POSITIVE = (
 )
 NOT_SHARES = (-0.1, 1.7, np.nan, np.inf)
 OF = {
-    **dict.fromkeys(("n", "p", "n_held_out"), NOT_COUNTS),
-    **dict.fromkeys(("theta_norm", "ratio", "alpha"), NEGATIVE),
+    **dict.fromkeys(("n", "p", "n_held_out", "n_labeled"), NOT_COUNTS),
+    "n_unlabeled": (2.5, -1.0, np.nan, np.inf),
+    **dict.fromkeys(("theta_norm", "test_norm", "unlabeled_norm", "ratio", "alpha"), NEGATIVE),
+    **dict.fromkeys(("labeled_ratio", "unlabeled_ratio"), NEGATIVE),
+    "cosine": (-1.5, 1.1, np.nan, np.inf),
     **dict.fromkeys(("sigma", "beta", "ece"), NOT_POSITIVE),
     **dict.fromkeys(("t", "lam", "confidence"), NOT_SHARES),
 }
@@ -54,6 +57,27 @@ CALLS = {
         partial(gaussian.derivative_at_zero, norm=np.inf),
         {"ratio": 1.0, "theta_norm": 2.0, "beta": 1.0},
     ),
+    "derivative_slope": (gaussian.derivative_slope, {"ratio": 1.0, "theta_norm": 2.0, "beta": 1.0}),
+    "turning_ratio": (gaussian.turning_ratio, {"theta_norm": 2.0}),
+    "best_ood_weight": (gaussian.best_ood_weight, {"ratio": 1.0, "theta_norm": 2.0, "test_norm": 1.0, "cosine": 0.5}),
+    "limit_ood_scores": (
+        gaussian.limit_ood_scores,
+        {"ratio": 1.0, "theta_norm": 2.0, "test_norm": 1.0, "cosine": 0.5, "t": 0.3},
+    ),
+    "sample_ood_scores": (
+        partial(gaussian.sample_ood_scores, KEY, replicates=3),
+        {"n": 10.0, "p": 3.0, "theta_norm": 1.0, "test_norm": 1.0, "cosine": 0.5, "t": 0.3, "sigma": 2.0},
+    ),
+    "pseudo_label_estimators": (lambda t: gaussian.pseudo_label_estimators(X, Y, X, t)["mix"], {"t": 0.3}),
+    "sample_pseudo_label_scores": (  # of t depends "mix" alone
+        partial(gaussian.sample_pseudo_label_scores, KEY, t=0.3, replicates=3, sums="gaussian"),
+        {"n_labeled": 5.0, "n_unlabeled": 8.0, "p": 3.0, "theta_norm": 1.0, "unlabeled_norm": 1.0, "cosine": 0.5},
+    ),
+    "limit_pseudo_label_scores": (
+        lambda **values: gaussian.limit_pseudo_label_scores(**values)["mix"],
+        {"labeled_ratio": 1.0, "unlabeled_ratio": 0.5, "theta_norm": 2.0, "t": 0.3},
+    ),
+    "overshoot_ratio": (gaussian.overshoot_ratio, {"labeled_ratio": 12.0, "theta_norm": 2.0}),
     "limit_scores": (gaussian.limit_scores, {"ratio": 1.0, "theta_norm": 2.0, "t": 0.3}),
     "direction": (partial(gaussian.direction, 3), {"theta_norm": 1.0}),
     "sample_data": (
@@ -94,11 +118,13 @@ CALLS = {
 # what a value may be in some functions only
 ALSO_WRONG = {("critical_ratio", "t"): (1.0,), ("symmetric_alpha", "t"): (0.6,)}
 
-# no rule: vectors of data, and the two numbers of a law, which gives NaN where its variance is not positive
+# no rule: whether something is so, vectors of data, and the two numbers of a law, which gives NaN where its variance is
+# not positive
 NO_RULES = {
-    "CalibrationErrors", "ScoreLaw", "TemperatureFit", "TrainingSets", "mean_estimator", "population_accuracy",
+    "CalibrationErrors", "ScoreLaw", "TemperatureFit", "TrainingSets", "mean_estimator", "mixup_can_help_ood",
+    "population_accuracy",
     "population_brier", "population_ece", "population_errors", "population_mce", "population_nll",
-    "population_signed_gap", "scaled_ece", "sigma_estimator",
+    "population_signed_gap", "scaled_ece", "sigma_estimator", "sufficient_ood",
 }  # fmt: skip
 
 
