@@ -114,7 +114,9 @@ def sum_by_bin(index: jax.Array, values: jax.Array, num_bins: int) -> jax.Array:
             block = [lax.dynamic_slice_in_dim(stream, k * width, width, axis=1) for stream in streams]
             return added(sums, (_sum_of_block(block[0], block[1], num_bins, lanes), None))
 
-        zeros = jnp.broadcast_to(rest - rest, (_STREAMS, num_bins))  # of the mesh axes that the rows vary over
+        zeros = jnp.broadcast_to(streams[1][:, :1] * 0, (_STREAMS, num_bins)) + (streams[0][:, :1] * 0).astype(
+            values.dtype
+        )
         return rest[0] + _halved(sum(lax.fori_loop(0, blocks, add, (zeros, zeros))), 0)[0]
 
     def compared(index: jax.Array, values: jax.Array) -> jax.Array:
