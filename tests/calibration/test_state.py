@@ -78,7 +78,7 @@ os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=4"
 import re
 import jax, jax.numpy as jnp, numpy as np
 from jax.sharding import NamedSharding, PartitionSpec as P
-from mixjax.calibration import CalibrationState, debiased_ece2, ece
+from mixjax.calibration import CalibrationState, debiased_ece2, ece, sweep_ece
 rng = np.random.default_rng(0)
 confidence, correct = rng.random(524_288).astype(np.float32), rng.random(524_288) < 0.5
 mesh = jax.make_mesh((4,), ("devices",), axis_types=(jax.sharding.AxisType.Auto,))
@@ -128,6 +128,18 @@ for function in (ece, equal_mass, debiased_ece2, lambda c, y: CalibrationState.e
     assert exchanged(function, 262_208)[1] == shapes, (shapes, exchanged(function, 262_208)[1])
     for value, alone in zip(jax.tree.leaves(values), jax.tree.leaves(function(confidence, correct)), strict=True):
         assert abs(float(value) - float(alone)) < 1e-6
+""")
+
+
+def test_explicitly_sharded_rows():
+    """The page on conventions says how; of the estimators that add and of one that sorts."""
+    on_four_devices("""
+explicit = jax.make_mesh((4,), ("devices",), axis_types=(jax.sharding.AxisType.Explicit,))
+with jax.set_mesh(explicit):
+    rows = [jax.device_put(part, NamedSharding(explicit, P("devices"))) for part in (confidence, correct)]
+    for function in (ece, lambda c, y: CalibrationState.empty().update(c, y).ece(), sweep_ece):
+        value = jax.sharding.auto_axes(function, out_sharding=P())(*rows)
+        assert abs(float(value) - float(function(confidence, correct))) < 1e-6
 """)
 
 
