@@ -181,6 +181,16 @@ def gaussian_grid(*, n: AxisValue, ratio: AxisValue | None, p: AxisValue | None,
     return Grid(axes, {"n": mesh_n.ravel(), "p": mesh_p.ravel(), "theta_norm": theta.ravel()}, settings)
 
 
+def with_axes(grid: Grid, **more: np.ndarray) -> Grid:
+    """Each cell of the grid at every combination of values of further axes, which are also arguments of the sampler."""
+    axes = {**grid.axes, **more}
+    _check_size(axes, grid.settings)
+    inner = np.meshgrid(*more.values(), indexing="ij")
+    cells = {name: np.repeat(values, inner[0].size) for name, values in grid.cells.items()}
+    added = {name: np.tile(values.ravel(), grid.num_cells) for name, values in zip(more, inner, strict=True)}
+    return Grid(axes, cells | added, grid.settings)
+
+
 def _check_size(axes: Mapping[str, np.ndarray], settings: Mapping[str, np.ndarray]) -> None:
     lengths = {name: len(values) for name, values in axes.items()} | {"settings": len(settings["t"])}
     number = math.prod(lengths.values())

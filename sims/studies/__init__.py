@@ -1,6 +1,6 @@
 """The studies, by the name that the command line knows."""
 
-from sims.studies import capacity, estimator_bias, phase_diagram, slices, temperature, theorems
+from sims.studies import capacity, estimator_bias, out_of_domain, phase_diagram, slices, temperature, theorems
 from sims.study import Study
 
 STUDIES: dict[str, Study] = {
@@ -11,6 +11,7 @@ STUDIES: dict[str, Study] = {
         slices.HIGH_DIMENSION,
         capacity.STUDY,
         theorems.STUDY,
+        out_of_domain.STUDY,
         temperature.STUDY,
         estimator_bias.STUDY,
     )

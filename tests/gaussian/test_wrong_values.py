@@ -75,7 +75,14 @@ CALLS = {
     ),
     "limit_pseudo_label_scores": (
         lambda **values: gaussian.limit_pseudo_label_scores(**values)["mix"],
-        {"labeled_ratio": 1.0, "unlabeled_ratio": 0.5, "theta_norm": 2.0, "t": 0.3},
+        {
+            "labeled_ratio": 1.0,
+            "unlabeled_ratio": 0.5,
+            "theta_norm": 2.0,
+            "t": 0.3,
+            "unlabeled_norm": 1.5,
+            "cosine": 0.5,
+        },
     ),
     "overshoot_ratio": (gaussian.overshoot_ratio, {"labeled_ratio": 12.0, "theta_norm": 2.0}),
     "limit_scores": (gaussian.limit_scores, {"ratio": 1.0, "theta_norm": 2.0, "t": 0.3}),
