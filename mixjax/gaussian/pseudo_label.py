@@ -60,9 +60,10 @@ def sample_pseudo_label_scores(
       unlabeled_norm: |theta_u| >= 0; None is |theta|.
       cosine: of the angle between theta_u and theta; 1 or -1 at p = 1.
       replicates: static.
-      sums: static. "exact" draws every m, at a cost that grows with the largest n_unlabeled. "gaussian" draws the sums over them
-        from the normal law of the same means and covariances, to which they tend: one cost for every n_unlabeled, and
-        an error of the law of about 1/sqrt(n_unlabeled) in its skewness only (tests/gaussian/test_pseudo_label.py).
+      sums: static. "exact" draws every m, at a cost that grows with the largest n_unlabeled. "gaussian" draws the sums
+        over them from the normal law of the same means and covariances, to which they tend: one cost for every
+        n_unlabeled, and an error of the law of about 1/sqrt(n_unlabeled) in its skewness only
+        (tests/gaussian/test_pseudo_label.py).
 
     Returns:
       "init", trained on the labelled data; "final", on all, with pseudo-labels; "mix", with Mixup in this last step.

@@ -54,9 +54,7 @@ def limit_pseudo_label_scores(
     """
     unlabeled_norm = theta_norm if unlabeled_norm is None else unlabeled_norm
     values = {"labeled_ratio": labeled_ratio, "unlabeled_ratio": unlabeled_ratio, "theta_norm": theta_norm}
-    c_l, c_u, theta, theta_u, cosine, t = aligned(
-        *checked(**values, unlabeled_norm=unlabeled_norm, cosine=cosine, t=t)
-    )
+    c_l, c_u, theta, theta_u, cosine, t = aligned(*checked(**values, unlabeled_norm=unlabeled_norm, cosine=cosine, t=t))
     mean, gap = _final(c_l, c_u, theta, theta_u, cosine)
     keep = 1.0 - t
     laws = {

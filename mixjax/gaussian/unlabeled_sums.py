@@ -47,8 +47,9 @@ class _Part(NamedTuple):
 
 
 def unlabeled_sums(source: Source, b: jax.Array, count: jax.Array, law: SumsLaw) -> UnlabeledSums:
-    """Draws of the sums over `count` points: "exact" point by point, "gaussian" from the normal law of the same means and
-    covariances. The first costs as much for each as for the largest count, which may be 2^24; the second does not grow.
+    """Draws of the sums over `count` points: one by one, or from the normal law of the same means and covariances.
+
+    "exact" costs as much for each as for the largest count, which may be 2^24; the cost of "gaussian" does not grow.
     """
     count = jnp.broadcast_to(count, b.shape)
     fair = rademacher_mean_from(source.spend_on(_SIGNS), jnp.maximum(count, 1.0))

@@ -10,6 +10,8 @@ from sims.figures.estimator_bias import estimator_bias_figures as estimator_bias
 from sims.figures.estimator_bias import estimator_bias_report as estimator_bias_report
 from sims.figures.maps import phase_diagram_figures as phase_diagram_figures
 from sims.figures.out_of_domain import out_of_domain_figures as out_of_domain_figures
+from sims.figures.pseudo_label import pseudo_label_figures as pseudo_label_figures
+from sims.figures.pseudo_label import pseudo_label_shift_figures as pseudo_label_shift_figures
 from sims.figures.slices import slice_figures as slice_figures
 from sims.figures.temperature import temperature_figures as temperature_figures
 from sims.figures.writing import write_figures as write_figures

@@ -31,7 +31,7 @@ def _map(table: xr.Dataset) -> Any:
     figure, axes = panels(len(rows) * len(settings), len(settings), height=1.75, width=COLUMN_WIDTH)
     mesh = None
     for ax, (row, setting) in zip(axes, [(row, s) for row in rows for s in settings], strict=True):
-        panel = table.isel(n=0, mixup=setting, **row).sortby("test_norm").sortby("angle")
+        panel = table.isel({"n": 0, "mixup": setting, **row}).sortby("test_norm").sortby("angle")
         mesh = _draw(ax, panel, largest)
         title = setting_label(panel) if row == rows[0] else ""
         ax.set_title(f"{title}\n{_row_label(panel)}" if title else _row_label(panel), pad=3)
@@ -39,9 +39,9 @@ def _map(table: xr.Dataset) -> Any:
         ax.set_xlabel(r"$|\theta'|/\sigma$")
     for ax in axes[:: len(settings)]:
         ax.set_ylabel(r"angle of $\theta'$, $\theta$ (°)")
-    _key(figure)
+    _key(figure, int(table["n"][0]))
     bar = figure.colorbar(mesh, ax=axes, location="bottom", shrink=0.95, aspect=35, pad=0.02)
-    bar.set_label("ECE(mix) $-$ ECE on the test domain  (blue: Mixup better)")
+    bar.set_label("ECE(mix) $-$ ECE  (blue: Mixup better)")
     bar.set_ticks(symmetric_ticks(largest))
     bar.ax.xaxis.set_major_formatter(signed)
     bar.minorticks_off()
@@ -55,20 +55,21 @@ def _draw(ax: Any, panel: xr.Dataset, largest: float) -> Any:
         return np.asarray(panel[name].transpose("angle", "test_norm").values)
 
     mesh = heat_map(ax, x, y, laid_out("ece_difference"), centre=0.0, limit=largest, linear=largest / 30)
-    level_line(ax, x, y, laid_out("ece_difference"), 0.0, **MEASURED[0])
-    level_line(ax, x, y, laid_out("ece_difference_limit"), 0.0, casing="black", **LIMIT)
+    for end, style in (("", {"casing": "white"} | MEASURED[0]), ("_limit", {"casing": "black"} | LIMIT)):
+        difference, plain = laid_out(f"ece_difference{end}"), laid_out(f"ece{end}")
+        level_line(ax, x, y, difference / (2.0 * plain + difference), 0.0, **style)  # even enough to interpolate
     level_line(ax, x, y, laid_out("excess"), 1.0, casing="black", **NEEDED)
     level_line(ax, x, y, laid_out("excess"), 0.5, casing="black", **CONDITION)
     decades(ax, x=True)
     return mesh
 
 
-def _key(figure: Any) -> None:
+def _key(figure: Any, n: int) -> None:
     keys = [
-        line_key("simulation: no difference", casing="white", **MEASURED[0]),
-        line_key("the same, limit $n \\to \\infty$", casing="black", **LIMIT),
-        line_key("some Mixup helps up to here", casing="black", **NEEDED),
-        line_key("the paper's condition", casing="black", **CONDITION),
+        line_key(f"simulation, $n = {n}$", casing="white", **MEASURED[0]),
+        line_key("limit $n \\to \\infty$", casing="black", **LIMIT),
+        line_key("some Mixup helps", casing="black", **NEEDED),
+        line_key("paper's condition", casing="black", **CONDITION),
     ]
     figure.legend(handles=keys, loc="outside upper center", ncols=2, frameon=False, handlelength=3.2, columnspacing=1.2)
 

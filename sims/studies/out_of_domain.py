@@ -121,11 +121,13 @@ def _limits(grid: Grid) -> dict[str, xr.Variable]:
     with jax.enable_x64(True):
         n, p, theta_norm, test_norm, angle = (grid.cells[name] for name in _NAMES)
         cosine = np.cos(np.deg2rad(angle))
-        cell = (p / n, theta_norm, test_norm, cosine)
+        cell = p / n, theta_norm, test_norm, cosine
         t = np.concatenate([[0.0], grid.settings["t"]])[None]
-        error = np.asarray(population_ece(limit_ood_scores(*(part[:, None] for part in cell), t)))
+        ratio, length, test_length, turn = (part[:, None] for part in cell)
+        error = np.asarray(population_ece(limit_ood_scores(ratio, length, test_length, turn, t)))
         excess = theta_norm * (test_norm * cosine - theta_norm) / (p / n)
         values = {
+            "ece_limit": (error[:, 0], "limit of ECE on the test domain"),
             "ece_difference_limit": (error[:, 1:] - error[:, :1], "limit of ECE(mix) - ECE on the test domain"),
             "excess": (excess, "<theta' - theta, theta> in units of sigma^2 p/n"),
             "sufficient": (np.asarray(sufficient_ood(*cell)), "whether the condition of Theorem 3.4 holds"),
@@ -137,15 +139,17 @@ def _limits(grid: Grid) -> dict[str, xr.Variable]:
 def _measured_share(table: xr.Dataset) -> dict[str, xr.Variable]:
     """Up to which excess the difference is negative: of each angle below 60 degrees, interpolated along |theta'|."""
     few = table.sel(angle=table["angle"] < 60).sortby("test_norm")
-    arguments = (few["excess"], few["ece_difference"])
-    found = xr.apply_ufunc(
-        _first_crossing, *arguments, input_core_dims=[["test_norm"], ["test_norm"]], vectorize=True
-    )
+    even = few["ece_difference"] / (few["ece"] + few["ece_mix"])  # enough to interpolate
+    arguments, dims = (few["excess"], even), [["test_norm"], ["test_norm"]]
+    found = xr.apply_ufunc(_first_crossing, *arguments, input_core_dims=dims, vectorize=True)
     text = "largest <theta' - theta, theta>, in units of sigma^2 p/n, at which Mixup helps"
-    parts = {"helps_up_to": (found.mean("angle"), f"{text}: mean over angles below 60 degrees"),
-             "helps_up_to_sd": (found.std("angle"), f"{text}: standard deviation over angles below 60 degrees")}  # fmt: skip
-    return {name: xr.Variable(part.dims, part.values, {"long_name": label, "units": "1"})
-            for name, (part, label) in parts.items()}  # fmt: skip
+    parts = {"helps_up_to": (found.mean("angle"), "mean"), "helps_up_to_sd": (found.std("angle"), "standard deviation")}
+    return {
+        name: xr.Variable(
+            part.dims, part.values, {"long_name": f"{text}: {what} over angles below 60 degrees", "units": "1"}
+        )
+        for name, (part, what) in parts.items()
+    }
 
 
 def _first_crossing(place: np.ndarray, value: np.ndarray) -> float:
