@@ -17,6 +17,9 @@ SIZES = {
     "low_dimension": {"n": "50,1000,100000", "p": "5", "theta_norm": "1,2", "alpha": "0.5,5"},
     "capacity": {"n": "1000", "ratio": "0.3,1,4", "theta_norm": "1,2"},
     "temperature": {"n": "200", "ratio": "0.1,0.5,2", "theta_norm": "1,2", "held_out_ratio": "0.1,1", "alpha": "0.5,5"},
+    "out_of_domain": {"n": "200", "theta_norm": "1.5", "test_norm": "0.5,6", "angle": "0,30,90", "alpha": "0.5,5"},
+    "pseudo_label": {"n": "20", "ratio": "0.5,5", "theta_norm": "1,2", "unlabeled_per_label": "1,10", "alpha": "0.5,5"},
+    "pseudo_label_shift": {"ratio": "2", "unlabeled_norm": "0.5,3", "angle": "0,60,120", "alpha": "0.5,5"},
 }
 
 
