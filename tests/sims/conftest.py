@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cache
+from pathlib import Path
 
 import pytest
 import xarray as xr
@@ -29,6 +30,18 @@ def sizes() -> Mapping[str, Mapping[str, str]]:
 
 
 @pytest.fixture(scope="session")
-def table_of() -> Callable[[str], xr.Dataset]:
-    """The table of a study at its size above."""
-    return cache(lambda study: sims.run(study, replicates=2000, **SIZES[study]))
+def folder_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """A run of a study at its size above."""
+
+    def run(study: str) -> Path:
+        folder = tmp_path_factory.mktemp(study)
+        sims.run(study, folder, replicates=2000, **SIZES[study])
+        return folder
+
+    return cache(run)
+
+
+@pytest.fixture(scope="session")
+def table_of(folder_of: Callable[[str], Path]) -> Callable[[str], xr.Dataset]:
+    """Its table."""
+    return cache(lambda study: sims.load(folder_of(study)))
