@@ -68,7 +68,8 @@ def _draw(table: xr.Dataset, layout: _Map, name: str) -> Any:
     places, columns = _places(table, layout)
     values = [table[name].isel(place).values for place in places]
     largest = float(np.nanmax(np.abs(values), initial=0.0)) or 1.0
-    figure, axes = panels(len(places), columns, height=1.9, width=2 * COLUMN_WIDTH)
+    height = 1.9 if len(places) > columns else 2.8
+    figure, axes = panels(len(places), columns, height=height, width=2 * COLUMN_WIDTH)
     mesh = None
     for ax, place in zip(axes, places, strict=True):
         panel = table.isel(place)
