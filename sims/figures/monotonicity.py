@@ -97,6 +97,6 @@ def _map_caption(table: xr.Dataset) -> str:
     return (
         "Where the derivative at alpha = 0+ falls with p/n, as Theorems 3.3 and 5.3 claim (purple), and where it rises "
         "(orange), in the limit: the growth of its size with p/n. Black: no growth; yellow, dashed: the p/n up to "
-        f"which it falls (`turning_ratio`). For the ECE it falls on {100 * ece:.0f} % of this map; for the MCE nowhere, "
-        f"the largest growth being {mce:.1g}. The colour ends at a growth of 1 and -1. Without units."
+        f"which it falls (`turning_ratio`). For the ECE it falls on {100 * ece:.0f} % of this map; for the MCE "
+        f"nowhere, the largest growth being {mce:.1g}. The colour ends at a growth of 1 and -1. Without units."
     )
