@@ -5,7 +5,8 @@ largest gap; `samplers` the exact law over training sets; `expectations` the sam
 and `capacity` how their derivative changes with c; `ood` test data of another mean; `pseudo_label` Algorithm 1, with
 `pseudo_label_limits`; `claims` the theorems as numbers; `weights` from (alpha, beta) to the Mixup weight t; `model` and
 `estimators` the literal versions. Beyond the paper: `training_sets` the exact law before a weight is chosen, and
-`estimated_weight` one that is chosen by it; `temperature` scaling on held-out points, and `temperature_limits`.
+`estimated_weight` one that is chosen by it; `temperature` scaling on held-out points, and `temperature_limits`;
+`linear` the law of any linear estimators, and `random_pairs` Mixup with finitely many pairs.
 """
 
 from mixjax.gaussian.capacity import derivative_slope as derivative_slope
@@ -24,6 +25,7 @@ from mixjax.gaussian.limits import critical_ratio as critical_ratio
 from mixjax.gaussian.limits import critical_weight as critical_weight
 from mixjax.gaussian.limits import derivative_at_zero as derivative_at_zero
 from mixjax.gaussian.limits import limit_scores as limit_scores
+from mixjax.gaussian.linear import sample_linear_scores as sample_linear_scores
 from mixjax.gaussian.maximum import population_mce as population_mce
 from mixjax.gaussian.model import direction as direction
 from mixjax.gaussian.model import sample_data as sample_data
@@ -43,6 +45,8 @@ from mixjax.gaussian.population import reliability_curve as reliability_curve
 from mixjax.gaussian.pseudo_label import sample_pseudo_label_scores as sample_pseudo_label_scores
 from mixjax.gaussian.pseudo_label_limits import limit_pseudo_label_scores as limit_pseudo_label_scores
 from mixjax.gaussian.pseudo_label_limits import overshoot_ratio as overshoot_ratio
+from mixjax.gaussian.random_pairs import limit_pairs_scores as limit_pairs_scores
+from mixjax.gaussian.random_pairs import sample_pairs_scores as sample_pairs_scores
 from mixjax.gaussian.samplers import sample_scores as sample_scores
 from mixjax.gaussian.score_law import ScoreLaw as ScoreLaw
 from mixjax.gaussian.score_law import score_law as score_law

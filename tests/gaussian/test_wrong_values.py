@@ -30,6 +30,7 @@ OF = {
     "cosine": (-1.5, 1.1, np.nan, np.inf),
     **dict.fromkeys(("sigma", "beta", "ece"), NOT_POSITIVE),
     **dict.fromkeys(("t", "lam", "confidence"), NOT_SHARES),
+    "pairs_ratio": (0.0, -1.0, np.nan),
 }
 
 # function -> (a call by the names of its values, right values); what a wrong one must turn into NaN is all it returns
@@ -106,6 +107,18 @@ CALLS = {
     "scale_on_held_out": (
         lambda n_held_out: gaussian.scale_on_held_out(SETS, SETS.scores(0.3), n_held_out=n_held_out),
         {"n_held_out": 200.0},
+    ),
+    "sample_linear_scores": (
+        partial(gaussian.sample_linear_scores, KEY, np.ones((2, 3)), np.ones((2, 3, 1))),
+        {"p": 3.0, "theta_norm": 1.0, "sigma": 2.0},
+    ),
+    "sample_pairs_scores": (
+        partial(gaussian.sample_pairs_scores, KEY, n=4, num_pairs=(3,), replicates=3),
+        {"p": 3.0, "theta_norm": 1.0, "alpha": 1.0, "beta": 2.0, "sigma": 2.0},
+    ),
+    "limit_pairs_scores": (
+        gaussian.limit_pairs_scores,
+        {"ratio": 1.0, "theta_norm": 2.0, "pairs_ratio": 3.0, "alpha": 1.0, "beta": 2.0},
     ),
     "estimated_weight": (partial(gaussian.estimated_weight, X), {"n": 10.0, "sigma": 2.0}),
     "held_out_ece": (partial(gaussian.held_out_ece, LAW), {"n_held_out": 200.0}),
