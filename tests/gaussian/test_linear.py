@@ -35,10 +35,10 @@ def test_equals_literal_simulation(configuration, kind, key, rng):
     estimates = np.einsum("ai,kip->kap", C, x)
     mean = estimates[..., 0] * theta_norm / sigma**2
     gap = np.sum(estimates**2, axis=-1) / sigma**2 - mean
-    ours = exact(key, loadings, *configuration)
+    ours, theirs = exact(key, loadings, *configuration), (mean.T, gap.T)
     pairs = [
         (one, other)
-        for part, literal in zip(ours, (mean, gap), strict=True)
+        for part, literal in zip(ours, theirs, strict=True)
         for one, other in zip(part, literal, strict=True)
     ]
     pairs += [(ours[1][a] - ours[1][0], gap[:, a] - gap[:, 0]) for a in (1, 2, 3)]

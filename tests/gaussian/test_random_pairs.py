@@ -18,20 +18,18 @@ from mixjax.gaussian import (
     random_pairs_estimator,
     sample_data,
     sample_pairs_scores,
-    sample_scores,
     score_law,
 )
 
 # n, p, theta_norm, sigma, alpha, beta, numbers of pairs
 CONFIGURATIONS = [
     (1, 1, 1.0, 1.0, 1.0, 1.0, (1, 4)),
-    (3, 2, 0.5, 1.0, 0.5, 2.0, (2, 3)),
-    (6, 5, 1.0, 2.0, 1.0, 1.0, (4, 12)),
+    (3, 2, 0.5, 2.0, 0.5, 2.0, (2, 3)),
     (10, 20, 1.5, 1.0, 0.2, 0.2, (5, 40)),
     (8, 3, 0.0, 1.0, 0.0, 1.0, (8, 16)),
 ]
 KS_LEVEL = 1e-6 / (len(CONFIGURATIONS) * 10)  # a right sampler fails under a fresh key with probability 1e-6
-LITERAL, EXACT = 15_000, 20_000
+LITERAL, EXACT = 10_000, 10_000
 
 
 def literal(rng, n, p, theta_norm, sigma, alpha, beta, num_pairs):
@@ -79,23 +77,23 @@ def test_the_librarys_literal_estimator_has_this_law(key):
         return score_law(random_pairs_estimator(key_pairs, x, y, alpha=2.0, beta=0.7, num_pairs=15), theta)
 
     ours = sample_pairs_scores(
-        key, n=9, num_pairs=(15,), p=4, theta_norm=1.2, alpha=np.float32(2), beta=0.7, replicates=15_000
+        key, n=9, num_pairs=(15,), p=4, theta_norm=1.2, alpha=np.float32(2), beta=0.7, replicates=6000
     )
-    theirs = replicate(jax.random.split(jax.random.fold_in(key, 1), 15_000))
+    theirs = replicate(jax.random.split(jax.random.fold_in(key, 1), 6000))
     for one, other in zip(ours, theirs, strict=True):
         assert stats.ks_2samp(np.asarray(one[2]), np.asarray(other), method="asymp").pvalue > 5e-7
 
 
 def test_the_mean_is_the_papers_and_the_calibration_is_not(key):
     """Mean scores agree within 5 standard errors (paired); one pair for each training point makes over-confidence."""
-    law = sample_pairs_scores(key, n=50, num_pairs=(50, 2500), p=[10, 50], theta_norm=1.0, alpha=np.float32(1), beta=1,
-                              replicates=4000)  # fmt: skip
+    law = sample_pairs_scores(key, n=20, num_pairs=(20, 400), p=[4, 20], theta_norm=1.0, alpha=np.float32(1), beta=1,
+                              replicates=3000)  # fmt: skip
     mean, ece = np.asarray(law.mean, float), np.asarray(population_ece(law), float)
     for number in (2, 3):
         change = mean[number] - mean[1]
-        assert (np.abs(change.mean(axis=-1)) < 5 * change.std(axis=-1) / math.sqrt(4000)).all()
+        assert (np.abs(change.mean(axis=-1)) < 5 * change.std(axis=-1) / math.sqrt(3000)).all()
     worse = ece[2, 1] - ece[1, 1]
-    assert worse.mean() > 0.01 + 5 * worse.std() / math.sqrt(4000)
+    assert worse.mean() > 0.01 + 5 * worse.std() / math.sqrt(3000)
 
 
 @pytest.mark.parametrize("alpha, beta", [(0.2, 0.2), (1.0, 1.0), (3.0, 0.5)])
@@ -117,24 +115,15 @@ def test_resampling_alone_adds_noise():
 
 
 def test_the_law_tends_to_its_limit(key):
-    """At n = 1000 means of mean and gap within 1 % and 5 standard errors of the limit, for three numbers of pairs."""
+    """At n = 500 means of mean and gap within 1 % and 5 standard errors of the limit, for three numbers of pairs."""
     ratios = np.array([0.5, 1.0, 4.0])
-    law = sample_pairs_scores(key, n=1000, num_pairs=tuple(map(int, 1000 * ratios)), p=800, theta_norm=1.1,
-                              alpha=np.float32(0.5), beta=0.5, replicates=400)  # fmt: skip
+    law = sample_pairs_scores(key, n=500, num_pairs=tuple(map(int, 500 * ratios)), p=400, theta_norm=1.1,
+                              alpha=np.float32(0.5), beta=0.5, replicates=300)  # fmt: skip
     limit = limit_pairs_scores(0.8, 1.1, ratios, alpha=0.5, beta=0.5)
     for part, expected in zip(law, limit, strict=True):
         part = np.asarray(part, float)[2:]
-        error = part.std(axis=-1) / math.sqrt(400)
+        error = part.std(axis=-1) / math.sqrt(300)
         assert (np.abs(part.mean(axis=-1) - expected) < 0.01 * np.abs(expected) + 5 * error).all()
-
-
-def test_plain_and_mixup_are_those_of_sample_scores(key):
-    """KS of both gaps."""
-    law = sample_pairs_scores(key, n=12, num_pairs=(1,), p=6, theta_norm=1.0, alpha=np.float32(1), beta=1,
-                              replicates=20_000)  # fmt: skip
-    same = sample_scores(key, n=np.float32(12), p=6, theta_norm=1.0, t=[0.0, 1 / 3], replicates=20_000)
-    for number in (0, 1):
-        assert stats.ks_2samp(np.asarray(law.gap[number]), np.asarray(same.gap[number])).pvalue > 5e-7
 
 
 @pytest.mark.parametrize("num_pairs", [(), (3, 3), (5, 2)])
