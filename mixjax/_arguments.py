@@ -73,6 +73,7 @@ POSITIVE = Rule("finite and positive", lambda v: (v > 0) & (v < np.inf))
 ABOVE_ZERO = Rule("positive", lambda v: v > 0)
 COSINE = Rule("in [-1, 1]", lambda v: (v >= -1) & (v <= 1))
 SHARE = Rule("in [0, 1]", lambda v: (v >= 0) & (v <= 1))
+INNER_SHARE = Rule("in (0, 1)", lambda v: (v > 0) & (v < 1))
 
 RULES = {
     "alpha": NOT_NEGATIVE,  # 0 is no Mixup
@@ -88,6 +89,7 @@ RULES = {
     "n_unlabeled": COUNT_OR_NONE,
     "p": COUNT,
     "pairs_ratio": ABOVE_ZERO,
+    "positive_rate": INNER_SHARE,
     "ratio": NOT_NEGATIVE,
     "sigma": POSITIVE,
     "t": SHARE,

@@ -6,7 +6,8 @@ and `capacity` how their derivative changes with c; `ood` test data of another m
 `pseudo_label_limits`; `claims` the theorems as numbers; `weights` from (alpha, beta) to the Mixup weight t; `model` and
 `estimators` the literal versions. Beyond the paper: `training_sets` the exact law before a weight is chosen, and
 `estimated_weight` one that is chosen by it; `temperature` scaling on held-out points, and `temperature_limits`;
-`linear` the law of any linear estimators, and `random_pairs` Mixup with finitely many pairs.
+`linear` the law of any linear estimators, and `random_pairs` Mixup with finitely many pairs; `imbalance` classes of
+unequal size, and `imbalanced_ece` their calibration.
 """
 
 from mixjax.gaussian.capacity import derivative_slope as derivative_slope
@@ -20,6 +21,9 @@ from mixjax.gaussian.estimators import random_pairs_estimator as random_pairs_es
 from mixjax.gaussian.estimators import sigma_estimator as sigma_estimator
 from mixjax.gaussian.estimators import weighted_estimator as weighted_estimator
 from mixjax.gaussian.expectations import expected_errors as expected_errors
+from mixjax.gaussian.imbalance import limit_imbalanced_scores as limit_imbalanced_scores
+from mixjax.gaussian.imbalance import with_positive_rate as with_positive_rate
+from mixjax.gaussian.imbalanced_ece import imbalanced_ece as imbalanced_ece
 from mixjax.gaussian.limits import best_weight as best_weight
 from mixjax.gaussian.limits import critical_ratio as critical_ratio
 from mixjax.gaussian.limits import critical_weight as critical_weight

@@ -31,6 +31,7 @@ OF = {
     **dict.fromkeys(("sigma", "beta", "ece"), NOT_POSITIVE),
     **dict.fromkeys(("t", "lam", "confidence"), NOT_SHARES),
     "pairs_ratio": (0.0, -1.0, np.nan),
+    "positive_rate": (-0.1, 0.0, 1.0, np.nan, np.inf),
 }
 
 # function -> (a call by the names of its values, right values); what a wrong one must turn into NaN is all it returns
@@ -120,6 +121,15 @@ CALLS = {
         gaussian.limit_pairs_scores,
         {"ratio": 1.0, "theta_norm": 2.0, "pairs_ratio": 3.0, "alpha": 1.0, "beta": 2.0},
     ),
+    "with_positive_rate": (
+        lambda positive_rate: gaussian.with_positive_rate(SETS, positive_rate).scores(0.3),
+        {"positive_rate": 0.3},
+    ),
+    "limit_imbalanced_scores": (
+        gaussian.limit_imbalanced_scores,
+        {"ratio": 1.0, "theta_norm": 2.0, "t": 0.3, "positive_rate": 0.3},
+    ),
+    "imbalanced_ece": (partial(gaussian.imbalanced_ece, LAW), {"positive_rate": 0.3}),
     "estimated_weight": (partial(gaussian.estimated_weight, X), {"n": 10.0, "sigma": 2.0}),
     "held_out_ece": (partial(gaussian.held_out_ece, LAW), {"n_held_out": 200.0}),
     "held_out_to_match": (partial(gaussian.held_out_to_match, LAW), {"ece": 0.1}),
