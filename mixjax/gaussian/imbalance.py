@@ -53,8 +53,9 @@ def with_positive_rate(sets: TrainingSets, positive_rate: ArrayLike) -> Training
 @jax.jit
 def _with_positive_rate(sets: TrainingSets, n: jax.Array, rate: jax.Array) -> TrainingSets:
     n, rate, *noise = aligned(n, rate, *sets.noise)
-    mean_label = 2.0 * _count_positive(sets.source(_PURPOSE, noise[0]), n, rate) / n - 1.0
-    wrong = jnp.isnan(n + rate + sets.noise.mean_label)
+    count = _count_positive(sets.source(_PURPOSE, noise[0]), n, rate)
+    mean_label = jnp.clip(2.0 * count / n - 1.0, -1.0, 1.0)  # XLA may divide by way of a rounded 1/n
+    wrong = jnp.isnan(n + rate + noise[0])
     noise[0] = jnp.where(wrong, jnp.nan, mean_label)
     return sets._replace(noise=Noise(*jnp.broadcast_arrays(*noise)))
 
@@ -91,9 +92,7 @@ def limit_imbalanced_scores(
     Raises:
       ValueError: for a value out of its range (NaN under `jit`).
     """
-    ratio, theta_norm, t, rate = aligned(
-        *checked(ratio=ratio, theta_norm=theta_norm, t=t, positive_rate=positive_rate)
-    )
+    ratio, theta_norm, t, rate = aligned(*checked(ratio=ratio, theta_norm=theta_norm, t=t, positive_rate=positive_rate))
     square, spread = theta_norm**2, 4.0 * rate * (1.0 - rate)
     lost = t * spread
     keep, added = 1.0 - lost, t**2 * (1.0 - spread) * spread * ratio

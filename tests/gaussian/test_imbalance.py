@@ -17,7 +17,7 @@ CONFIGURATIONS = [
     (2, 3, 1.0, 2.0, 0.5, 0.1),
     (9, 2, 0.5, 1.0, 1.0, 0.9),
     (20, 15, 1.5, 0.5, 1 / 3, 0.5),
-    (30, 10, 0.0, 1.0, 0.5, 0.8),
+    (30, 10, 0.2, 1.0, 0.5, 0.8),
 ]
 REPLICATES = 20_000
 KS_LEVEL = 1e-6 / (2 * len(CONFIGURATIONS))  # a right sampler fails under a fresh key with probability 1e-6

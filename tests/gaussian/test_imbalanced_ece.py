@@ -29,7 +29,10 @@ CASES = np.array([
 def class_ece(mean, var, rate, bias):
     reach = abs(mean) + 9 * np.sqrt(var)
     v = np.linspace(-reach, reach, 2_000_001)
-    positive, negative = rate * stats.norm.pdf(v, mean, np.sqrt(var)), (1 - rate) * stats.norm.pdf(v, -mean, np.sqrt(var))
+    positive, negative = (
+        rate * stats.norm.pdf(v, mean, np.sqrt(var)),
+        (1 - rate) * stats.norm.pdf(v, -mean, np.sqrt(var)),
+    )
     return np.trapezoid(np.abs(positive - expit(2 * v + bias) * (positive + negative)), v)
 
 
