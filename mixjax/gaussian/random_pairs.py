@@ -103,6 +103,7 @@ def sample_pairs_scores(
         raise ValueError(f"num_pairs must increase, got {tuple(num_pairs)}")
     key_weights, key_noise = jax.random.split(single(key))
     signal, loadings = _estimators(key_weights, alpha, beta, n, tuple(num_pairs), replicates)
+    p = jnp.where(jnp.isnan(alpha + beta), jnp.nan, p)  # the plain classifier does not depend on them
     p, theta_norm, sigma = jnp.broadcast_arrays(*aligned(p, theta_norm, sigma))
     batch = (*p.shape, replicates)
     law = sample_linear_scores(
