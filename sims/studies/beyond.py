@@ -1,0 +1,205 @@
+r"""Beyond the paper: Mixup with finitely many random pairs, and with classes of unequal size.
+
+Pairs: the paper's Mixup is an expectation over pairs; training sees r n of them. How many until ECE is that of the
+expectation, and until Mixup beats no Mixup at all? Exact law at one n, and the limit at every r.
+
+Imbalance: P(y = +1) = pi. Mixup shrinks the score by 4 pi (1 - pi) t only. ECE(mix) - ECE of the predicted class
+without a bias, of the predicted class with the log-odds as bias, and of the class y = +1 with it: exact law, and limit.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import xarray as xr
+
+from mixjax.gaussian import (
+    ScoreLaw,
+    imbalanced_ece,
+    limit_imbalanced_scores,
+    limit_pairs_scores,
+    limit_scores,
+    mixup_weight,
+    population_ece,
+    sample_pairs_scores,
+    sample_training_sets,
+    with_positive_rate,
+)
+from mixjax.runs import RunError
+from sims.engine import HostArrays
+from sims.figures import beyond_figures, beyond_report
+from sims.grid import AxisValue, axis, whole
+from sims.study import Piece, PiecewiseStudy, option
+
+ERRORS = {  # name -> (kind, whether the bias is the log-odds)
+    "top-label, no bias": ("top-label", False),
+    "top-label, bias": ("top-label", True),
+    "class, bias": ("class", True),
+}
+FINE = np.geomspace(0.05, 1e4, 400)  # pairs / n of the limit
+RATIOS = np.geomspace(0.002, 10, 300)  # p/n of the limit with unequal classes
+
+
+@dataclass(frozen=True)
+class Beyond:
+    """One training sample size; theta / sigma is 1 where classes are unequal."""
+
+    n: int = option(200, "Training sample size")
+    ratio: AxisValue = option("0.25,1,4", "p/n with finitely many pairs")
+    theta_norm: AxisValue = option("1,2", "Signal |theta| / sigma with finitely many pairs")
+    alpha: AxisValue = option("0.2,1", "alpha = beta of lambda ~ Beta(alpha, alpha), of the pairs; the last of both")
+    epochs: AxisValue = option("0.5,1,2,5,10,20,50,100,300", "Pairs / n")
+    positive_rate: AxisValue = option("0.5,0.7,0.9,0.97", "P(y = +1)")
+    imbalanced_ratio: AxisValue = option("0.03:8:12:log", "p/n with unequal classes")
+    replicates: int = option(1000, "Training sets of a cell")
+    seed: int = option(0, "Of every draw")
+
+
+def _pieces(config: Beyond) -> dict[str, Piece]:
+    """One an alpha, and one a positive rate."""
+    whole("n", config.n, 2)
+    whole("replicates", config.replicates, 10)
+    rates = axis("positive_rate", config.positive_rate, above=True)
+    if max(rates) >= 1:
+        raise RunError(f"positive_rate must be below 1, got {max(rates)}")
+    pairs = {f"pairs-{alpha:g}": partial(measure_pairs, alpha, config) for alpha in _axis("alpha", config)}
+    return pairs | {f"imbalance-{rate:g}": partial(measure_imbalance, rate, config) for rate in rates}
+
+
+def _axis(name: str, config: Beyond) -> np.ndarray:
+    return axis(name, getattr(config, name), above=True)
+
+
+def _key(name: str, config: Beyond) -> jax.Array:
+    root = jax.random.key(config.seed, impl="threefry2x32")
+    return jax.random.fold_in(root, zlib.crc32(f"beyond {name}".encode()))
+
+
+def _dimension(ratio: np.ndarray, n: int) -> np.ndarray:
+    return np.maximum(1.0, np.rint(ratio * n)).astype(np.float32)
+
+
+def measure_pairs(alpha: float, config: Beyond) -> HostArrays:
+    """Mean ECE of no Mixup, the paper's Mixup and each number of pairs, [2 + numbers, ratio, theta], and limits."""
+    n, theta = config.n, _axis("theta_norm", config).astype(np.float32)
+    numbers = tuple(int(m) for m in np.maximum(1, np.rint(_axis("epochs", config) * n)))
+    p = _dimension(_axis("ratio", config), n)[:, None]
+    law = sample_pairs_scores(_key(f"pairs {alpha:g}", config), n=n, num_pairs=numbers, p=p, theta_norm=theta[None, :],
+                              alpha=np.float32(alpha), beta=alpha, replicates=config.replicates)  # fmt: skip
+    ece = np.asarray(population_ece(law), np.float64)
+    limit = limit_pairs_scores(p[..., None] / n, theta[None, :, None], FINE.astype(np.float32), alpha=alpha, beta=alpha)
+    ends = limit_scores(p[..., None] / n, theta[None, :, None], np.float32([0.0, float(mixup_weight(alpha, alpha))]))
+    return {
+        "ece": ece.mean(axis=-1),
+        "ece_se": _standard_error(ece),
+        "excess": (ece - ece[1]).mean(axis=-1),
+        "excess_se": _standard_error(ece - ece[1]),
+        "limit": np.asarray(population_ece(limit), np.float64),
+        "ends": np.asarray(population_ece(ends), np.float64),
+    }
+
+
+def measure_imbalance(rate: float, config: Beyond) -> HostArrays:
+    """ECE(mix) - ECE of each error at one P(y = +1), [errors, ratio], of training sets and in the limit."""
+    n, theta, t = config.n, np.float32(1), np.float32(mixup_weight(*(_axis("alpha", config)[-1],) * 2))
+    p = _dimension(_axis("imbalanced_ratio", config), n)
+    sets = sample_training_sets(
+        _key("imbalance", config), n=np.float32(n), p=p, theta_norm=theta, replicates=config.replicates
+    )
+    sets = with_positive_rate(sets, np.float32(rate))
+    limit = partial(limit_imbalanced_scores, RATIOS.astype(np.float32), theta, positive_rate=np.float32(rate))
+    drawn = np.array([_change(sets.scores(0.0), sets.scores(t), rate, *how) for how in ERRORS.values()])
+    return {
+        "change": drawn.mean(axis=-1),
+        "change_se": _standard_error(drawn),
+        "limit": np.array([_change(limit(t=np.float32(0)), limit(t=t), rate, *how) for how in ERRORS.values()]),
+    }
+
+
+def _change(plain: ScoreLaw, mixed: ScoreLaw, rate: float, kind: str, has_bias: bool) -> np.ndarray:
+    bias = np.float32(np.log(rate / (1 - rate)) if has_bias else 0.0)
+    errors = _errors(plain, mixed, np.float32(rate), bias, kind)
+    return np.asarray(errors, np.float64)
+
+
+@partial(jax.jit, static_argnames="kind")
+def _errors(plain: ScoreLaw, mixed: ScoreLaw, rate: jax.Array, bias: jax.Array, kind: str) -> jax.Array:
+    """Law by law, so that the nodes of one stay in the cache."""
+    laws = jnp.broadcast_arrays(plain.mean, plain.gap, mixed.mean, mixed.gap)
+
+    def of_row(row: tuple[jax.Array, ...]) -> jax.Array:
+        both = ScoreLaw(jnp.stack([row[0], row[2]]), jnp.stack([row[1], row[3]]))
+        first, second = imbalanced_ece(both, positive_rate=rate, bias=bias, kind=kind)  # type: ignore[arg-type]
+        return second - first
+
+    return jax.lax.map(of_row, tuple(part.reshape(-1) for part in laws), batch_size=64).reshape(laws[0].shape)
+
+
+def _standard_error(values: np.ndarray) -> np.ndarray:
+    return values.std(axis=-1, ddof=1) / np.sqrt(values.shape[-1])
+
+
+def _table(config: Beyond, pieces: Mapping[str, HostArrays]) -> xr.Dataset:
+    alphas, rates = _axis("alpha", config), _axis("positive_rate", config)
+    pairs = {name: np.array([pieces[f"pairs-{a:g}"][name] for a in alphas]) for name in pieces[f"pairs-{alphas[0]:g}"]}
+    imbalance = {name: np.array([pieces[f"imbalance-{r:g}"][name] for r in rates]) for name in ("change", "change_se",
+                 "limit")}  # fmt: skip
+    cell = ("alpha", "ratio", "theta_norm")
+    wide, unequal = ("alpha", "epochs", "ratio", "theta_norm"), ("positive_rate", "error", "imbalanced_ratio")
+    fine = (*cell, "fine_epochs")
+    variables = {
+        "ece_plain": (cell, pairs["ece"][:, 0], "ECE without Mixup"),
+        "ece_expectation": (cell, pairs["ece"][:, 1], "ECE of the paper's Mixup, the expectation over pairs"),
+        "ece_pairs": (wide, pairs["ece"][:, 2:], "ECE of Mixup with finitely many pairs"),
+        "ece_pairs_se": (wide, pairs["ece_se"][:, 2:], "standard error of ece_pairs"),
+        "excess": (wide, pairs["excess"][:, 2:], "ece_pairs - ece_expectation"),
+        "excess_se": (wide, pairs["excess_se"][:, 2:], "standard error of the difference (paired)"),
+        "ece_pairs_limit": (fine, pairs["limit"], "limit of ece_pairs"),
+        "ece_plain_limit": (cell, pairs["ends"][..., 0], "limit of ece_plain"),
+        "ece_expectation_limit": (cell, pairs["ends"][..., 1], "limit of ece_expectation"),
+        "change": (unequal, imbalance["change"], "ECE(mix) - ECE with unequal classes"),
+        "change_se": (unequal, imbalance["change_se"], "standard error of the difference (paired)"),
+        "change_limit": (
+            ("positive_rate", "error", "fine_ratio"),
+            imbalance["limit"],
+            "limit of ECE(mix) - ECE with unequal classes",
+        ),
+    }
+    coordinates = {
+        "alpha": alphas,
+        "epochs": _axis("epochs", config),
+        "ratio": _axis("ratio", config),
+        "theta_norm": _axis("theta_norm", config),
+        "fine_epochs": FINE,
+        "positive_rate": rates,
+        "error": list(ERRORS),
+        "imbalanced_ratio": _axis("imbalanced_ratio", config),
+        "fine_ratio": RATIOS,
+    }
+    described = {
+        name: xr.Variable(dims, values, {"long_name": text, "units": "1"})
+        for name, (dims, values, text) in variables.items()
+    }
+    return xr.Dataset(described, coordinates, {"n": config.n})
+
+
+STUDY = PiecewiseStudy(
+    name="beyond",
+    summary="Mixup with finitely many random pairs, and with classes of unequal size",
+    config=Beyond,
+    presets={
+        "quick": {"epochs": "1,10,100", "imbalanced_ratio": "0.03:8:5:log", "replicates": 200},
+        "default": {},
+        "full": {"n": 1000, "replicates": 10_000},
+    },
+    pieces=_pieces,
+    table=_table,
+    figures=beyond_figures(),
+    report=beyond_report,
+)
