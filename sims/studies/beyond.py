@@ -68,8 +68,8 @@ def _pieces(config: Beyond) -> dict[str, Piece]:
     rates = axis("positive_rate", config.positive_rate, above=True)
     if max(rates) >= 1:
         raise RunError(f"positive_rate must be below 1, got {max(rates)}")
-    pairs = {f"pairs-{alpha:g}": partial(measure_pairs, alpha, config) for alpha in _axis("alpha", config)}
-    return pairs | {f"imbalance-{rate:g}": partial(measure_imbalance, rate, config) for rate in rates}
+    pieces: dict[str, Piece] = {f"pairs-{a:g}": partial(measure_pairs, a, config) for a in _axis("alpha", config)}
+    return pieces | {f"imbalance-{rate:g}": partial(measure_imbalance, rate, config) for rate in rates}
 
 
 def _axis(name: str, config: Beyond) -> np.ndarray:
@@ -94,7 +94,7 @@ def measure_pairs(alpha: float, config: Beyond) -> HostArrays:
                               alpha=np.float32(alpha), beta=alpha, replicates=config.replicates)  # fmt: skip
     ece = np.asarray(population_ece(law), np.float64)
     limit = limit_pairs_scores(p[..., None] / n, theta[None, :, None], FINE.astype(np.float32), alpha=alpha, beta=alpha)
-    ends = limit_scores(p[..., None] / n, theta[None, :, None], np.float32([0.0, float(mixup_weight(alpha, alpha))]))
+    ends = limit_scores(p[..., None] / n, theta[None, :, None], np.array([0.0, mixup_weight(alpha, alpha)], np.float32))
     return {
         "ece": ece.mean(axis=-1),
         "ece_se": _standard_error(ece),
