@@ -91,6 +91,7 @@ def _unequal(table: xr.Dataset) -> Any:
         ax.set_title(_TITLES[str(error)], pad=3)
         ax.set_xscale("log")
         ax.set_xlabel("$p/n$")
+        ax.set_xlim(0.5 * float(table["imbalanced_ratio"].min()), 1.5 * float(table["imbalanced_ratio"].max()))
         decades(ax, x=True)
     axes[0].set_ylabel(r"ECE(mix) $-$ ECE")
     handles, _ = axes[0].get_legend_handles_labels()

@@ -31,13 +31,14 @@ from mixjax.gaussian import (
     sample_training_sets,
     with_positive_rate,
 )
+from mixjax.gaussian.imbalanced_ece import Kind
 from mixjax.runs import RunError
 from sims.engine import HostArrays
 from sims.figures import beyond_figures, beyond_report
 from sims.grid import AxisValue, axis, whole
 from sims.study import Piece, PiecewiseStudy, option
 
-ERRORS = {  # name -> (kind, whether the bias is the log-odds)
+ERRORS: dict[str, tuple[Kind, bool]] = {  # name -> (kind, whether the bias is the log-odds)
     "top-label, no bias": ("top-label", False),
     "top-label, bias": ("top-label", True),
     "class, bias": ("class", True),
@@ -65,7 +66,9 @@ def _pieces(config: Beyond) -> dict[str, Piece]:
     """One an alpha, and one a positive rate."""
     whole("n", config.n, 2)
     whole("replicates", config.replicates, 10)
-    rates = axis("positive_rate", config.positive_rate, above=True)
+    for name in ("ratio", "theta_norm", "epochs", "imbalanced_ratio"):
+        _axis(name, config)
+    rates = _axis("positive_rate", config)
     if max(rates) >= 1:
         raise RunError(f"positive_rate must be below 1, got {max(rates)}")
     pieces: dict[str, Piece] = {f"pairs-{a:g}": partial(measure_pairs, a, config) for a in _axis("alpha", config)}
@@ -122,23 +125,11 @@ def measure_imbalance(rate: float, config: Beyond) -> HostArrays:
     }
 
 
-def _change(plain: ScoreLaw, mixed: ScoreLaw, rate: float, kind: str, has_bias: bool) -> np.ndarray:
+def _change(plain: ScoreLaw, mixed: ScoreLaw, rate: float, kind: Kind, has_bias: bool) -> np.ndarray:
     bias = np.float32(np.log(rate / (1 - rate)) if has_bias else 0.0)
-    errors = _errors(plain, mixed, np.float32(rate), bias, kind)
-    return np.asarray(errors, np.float64)
-
-
-@partial(jax.jit, static_argnames="kind")
-def _errors(plain: ScoreLaw, mixed: ScoreLaw, rate: jax.Array, bias: jax.Array, kind: str) -> jax.Array:
-    """Law by law, so that the nodes of one stay in the cache."""
-    laws = jnp.broadcast_arrays(plain.mean, plain.gap, mixed.mean, mixed.gap)
-
-    def of_row(row: tuple[jax.Array, ...]) -> jax.Array:
-        both = ScoreLaw(jnp.stack([row[0], row[2]]), jnp.stack([row[1], row[3]]))
-        first, second = imbalanced_ece(both, positive_rate=rate, bias=bias, kind=kind)  # type: ignore[arg-type]
-        return second - first
-
-    return jax.lax.map(of_row, tuple(part.reshape(-1) for part in laws), batch_size=64).reshape(laws[0].shape)
+    both = jax.tree.map(lambda *parts: jnp.stack(jnp.broadcast_arrays(*parts)), plain, mixed)
+    first, second = imbalanced_ece(both, positive_rate=np.float32(rate), bias=bias, kind=kind)
+    return np.asarray(second - first, np.float64)
 
 
 def _standard_error(values: np.ndarray) -> np.ndarray:
