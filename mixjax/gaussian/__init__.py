@@ -7,11 +7,16 @@ and `capacity` how their derivative changes with c; `ood` test data of another m
 `estimators` the literal versions. Beyond the paper: `training_sets` the exact law before a weight is chosen, and
 `estimated_weight` one that is chosen by it; `temperature` scaling on held-out points, and `temperature_limits`;
 `linear` the law of any linear estimators, and `random_pairs` Mixup with finitely many pairs; `imbalance` classes of
-unequal size, and `imbalanced_ece` their calibration.
+unequal size, and `imbalanced_ece` their calibration; `classes` more than two.
 """
 
 from mixjax.gaussian.capacity import derivative_slope as derivative_slope
 from mixjax.gaussian.capacity import turning_ratio as turning_ratio
+from mixjax.gaussian.classes import ClassError as ClassError
+from mixjax.gaussian.classes import best_class_weight as best_class_weight
+from mixjax.gaussian.classes import class_estimator as class_estimator
+from mixjax.gaussian.classes import class_means as class_means
+from mixjax.gaussian.classes import limit_class_ece as limit_class_ece
 from mixjax.gaussian.estimated_weight import estimated_weight as estimated_weight
 from mixjax.gaussian.estimators import fixed_lam_estimator as fixed_lam_estimator
 from mixjax.gaussian.estimators import mean_estimator as mean_estimator

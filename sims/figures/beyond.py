@@ -11,11 +11,14 @@ from mixjax.plots import COLOURS, COLUMN_WIDTH, MARKERS, decades, panels, points
 from sims.figures.captions import theta_label
 from sims.study import Figure
 
+DASHES = ("solid", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)))
+
 
 def beyond_figures() -> tuple[Figure, ...]:
     return (
         Figure("ece_against_pairs", _pairs, _pairs_caption),
         Figure("unequal_classes", _unequal, _unequal_caption),
+        Figure("more_classes", _classes, _classes_caption),
     )
 
 
@@ -109,11 +112,46 @@ def _unequal_caption(table: xr.Dataset) -> str:
     )
 
 
+# --- K classes ---------------------------------------------------------------------------------------
+
+
+def _classes(table: xr.Dataset) -> Any:
+    """Against p/n, and against the ratio by which K classes are over-confident."""
+    figure, axes = panels(2, 2, height=2.3, width=2 * COLUMN_WIDTH)
+    for ax, effective in zip(axes, (False, True), strict=True):
+        ax.axhline(0, color="0.6", linewidth=0.6)
+        for number, count in enumerate(table["classes"].values):
+            row = table.sel(classes=count)
+            x = row["class_ratio"].values * (count - 1 if effective else 1)
+            ax.plot(x, row["classes_mix"] - row["classes_plain"], color=(*COLOURS, "0.3")[number % 7],
+                    linestyle=DASHES[number % len(DASHES)], label=f"$K = {count}$")  # fmt: skip
+        ax.set_xscale("log")
+        ax.set_xlim(*table["class_ratio"].values[[0, -1]])
+        decades(ax, x=True)
+    axes[0].set_xlabel("$p/n$")
+    axes[1].set_xlabel(r"$(K-1)\,p/n$")
+    axes[0].set_ylabel(r"ECE(mix) $-$ ECE")
+    handles, _ = axes[0].get_legend_handles_labels()
+    figure.legend(handles=handles, loc="outside upper center", ncols=6, frameon=False, handlelength=2.8)
+    return figure
+
+
+def _classes_caption(table: xr.Dataset) -> str:
+    worst = max(float(table[f"classes_{name}_se"].max()) for name in ("plain", "mix"))
+    return (
+        "ECE(mix) - ECE of the predicted class of K classes, in the limit as n grows, for lambda ~ "
+        f"Beta({float(table['alpha'][-1]):g}, {float(table['alpha'][-1]):g}) and |theta|/sigma = 1; below 0 Mixup "
+        "helps. Right: against (K - 1) p/n, of which the best Mixup weight is a function. Standard errors of each ECE "
+        f"are at most {worst:.2g}."
+    )
+
+
 # --- report ------------------------------------------------------------------------------------------
 
 
 def beyond_report(table: xr.Dataset) -> str:
-    return "\n".join(["# Finitely many pairs, and unequal classes", "", *_pairs_rows(table), "", *_unequal_rows(table)])
+    head = "# Finitely many pairs, unequal classes, and more than two"
+    return "\n".join([head, "", *_pairs_rows(table), "", *_unequal_rows(table), "", *_class_rows(table)])
 
 
 def _pairs_rows(table: xr.Dataset) -> list[str]:
@@ -155,6 +193,21 @@ def _unequal_rows(table: xr.Dataset) -> list[str]:
             for e in table["error"].values
         ]
         rows.append(f"| {rate:g} | {' | '.join(found)} |")
+    return rows
+
+
+def _class_rows(table: xr.Dataset) -> list[str]:
+    rows = [
+        "p/n in the limit beyond which Mixup helps with K classes, and ECE at p/n = 1.",
+        "",
+        "| K | helps beyond | ECE, no Mixup | Mixup |",
+        "|---|---|---|---|",
+    ]
+    for count in table["classes"].values:
+        row = table.sel(classes=count)
+        found = _last_crossing(row["class_ratio"].values, (row["classes_mix"] - row["classes_plain"]).values)
+        plain, mixed = (float(row[f"classes_{name}"].sel(class_ratio=1, method="nearest")) for name in ("plain", "mix"))
+        rows.append(f"| {count} | {found} | {plain:.4f} | {mixed:.4f} |")
     return rows
 
 

@@ -1,10 +1,12 @@
-r"""Beyond the paper: Mixup with finitely many random pairs, and with classes of unequal size.
+r"""Beyond the paper: Mixup with finitely many random pairs, with classes of unequal size, and with more than two.
 
 Pairs: the paper's Mixup is an expectation over pairs; training sees r n of them. How many until ECE is that of the
 expectation, and until Mixup beats no Mixup at all? Exact law at one n, and the limit at every r.
 
 Imbalance: P(y = +1) = pi. Mixup shrinks the score by 4 pi (1 - pi) t only. ECE(mix) - ECE of the predicted class
 without a bias, of the predicted class with the log-odds as bias, and of the class y = +1 with it: exact law, and limit.
+
+Classes: K of them, in the limit alone: ECE(mix) - ECE of the predicted class.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ import xarray as xr
 from mixjax.gaussian import (
     ScoreLaw,
     imbalanced_ece,
+    limit_class_ece,
     limit_imbalanced_scores,
     limit_pairs_scores,
     limit_scores,
@@ -45,6 +48,7 @@ ERRORS: dict[str, tuple[Kind, bool]] = {  # name -> (kind, whether the bias is t
 }
 FINE = np.geomspace(0.05, 1e4, 400)  # pairs / n of the limit
 RATIOS = np.geomspace(0.002, 10, 300)  # p/n of the limit with unequal classes
+CLASS_RATIOS = np.geomspace(0.01, 10, 61)  # p/n of the limit with K classes
 
 
 @dataclass(frozen=True)
@@ -58,21 +62,29 @@ class Beyond:
     epochs: AxisValue = option("0.5,1,2,5,10,20,50,100,300", "Pairs / n")
     positive_rate: AxisValue = option("0.5,0.7,0.9,0.97", "P(y = +1)")
     imbalanced_ratio: AxisValue = option("0.03:8:12:log", "p/n with unequal classes")
+    classes: AxisValue = option("2,3,5,10", "Numbers of classes K")
+    draws: int = option(100_000, "Draws of K logits")
     replicates: int = option(1000, "Training sets of a cell")
     seed: int = option(0, "Of every draw")
 
 
 def _pieces(config: Beyond) -> dict[str, Piece]:
-    """One an alpha, and one a positive rate."""
+    """One an alpha, one a positive rate, and one a number of classes."""
     whole("n", config.n, 2)
     whole("replicates", config.replicates, 10)
+    whole("draws", config.draws, 10)
     for name in ("ratio", "theta_norm", "epochs", "imbalanced_ratio"):
         _axis(name, config)
     rates = _axis("positive_rate", config)
     if max(rates) >= 1:
         raise RunError(f"positive_rate must be below 1, got {max(rates)}")
     pieces: dict[str, Piece] = {f"pairs-{a:g}": partial(measure_pairs, a, config) for a in _axis("alpha", config)}
-    return pieces | {f"imbalance-{rate:g}": partial(measure_imbalance, rate, config) for rate in rates}
+    pieces |= {f"imbalance-{rate:g}": partial(measure_imbalance, rate, config) for rate in rates}
+    return pieces | {f"classes-{number}": partial(measure_classes, number, config) for number in _classes(config)}
+
+
+def _classes(config: Beyond) -> list[int]:
+    return [int(number) for number in axis("classes", config.classes, whole=True, least=2)]
 
 
 def _axis(name: str, config: Beyond) -> np.ndarray:
@@ -125,6 +137,14 @@ def measure_imbalance(rate: float, config: Beyond) -> HostArrays:
     }
 
 
+def measure_classes(number: int, config: Beyond) -> HostArrays:
+    """ECE of no Mixup and of Mixup with so many classes, [2, ratio], in the limit."""
+    t = np.array([0.0, mixup_weight(*(_axis("alpha", config)[-1],) * 2)], np.float32)
+    found = limit_class_ece(_key(f"classes {number}", config), CLASS_RATIOS.astype(np.float32)[None, :], np.float32(1),
+                            t[:, None], num_classes=number, draws=config.draws)  # fmt: skip
+    return {"ece": np.asarray(found.ece, np.float64), "ece_se": np.asarray(found.standard_error, np.float64)}
+
+
 def _change(plain: ScoreLaw, mixed: ScoreLaw, rate: float, kind: Kind, has_bias: bool) -> np.ndarray:
     bias = np.float32(np.log(rate / (1 - rate)) if has_bias else 0.0)
     both = jax.tree.map(lambda *parts: jnp.stack(jnp.broadcast_arrays(*parts)), plain, mixed)
@@ -141,6 +161,7 @@ def _table(config: Beyond, pieces: Mapping[str, HostArrays]) -> xr.Dataset:
     pairs = {name: np.array([pieces[f"pairs-{a:g}"][name] for a in alphas]) for name in pieces[f"pairs-{alphas[0]:g}"]}
     imbalance = {name: np.array([pieces[f"imbalance-{r:g}"][name] for r in rates]) for name in ("change", "change_se",
                  "limit")}  # fmt: skip
+    classes = {name: np.array([pieces[f"classes-{k}"][name] for k in _classes(config)]) for name in ("ece", "ece_se")}
     cell = ("alpha", "ratio", "theta_norm")
     wide, unequal = ("alpha", "epochs", "ratio", "theta_norm"), ("positive_rate", "error", "imbalanced_ratio")
     fine = (*cell, "fine_epochs")
@@ -162,6 +183,10 @@ def _table(config: Beyond, pieces: Mapping[str, HostArrays]) -> xr.Dataset:
             "limit of ECE(mix) - ECE with unequal classes",
         ),
     }
+    for place, name in enumerate(("plain", "mix")):
+        for end, text in (("", "limit of the ECE of K classes"), ("_se", "standard error of the limit of the ECE")):
+            values = classes[f"ece{end}"][:, place]
+            variables[f"classes_{name}{end}"] = (("classes", "class_ratio"), values, f"{text}, {name}")
     coordinates = {
         "alpha": alphas,
         "epochs": _axis("epochs", config),
@@ -172,6 +197,8 @@ def _table(config: Beyond, pieces: Mapping[str, HostArrays]) -> xr.Dataset:
         "error": list(ERRORS),
         "imbalanced_ratio": _axis("imbalanced_ratio", config),
         "fine_ratio": RATIOS,
+        "classes": _classes(config),
+        "class_ratio": CLASS_RATIOS,
     }
     described = {
         name: xr.Variable(dims, values, {"long_name": text, "units": "1"})
@@ -182,12 +209,12 @@ def _table(config: Beyond, pieces: Mapping[str, HostArrays]) -> xr.Dataset:
 
 STUDY = PiecewiseStudy(
     name="beyond",
-    summary="Mixup with finitely many random pairs, and with classes of unequal size",
+    summary="Mixup with finitely many random pairs, with classes of unequal size, and with more than two",
     config=Beyond,
     presets={
-        "quick": {"epochs": "1,10,100", "imbalanced_ratio": "0.03:8:5:log", "replicates": 200},
+        "quick": {"epochs": "1,10,100", "imbalanced_ratio": "0.03:8:5:log", "replicates": 200, "draws": 10_000},
         "default": {},
-        "full": {"n": 1000, "replicates": 10_000},
+        "full": {"n": 1000, "replicates": 10_000, "draws": 1_000_000},
     },
     pieces=_pieces,
     table=_table,

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import sims
-from mixjax.gaussian import imbalanced_ece, sample_training_sets, with_positive_rate
+from mixjax.gaussian import imbalanced_ece, limit_scores, population_ece, sample_training_sets, with_positive_rate
 from sims.cli import main
 from sims.figures.beyond import beyond_report
 
@@ -17,7 +17,7 @@ from sims.figures.beyond import beyond_report
 @pytest.fixture(scope="module")
 def table():
     return sims.run("beyond", n=60, ratio="0.25,4", theta_norm="1", alpha="1", epochs="1,30", positive_rate="0.5,0.9",
-                    imbalanced_ratio="0.05,1", replicates=150)  # fmt: skip
+                    imbalanced_ratio="0.05,1", classes="2,4", draws=20_000, replicates=150)  # fmt: skip
 
 
 def test_unequal_classes_are_those_of_the_draws(table):
@@ -45,6 +45,15 @@ def test_few_pairs_undo_mixup_and_many_are_its_expectation(table):
 def test_equal_classes_have_one_error(table):
     np.testing.assert_allclose(*table["change"].sel(positive_rate=0.5).values[[0, 2]], atol=1e-5)
     np.testing.assert_allclose(*table["change_limit"].sel(positive_rate=0.5).values[[0, 1]], atol=1e-5)
+
+
+def test_two_classes_are_the_papers(table):
+    """The change of the limit by quadrature, within 5 standard errors."""
+    ratio = table["class_ratio"].values
+    plain, mixed = (population_ece(limit_scores(ratio, 1.0, t)) for t in (0.0, 1 / 3))
+    row = table.sel(classes=2)
+    assert (np.abs(row["classes_plain"] - plain) < 5 * row["classes_plain_se"] + 1e-6).all()
+    assert (np.abs(row["classes_mix"] - mixed) < 5 * row["classes_mix_se"] + 1e-6).all()
 
 
 def test_the_report_finds_the_boundary_of_the_limit(table):
