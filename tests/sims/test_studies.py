@@ -16,7 +16,6 @@ from sims.studies.curves import refined, without_curves
 from sims.study import GridStudy
 from sims.verification import MOST_TOLERANCE, TOLERANCE, report
 
-
 GRID_STUDIES = [name for name, study in STUDIES.items() if isinstance(study, GridStudy)]
 
 
