@@ -1,10 +1,12 @@
 """The figures of the studies, from their stored tables alone.
 
 `writing` pictures and captions to files; `maps` of p/n and |theta|; `slices` along p/n or n; `capacity` the
-derivatives; `estimator_bias` estimators against the truth; `captions` the words that they share, and what is drawn of
-a table that is too large to draw.
+derivatives; `estimator_bias` estimators against the truth; `beyond` random pairs and unequal classes; `captions` the
+words that they share, and what is drawn of a table that is too large to draw.
 """
 
+from sims.figures.beyond import beyond_figures as beyond_figures
+from sims.figures.beyond import beyond_report as beyond_report
 from sims.figures.capacity import capacity_figures as capacity_figures
 from sims.figures.estimator_bias import estimator_bias_figures as estimator_bias_figures
 from sims.figures.estimator_bias import estimator_bias_report as estimator_bias_report

@@ -1,6 +1,7 @@
 """The studies, by the name that the command line knows."""
 
 from sims.studies import (
+    beyond,
     capacity,
     estimator_bias,
     out_of_domain,
@@ -26,5 +27,6 @@ STUDIES: dict[str, Study] = {
         pseudo_label_shift.STUDY,
         temperature.STUDY,
         estimator_bias.STUDY,
+        beyond.STUDY,
     )
 }
