@@ -44,7 +44,7 @@ def with_positive_rate(sets: TrainingSets, positive_rate: ArrayLike) -> Training
     Raises:
       ValueError: for a value out of its range (NaN under `jit`).
 
-    Time: O(n), some 2 ns a label on a core. positive_rate is data: changing it does not recompile.
+    Time: O(n). positive_rate is data: changing it does not recompile.
     """
     n, rate = checked({"n": POINTS}, n=sets.n, positive_rate=positive_rate)
     return _with_positive_rate(sets, n, rate[..., None].astype(n.dtype))

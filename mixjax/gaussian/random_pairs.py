@@ -94,7 +94,7 @@ def sample_pairs_scores(
     Raises:
       ValueError: for a value out of its range (NaN under `jit`).
 
-    Cost: some 300 ns a pair and replicate on a core, once for all entries.
+    Cost: O(n + pairs) a replicate, once for all entries.
     """
     p, theta_norm, sigma, alpha, beta = checked(p=p, theta_norm=theta_norm, sigma=sigma, alpha=alpha, beta=beta)
     for name, size in (("n", n), ("replicates", replicates), *(("num_pairs", size) for size in num_pairs)):

@@ -165,9 +165,9 @@ def _shares_text(table: xr.Dataset) -> str:
     return (
         f"Of the {hurt.size:,} cells of the run (by two standard errors) pseudo-labels help in "
         f"{100 * float(share('final_difference', -1.0).mean()):.3g} % and hurt in {100 * float(hurt.mean()):.3g} %; "
-        f"the best Mixup weight lowers the ECE again in {100 * float(share('best_difference', -1.0).mean()):.3g} %, and in "
-        f"{100 * repaired:.3g} % of those where pseudo-labels hurt to below that of the labelled data alone. More than "
-        f"half of the data sets overshoot in {100 * float((table['overshoot'] > 0.5).mean()):.3g} %. "
+        f"the best Mixup weight lowers the ECE again in {100 * float(share('best_difference', -1.0).mean()):.3g} %, "
+        f"and in {100 * repaired:.3g} % of those where pseudo-labels hurt to below that of the labelled data alone. "
+        f"More than half of the data sets overshoot in {100 * float((table['overshoot'] > 0.5).mean()):.3g} %. "
     )
 
 
