@@ -1,6 +1,6 @@
-"""Data sets as arrays: a name in, images and labels out; nothing is downloaded, and nothing that is read can execute code.
+"""Data sets as arrays: a name in, images and labels out.
 
-Start at `mixjax.datasets.loading`; each kind of file has a module of its own.
+Nothing is downloaded, and nothing that is read can execute code. Start at `mixjax.datasets.loading`; each kind of file has a module of its own.
 """
 
 from mixjax.datasets.dataset import Dataset

@@ -2,9 +2,8 @@
 
 They are the test part of the UCI set "Optical Recognition of Handwritten Digits"; a pixel counts the inked cells of a
 4x4 block, 0 to 16. The set has no split of its own. The one here is fixed: of each class, in the order of the file,
-every fifth image is for testing (357 of them), the others for training (1440). Both parts therefore have the same
-classes and, since images of a writer lie together, the same writers: rows are exchangeable, as theory wants them, and
-accuracy is that on writers who have been seen.
+every fifth image is for testing (355 of them), the others for training (1442). Both parts therefore have the same
+classes and, since images of a writer lie together, the same writers: accuracy is that on writers who have been seen.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ def read_digits() -> Dataset:
         import sklearn
         from sklearn.datasets import load_digits
     except ImportError:
-        raise RunError("digits come with scikit-learn: pip install 'mixjax[datasets]'") from None
+        raise RunError("digits come with scikit-learn: pip install scikit-learn") from None
     stored = load_digits()
     inputs, labels = stored.images.astype(np.uint8)[..., None], stored.target.astype(np.int32)
     test = (_rank_in_class(labels) + 1) % _EVERY == 0

@@ -14,28 +14,36 @@ from typing import BinaryIO, cast
 
 from mixjax.runs import RunError
 
-LIMIT = 2**30  # bytes in memory; the largest file here, CIFAR's, unzips to 0.17 of it
+LIMIT = 2**28  # bytes; the largest file here, the training images of MNIST, unzips to a sixth of it
 _CHUNK = 2**20
 _GZIP_MAGIC = b"\x1f\x8b"
 
 
-def read_bytes(path: Path, limit: int = LIMIT) -> bytes:
+def read_bytes(path: Path, limit: int = LIMIT) -> bytearray:
     """The content of a file; that it is a gzip file is seen from its first bytes, not from its name.
 
     Raises:
       RunError: if it cannot be read, is damaged, or holds more than `limit` bytes.
     """
-    with readable(path):
-        with path.open("rb") as file:
-            zipped = file.read(2) == _GZIP_MAGIC
-            file.seek(0)
-            source = cast(BinaryIO, gzip.GzipFile(fileobj=file)) if zipped else file
-            content = bytearray()
-            while chunk := source.read(_CHUNK):
-                content += chunk
-                if len(content) > limit:
-                    raise RunError(f"{path} holds more than {limit} bytes, which is no data set known here")
-    return bytes(content)
+    with readable(path), path.open("rb") as file:
+        zipped = file.read(2) == _GZIP_MAGIC
+        file.seek(0)
+        source = cast(BinaryIO, gzip.GzipFile(fileobj=file)) if zipped else file
+        return read_at_most(source, limit, str(path))
+
+
+def read_at_most(source: BinaryIO, limit: int, name: str) -> bytearray:
+    """What is left of a stream.
+
+    Raises:
+      RunError: if that is more than `limit` bytes, of which no more than one chunk is then read.
+    """
+    content = bytearray()
+    while chunk := source.read(_CHUNK):
+        content += chunk
+        if len(content) > limit:
+            raise RunError(f"{name} holds more than {limit} bytes, which is no data set known here")
+    return content
 
 
 @contextmanager

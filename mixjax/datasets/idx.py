@@ -46,10 +46,9 @@ def read_idx_dataset(name: str, files: dict[str, Path]) -> Dataset:
     Raises:
       RunError: for a damaged file, and for images or labels that are not those of the data set.
     """
-    known = KNOWN[name]
     arrays = {part: read_idx(path, axes=3 if part.endswith("inputs") else 1) for part, path in files.items()}
     for part in ("train_inputs", "test_inputs"):
-        if arrays[part].shape[1:] != known.shape[:2]:
+        if arrays[part].shape[1:] != (28, 28):
             size = "x".join(map(str, arrays[part].shape[1:]))
             raise RunError(f"{files[part]} holds images of {size} pixels, and those of {name} have 28x28")
     return Dataset(
@@ -59,7 +58,7 @@ def read_idx_dataset(name: str, files: dict[str, Path]) -> Dataset:
         arrays["train_labels"].astype(np.int32),
         arrays["test_inputs"][..., None],
         arrays["test_labels"].astype(np.int32),
-        known.class_names,
+        KNOWN[name].class_names,
     )
 
 
@@ -74,9 +73,9 @@ def read_idx(path: Path, *, axes: int) -> np.ndarray:
     if len(content) < start or content[:4] != bytes((0, 0, _BYTES, axes)):
         raise RunError(f"{path} is not an IDX file of bytes with {axes} axes: it begins with {content[:4].hex(' ')}")
     shape = struct.unpack(f">{axes}I", content[4:start])
-    if math.prod(shape) != len(content) - start:
+    if 0 in shape or math.prod(shape) != len(content) - start:
         said = " x ".join(map(str, shape))
-        raise RunError(f"{path} is damaged: its header says {said} bytes, and it holds {len(content) - start}")
+        raise RunError(f"{path} is empty or damaged: its header says {said} bytes, it holds {len(content) - start}")
     return np.frombuffer(content, np.uint8, offset=start).reshape(shape)
 
 

@@ -1,35 +1,34 @@
 """From the name of a data set to its arrays.
 
-| name | read from, the first that is there |
+| name | read from |
 |---|---|
 | `digits` | scikit-learn |
-| `mnist`, `fashion_mnist`, `kmnist` | four IDX files; a folder that tensorflow-datasets has prepared |
-| `cifar10`, `cifar100` | the binary archive of its authors; a folder that tensorflow-datasets has prepared |
+| `mnist`, `fashion_mnist`, `kmnist` | four IDX files, zipped or not |
 | a path that ends in `.npz` | that file |
 
-Where they are looked for, besides the folder itself that is given: `FOLDER/fashion_mnist`, `FOLDER/fashion-mnist` and
-`FOLDER/FashionMNIST/raw` (torchvision's), likewise the others; and `FOLDER/NAME/VERSION` of tensorflow-datasets. FOLDER
-is `data_dir`; without it MIXJAX_DATA, TFDS_DATA_DIR, `~/tensorflow_datasets` and the places of system packages. (The
-files of the three MNISTs have the same names: a folder that is not given by hand is therefore believed only by its
-name.)
+IDX files are looked for in `FOLDER/fashion_mnist`, `FOLDER/fashion-mnist` and `FOLDER/FashionMNIST/raw`, which is
+torchvision's; likewise the others. FOLDER is `data_dir`, which may also hold the files itself; without it the folder that
+the variable MIXJAX_DATA names, and then /usr/share/datasets, where Debian's packages put them. (The files of the three
+have the same names: a folder that is not given by hand is believed only by its name.)
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
-from mixjax.datasets.archives import find_archive, read_archive
 from mixjax.datasets.dataset import Dataset
 from mixjax.datasets.digits import read_digits
 from mixjax.datasets.idx import FILES, find_idx, read_idx_dataset
-from mixjax.datasets.known import KNOWN, NAMES, Known
+from mixjax.datasets.known import KNOWN
 from mixjax.datasets.npz import read_npz
-from mixjax.datasets.tfds import find_tfds, read_tfds
 from mixjax.runs import RunError
 
 __all__ = ["NAMES", "load"]
+
+NAMES = ("digits", *KNOWN)
+_VARIABLE = "MIXJAX_DATA"
+_SYSTEM = "/usr/share/datasets"
 
 
 def load(name: str | os.PathLike[str], *, data_dir: str | os.PathLike[str] | None = None) -> Dataset:
@@ -37,10 +36,10 @@ def load(name: str | os.PathLike[str], *, data_dir: str | os.PathLike[str] | Non
 
     Args:
       name: one of `NAMES`, or the path of an .npz file (arrays: `mixjax.datasets.npz`).
-      data_dir: the folder to look in, and then in no other; only for data sets that are kept in files.
+      data_dir: the folder to look in, and then in no other; only for data sets that are kept in IDX files.
 
     Returns:
-      Raw pixels and labels. Rows have the order of the files: see `mixjax.datasets.tfds`.
+      Raw pixels and labels, rows in the order of the files.
 
     Raises:
       ValueError: for an unknown name, and for `data_dir` where no folder is looked in.
@@ -48,47 +47,28 @@ def load(name: str | os.PathLike[str], *, data_dir: str | os.PathLike[str] | Non
         damaged.
     """
     name = os.fspath(name)
-    in_files = name in KNOWN
-    if data_dir is not None and not in_files and (name in NAMES or name.endswith(".npz")):
-        raise ValueError(f"{name} is not looked for in a folder, got data_dir={os.fspath(data_dir)!r}")
-    if name.endswith(".npz"):
-        return read_npz(Path(name))
-    if name == "digits":
-        return read_digits()
-    if not in_files:
+    if name in KNOWN:
+        return read_idx_dataset(name, _find(name, None if data_dir is None else Path(data_dir)))
+    if name != "digits" and not name.endswith(".npz"):
         raise ValueError(f"name must be one of {', '.join(NAMES)}, or a path that ends in .npz, got {name!r}")
-    return _from_files(name, KNOWN[name], None if data_dir is None else Path(data_dir))
+    if data_dir is not None:
+        raise ValueError(f"{name} is not looked for in a folder, got data_dir={os.fspath(data_dir)!r}")
+    return read_digits() if name == "digits" else read_npz(Path(name))
 
 
-def _from_files(name: str, known: Known, data_dir: Path | None) -> Dataset:
+def _find(name: str, data_dir: Path | None) -> dict[str, Path]:
+    """The four files of a data set."""
     if data_dir is not None and not data_dir.is_dir():
         raise RunError(f"data_dir {data_dir} is not a folder")
-    roots = [data_dir] if data_dir is not None else list(_usual_roots())
-    by_hand = [data_dir] if data_dir is not None else []
-    system = [] if data_dir is not None else [Path(folder) for folder in known.system]
-    folders = [*(root / folder for root in roots for folder in known.folders), *by_hand, *system]
+    roots = (
+        [data_dir] if data_dir is not None else [Path(root) for root in (os.environ.get(_VARIABLE), _SYSTEM) if root]
+    )
+    folders = [root / folder for root in roots for folder in KNOWN[name].folders]
+    folders += [] if data_dir is None else [data_dir]
     for folder in folders:
-        if known.shape[2] == 1 and (files := find_idx(folder)):
-            return read_idx_dataset(name, files)
-        if archive := find_archive(folder, name):
-            return read_archive(name, archive)
-    for root in roots:
-        if version := find_tfds(root, name):
-            return read_tfds(name, version)
-    raise RunError(_not_found(name, known, folders, roots))
-
-
-def _usual_roots() -> Iterator[Path]:
-    for variable in ("MIXJAX_DATA", "TFDS_DATA_DIR"):
-        if os.environ.get(variable):
-            yield Path(os.environ[variable])
-    yield Path("~/tensorflow_datasets").expanduser()
-
-
-def _not_found(name: str, known: Known, folders: list[Path], roots: list[Path]) -> str:
-    wanted = f"{FILES['train_inputs']}[.gz] and its three companions" if known.shape[2] == 1 else "the binary archive"
-    prepared = ", ".join(str(root / name / "VERSION") for root in roots)
-    return (
-        f"{name} is not there: looked for {wanted} in {', '.join(map(str, folders))}, and for a folder prepared by "
-        f"tensorflow-datasets in {prepared}; {known.advice}; then say where with data_dir or MIXJAX_DATA"
+        if files := find_idx(folder):
+            return files
+    raise RunError(
+        f"{name} is not there: looked for {FILES['train_inputs']}[.gz] and its three companions in "
+        f"{', '.join(map(str, folders))}; {KNOWN[name].advice}; then say where with data_dir or {_VARIABLE}"
     )

@@ -7,28 +7,37 @@
 | `class_names` | | strings, one for each class; without it the classes are 0 to the largest label |
 | `max_pixel` | | what is white; 255 without it |
 
-Arrays of Python objects are pickles and are not read. A header is believed only where it agrees with the size of its
-member, and a size only where the compressed bytes could unpack to it.
+Arrays of Python objects are pickles and are not read. Memory is taken as bytes arrive: neither the sizes that the
+archive states nor the shape in a header is believed before the bytes are there.
 """
 
 from __future__ import annotations
 
+import io
 import math
 import tokenize
 import zipfile
 import zlib
 from pathlib import Path
+from typing import BinaryIO, cast
 
 import numpy as np
 
 from mixjax.datasets.dataset import Dataset
-from mixjax.datasets.files import readable
+from mixjax.datasets.files import read_at_most, readable
 from mixjax.runs import RunError
 
 _KEYS = {"train_inputs": "x_train", "train_labels": "y_train", "test_inputs": "x_test", "test_labels": "y_test"}
-_EXPANSION = 1032  # at most, of deflate
+_NAMES = (
+    {ours: ours for ours in (*_KEYS, "class_names", "max_pixel")} | {keras: ours for ours, keras in _KEYS.items()}
+)  # fmt: skip
+_HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+_LIMIT = 2**32  # bytes of an array
 _MOST_CLASSES = 2**16
-_LIMIT = 2**36
+_DAMAGE = (
+    *(zipfile.BadZipFile, zlib.error, tokenize.TokenError, EOFError, ValueError, TypeError, SyntaxError),
+    *(RuntimeError, NotImplementedError, OverflowError, MemoryError, RecursionError),
+)  # what zipfile and NumPy raise for bytes that are not theirs
 
 
 def read_npz(path: Path) -> Dataset:
@@ -44,38 +53,33 @@ def read_npz(path: Path) -> Dataset:
     inputs = {part: _images(path, part, arrays[part]) for part in ("train_inputs", "test_inputs")}
     labels = {part: _labels(path, part, arrays[part]) for part in ("train_labels", "test_labels")}
     largest = max(int(part.max(initial=-1)) for part in labels.values())
-    names = _class_names(path, arrays.get("class_names", np.arange(largest + 1)))
+    names = _class_names(path, arrays.get("class_names"), largest + 1)
     return Dataset(path.stem, path.name, **inputs, **labels, class_names=names, max_pixel=_max_pixel(path, arrays))
 
 
 def _arrays(path: Path) -> dict[str, np.ndarray]:
     """The arrays that belong to a data set, by our names."""
-    names = {name: ours for ours, keras in _KEYS.items() for name in (ours, keras)}
-    names |= {name: name for name in ("class_names", "max_pixel")}
     try:
         with readable(path), zipfile.ZipFile(path) as archive:
             members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
-            return {names[name]: _array(path, archive, info) for name, info in members.items() if name in names}
-    except (
-        *(zipfile.BadZipFile, zlib.error, tokenize.TokenError, EOFError),
-        *(ValueError, TypeError, SyntaxError, RuntimeError, NotImplementedError, OverflowError),
-    ):
+            return {_NAMES[name]: _array(path, archive, info) for name, info in members.items() if name in _NAMES}
+    except _DAMAGE:
         raise RunError(f"{path} is damaged, or is not an npz file") from None
 
 
 def _array(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> np.ndarray:
-    if info.file_size > min(_EXPANSION * (info.compress_size + 1), _LIMIT):
-        raise RunError(f"{path}: {info.filename} says that it unpacks to {info.file_size} bytes, which it cannot")
     with archive.open(info) as member:
-        version = np.lib.format.read_magic(member)
-        read_header = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
-        shape, _, dtype = read_header[version](member) if version in read_header else ((), False, np.dtype(object))
-        if dtype.hasobject:
-            raise RunError(f"{path}: {info.filename} is not an array of numbers or strings, and pickles are not read")
-        if math.prod(shape) * dtype.itemsize != info.file_size - member.tell():
-            raise RunError(f"{path}: {info.filename} is damaged: it does not hold the {shape} that its header says")
-    with archive.open(info) as member:
-        return np.lib.format.read_array(member, allow_pickle=False)
+        content = read_at_most(cast(BinaryIO, member), _LIMIT, f"{path}: {info.filename}")
+    start = io.BytesIO(content)
+    version = np.lib.format.read_magic(start)
+    if version not in _HEADERS:
+        raise ValueError(f"version {version}")
+    shape, fortran, dtype = _HEADERS[version](start)
+    if dtype.hasobject:
+        raise RunError(f"{path}: {info.filename} is not an array of numbers or strings, and pickles are not read")
+    if min(shape, default=1) < 0 or math.prod(shape) * dtype.itemsize != len(content) - start.tell():
+        raise RunError(f"{path}: {info.filename} is damaged: it does not hold the {shape} that its header says")
+    return np.ndarray(shape, dtype, content, start.tell(), order="F" if fortran else "C")
 
 
 def _images(path: Path, part: str, array: np.ndarray) -> np.ndarray:
@@ -98,14 +102,20 @@ def _labels(path: Path, part: str, array: np.ndarray) -> np.ndarray:
     return array.astype(np.int32)
 
 
-def _class_names(path: Path, names: np.ndarray) -> tuple[str, ...]:
-    if names.ndim != 1 or not 0 < len(names) <= _MOST_CLASSES:
-        raise RunError(f"{path}: class_names must be one string for each class, got shape {names.shape}")
-    return tuple(map(str, names.tolist()))
+def _class_names(path: Path, names: np.ndarray | None, number: int) -> tuple[str, ...]:
+    if names is None:
+        return tuple(map(str, range(number)))
+    if names.ndim != 1 or names.dtype.kind != "U" or not 0 < len(names) <= _MOST_CLASSES:
+        raise RunError(f"{path}: class_names must be one string for each class, got {names.dtype} {names.shape}")
+    try:
+        names.tobytes().decode("utf-32-be" if names.dtype.str[0] == ">" else "utf-32-le")
+    except ValueError:  # NumPy would make strings of them that nothing can print
+        raise RunError(f"{path}: class_names hold characters that do not exist") from None
+    return tuple(names.tolist())
 
 
 def _max_pixel(path: Path, arrays: dict[str, np.ndarray]) -> int:
     stored = arrays.get("max_pixel", np.array(255))
     if stored.size != 1 or not np.issubdtype(stored.dtype, np.integer) or not 0 < stored.item() < 256:
-        raise RunError(f"{path}: max_pixel must be a whole number from 1 to 255, got {stored!r}")
+        raise RunError(f"{path}: max_pixel must be a whole number from 1 to 255, got {stored.dtype} {stored.shape}")
     return stored.item()
