@@ -7,9 +7,9 @@
 | a path that ends in `.npz` | that file |
 
 IDX files are looked for in `FOLDER/fashion_mnist`, `FOLDER/fashion-mnist` and `FOLDER/FashionMNIST/raw`, which is
-torchvision's; likewise the others. FOLDER is `data_dir`, which may also hold the files itself; without it the folder that
-the variable MIXJAX_DATA names, and then /usr/share/datasets, where Debian's packages put them. (The files of the three
-have the same names: a folder that is not given by hand is believed only by its name.)
+torchvision's; likewise the others. FOLDER is `data_dir`, which may also hold the files itself; without it the folder
+that the variable MIXJAX_DATA names, and then /usr/share/datasets, where Debian's packages put them. (The files of the
+three have the same names: a folder that is not given by hand is believed only by its name.)
 """
 
 from __future__ import annotations
