@@ -4,7 +4,7 @@ Nothing is downloaded, and nothing that is read can execute code. Start at `mixj
 has a module of its own.
 """
 
-from mixjax.datasets.dataset import Dataset
+from mixjax.datasets.dataset import Dataset, MissingDataError
 from mixjax.datasets.loading import NAMES, load
 
-__all__ = ["NAMES", "Dataset", "load"]
+__all__ = ["NAMES", "Dataset", "MissingDataError", "load"]

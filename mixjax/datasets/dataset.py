@@ -11,6 +11,10 @@ from jaxtyping import Int32, UInt8
 from mixjax.runs import RunError
 
 
+class MissingDataError(RunError):
+    """A data set is not on this machine; the message says where to get it."""
+
+
 @dataclass(frozen=True, eq=False)
 class Dataset:
     """Images and labels of a training and a test set, checked when it is made.
@@ -36,7 +40,7 @@ class Dataset:
     class_names: tuple[str, ...]
     max_pixel: int = 255
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for split, inputs, labels in self._splits():
             where = f"{self.name} from {self.source}: {split}"
             _check_types(where, inputs, labels)
@@ -60,7 +64,7 @@ class Dataset:
         for _, *arrays in self._splits():
             for array in arrays:
                 digest.update(repr(array.shape).encode())
-                digest.update(np.ascontiguousarray(array, array.dtype.newbyteorder("<")))
+                digest.update(array.astype(array.dtype.newbyteorder("<"), copy=False).tobytes())
         return digest.hexdigest()
 
     def _splits(self) -> tuple[tuple[str, np.ndarray, np.ndarray], ...]:

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mixjax.datasets.dataset import Dataset
-from mixjax.runs import RunError
+from mixjax.datasets.dataset import Dataset, MissingDataError
 
 _EVERY = 5
 _LARGEST = 16
@@ -21,13 +20,13 @@ def read_digits() -> Dataset:
     """The digits, split.
 
     Raises:
-      RunError: if scikit-learn is not installed.
+      MissingDataError: if scikit-learn is not installed.
     """
     try:
         import sklearn
         from sklearn.datasets import load_digits
     except ImportError:
-        raise RunError("digits come with scikit-learn: pip install scikit-learn") from None
+        raise MissingDataError("digits come with scikit-learn: pip install scikit-learn") from None
     stored = load_digits()
     inputs, labels = stored.images.astype(np.uint8)[..., None], stored.target.astype(np.int32)
     test = (_rank_in_class(labels) + 1) % _EVERY == 0

@@ -17,7 +17,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from mixjax.datasets.dataset import Dataset
+from mixjax.datasets.dataset import Dataset, MissingDataError
 from mixjax.datasets.digits import read_digits
 from mixjax.datasets.idx import FILES, find_idx, read_idx_dataset
 from mixjax.datasets.known import KNOWN
@@ -43,8 +43,8 @@ def load(name: str | os.PathLike[str], *, data_dir: str | os.PathLike[str] | Non
 
     Raises:
       ValueError: for an unknown name, and for `data_dir` where no folder is looked in.
-      RunError: if the files are not there (the message says what was looked for, where, and where to get it) or are
-        damaged.
+      MissingDataError: if the files are not there; the message says what was looked for, where, and where to get it.
+      RunError: if they are damaged, or hold something else.
     """
     name = os.fspath(name)
     if name in KNOWN:
@@ -68,7 +68,7 @@ def _find(name: str, data_dir: Path | None) -> dict[str, Path]:
     for folder in folders:
         if files := find_idx(folder):
             return files
-    raise RunError(
+    raise MissingDataError(
         f"{name} is not there: looked for {FILES['train_inputs']}[.gz] and its three companions in "
         f"{', '.join(map(str, folders))}; {KNOWN[name].advice}; then say where with data_dir or {_VARIABLE}"
     )

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
-from mixjax.datasets import NAMES, load
+from mixjax.datasets import NAMES, MissingDataError, load
 from mixjax.runs import RunError
 
 
@@ -74,7 +74,7 @@ def test_a_file_that_is_not_there(tmp_path):
 
 def test_without_scikit_learn(monkeypatch):
     monkeypatch.setitem(sys.modules, "sklearn", None)
-    with pytest.raises(RunError, match="pip install scikit-learn"):
+    with pytest.raises(MissingDataError, match="pip install scikit-learn"):
         load("digits")
 
 

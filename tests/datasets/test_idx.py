@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from mixjax.datasets import load
+from mixjax.datasets import MissingDataError, load
 from mixjax.datasets.files import read_bytes
 from mixjax.datasets.idx import read_idx
 from mixjax.runs import RunError
@@ -47,7 +47,7 @@ def test_the_variable_names_a_folder_and_the_data_set_one_in_it(tmp_path, arrays
 def test_a_folder_that_is_not_given_by_hand_is_believed_only_by_its_name(tmp_path, arrays, monkeypatch):
     """The files of MNIST and of its successors have the same names."""
     monkeypatch.setenv("MIXJAX_DATA", str(write_idx(tmp_path / "any", arrays)))
-    with pytest.raises(RunError, match="mnist is not there"):
+    with pytest.raises(MissingDataError, match="mnist is not there"):
         load("mnist")
 
 
@@ -61,7 +61,7 @@ def test_a_folder_that_is_not_given_by_hand_is_believed_only_by_its_name(tmp_pat
 )
 def test_missing_files_are_named_with_where_to_get_them(tmp_path, name, advice, monkeypatch):
     monkeypatch.setenv("MIXJAX_DATA", str(tmp_path))
-    with pytest.raises(RunError, match=advice) as error:
+    with pytest.raises(MissingDataError, match=advice) as error:
         load(name, data_dir=tmp_path)
     for part in ("train-images-idx3-ubyte[.gz]", str(tmp_path / name), "MIXJAX_DATA"):
         assert part in str(error.value)
