@@ -18,7 +18,7 @@ def _said(table: xr.Dataset) -> str:
     prints = {data: code for data, code in json.loads(table.attrs["fingerprints"]).items() if code}
     rows = ", ".join(f"{data} {code}" for data, code in prints.items())
     return (
-        "Errors are ECE_2 squared, debiased, where nothing else is said; ± is a standard error that allows for other rows "
+        "Errors are ECE_2 squared, debiased, unless another is named; ± is a standard error that allows for other rows "
         f"(`sims/studies/divisions.py`). Rows: {rows} (the beginning of their SHA-256)."
     )
 
@@ -56,9 +56,8 @@ def _signs(table: xr.Dataset) -> str:
 
 
 def _shapes(table: xr.Dataset) -> str:
-    smallest = f"p/n = {float(table['ratio'][0]):.3g}"
-    head = f"| pair | p | \\|θ\\| | accuracy | tr C/p | variance | skewness | kurtosis | ECE_2 at {smallest} | by Def. 3.1 |"
-    lines = [head, "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|"]
+    head = "| pair | p | \\|θ\\| | accuracy | tr C/p | variance | skewness | kurtosis | p/n | ECE_2 | by Def. 3.1 |"
+    lines = [head, "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|"]
     for pair in table["pair"].values:
         one = table.sel(pair=pair)
         images = one.sel(rows="images")
@@ -69,11 +68,10 @@ def _shapes(table: xr.Dataset) -> str:
         plain, law = (
             float(np.sqrt(max(float(values[first]), 0.0))) for values in (images["square"], one["square_exact"])
         )
-        mark = "" if first == 0 else f" (at {float(one['p'] / one['n'][first]):.2f})"
         lines.append(
-            f"| {pair} | {int(one['p'])} | {float(one['theta_norm']):.2f} ± {float(one['theta_norm_se']):.2f} | "
+            f"| {_cell(pair)} | {int(one['p'])} | {float(one['theta_norm']):.2f} ± {float(one['theta_norm_se']):.2f} | "
             f"{float(images['accuracy'][first]):.3f} | {float(one['trace']):.2f} | {' | '.join(classes)} | "
-            f"{plain:.4f}{mark} | {law:.4f} |"
+            f"{float(one['p'] / one['n'][first]):.2f} | {plain:.4f} | {law:.4f} |"
         )
     return (
         "Along θ, class by class: variance (1 in the model), skewness and excess kurtosis (0), outwards from the other "
@@ -88,11 +86,16 @@ def _boundaries(table: xr.Dataset) -> str:
             one = table.sel(pair=pair).isel(mixup=place)
             limit, exact = (f"{float(one[f'square_critical_{end}']):.3f}" for end in ("limit", "exact"))
             cells = " | ".join(_place(one.sel(rows=rows)) for rows in ("Gaussian rows", "images"))
-            lines.append(f"| {pair} | {t:.3f} | {limit} | {exact} | {cells} |")
+            lines.append(f"| {_cell(pair)} | {t:.3f} | {limit} | {exact} | {cells} |")
     return (
-        "p/n above which Mixup of weight t lowers ECE_2: the limit, Definition 3.1 at these n and p, and measured; a dash "
+        "p/n above which Mixup of weight t lowers ECE_2: the limit, Definition 3.1 at these n and p, and measured. A dash "
         "where the measured difference never falls from above 0.\n\n" + "\n".join(lines)
     )
+
+
+def _cell(text: str) -> str:
+    """Text in a Markdown table, whose columns bars divide."""
+    return text.replace("|", r"\|")
 
 
 def _place(one: xr.Dataset) -> str:

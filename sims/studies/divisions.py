@@ -25,7 +25,7 @@ def mean_and_error(parts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def crossing(ratios: np.ndarray, values: np.ndarray) -> np.ndarray:
     """The largest ratio at which values [ratios, ...] fall from above 0, straight in log(ratio) between two of them.
 
-    NaN where they never do. Values that are NaN are left out; ratios increase, and of those that repeat the first counts.
+    NaN where they never do. NaN values are left out; ratios increase, and of those that repeat the first counts.
     """
     first = np.concatenate([[True], np.diff(ratios) > 0])
     flat = values.reshape(len(ratios), -1)[first]

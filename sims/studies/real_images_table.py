@@ -86,7 +86,7 @@ def boundary_variables(table: xr.Dataset, found: Sequence[HostArrays]) -> Variab
         limit = np.asarray(critical_ratio(theta_norm[:, None], t[None], norm=norm), np.float64)
         text = f"p/n above which Mixup lowers the {'ECE' if norm == 1 else 'ECE_2'}"
         kinds, law = ("pair", "rows", "mixup"), ("pair", "mixup")
-        parts = {
+        parts: dict[str, tuple[tuple[str, ...], Iterable[Any], str]] = {
             "": (kinds, (place for place, _ in both), f"{text}; none where it does at every p/n measured"),
             "_se": (kinds, (error for _, error in both), f"standard error of {text}"),
             "_exact": (law, exact, f"{text}, Definition 3.1 at these n and p"),
