@@ -69,7 +69,7 @@ def _shapes(table: xr.Dataset) -> str:
             float(np.sqrt(max(float(values[first]), 0.0))) for values in (images["square"], one["square_exact"])
         )
         lines.append(
-            f"| {_cell(pair)} | {int(one['p'])} | {float(one['theta_norm']):.2f} ± {float(one['theta_norm_se']):.2f} | "
+            f"| {pair} | {int(one['p'])} | {float(one['theta_norm']):.2f} ± {float(one['theta_norm_se']):.2f} | "
             f"{float(images['accuracy'][first]):.3f} | {float(one['trace']):.2f} | {' | '.join(classes)} | "
             f"{float(one['p'] / one['n'][first]):.2f} | {plain:.4f} | {law:.4f} |"
         )
@@ -86,16 +86,11 @@ def _boundaries(table: xr.Dataset) -> str:
             one = table.sel(pair=pair).isel(mixup=place)
             limit, exact = (f"{float(one[f'square_critical_{end}']):.3f}" for end in ("limit", "exact"))
             cells = " | ".join(_place(one.sel(rows=rows)) for rows in ("Gaussian rows", "images"))
-            lines.append(f"| {_cell(pair)} | {t:.3f} | {limit} | {exact} | {cells} |")
+            lines.append(f"| {pair} | {t:.3f} | {limit} | {exact} | {cells} |")
     return (
-        "p/n above which Mixup of weight t lowers ECE_2: the limit, Definition 3.1 at these n and p, and measured. A dash "
-        "where the measured difference never falls from above 0.\n\n" + "\n".join(lines)
+        "p/n above which Mixup of weight t lowers ECE_2: the limit, Definition 3.1 at these n and p, and measured. A "
+        "dash: the measured difference never falls from above 0.\n\n" + "\n".join(lines)
     )
-
-
-def _cell(text: str) -> str:
-    """Text in a Markdown table, whose columns bars divide."""
-    return text.replace("|", r"\|")
 
 
 def _place(one: xr.Dataset) -> str:

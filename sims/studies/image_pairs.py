@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -34,8 +35,15 @@ class Pair:
     def p(self) -> int:
         return DIMENSIONS[self.data]
 
+    @property
+    def file(self) -> str:
+        """Its name, as that of a file."""
+        return re.sub(r"\W+", "-", self.name.lower())
+
 
 PAIRS = (
+    Pair("control 1", CONTROL, theta_norm=1.0),
+    Pair("control 2", CONTROL, theta_norm=2.0),
     Pair("digits: 3, 8", "digits", (3,), (8,)),
     Pair("digits: 1, 8", "digits", (1,), (8,)),
     Pair("digits: 4, 9", "digits", (4,), (9,)),
@@ -46,8 +54,6 @@ PAIRS = (
     Pair("sneaker, boot", "fashion_mnist", (7,), (9,)),
     Pair("trouser, dress", "fashion_mnist", (1,), (3,)),
     Pair("T-shirt, trouser", "fashion_mnist", (0,), (1,)),
-    Pair("control: |θ| = 1", CONTROL, theta_norm=1.0),
-    Pair("control: |θ| = 2", CONTROL, theta_norm=2.0),
 )
 
 

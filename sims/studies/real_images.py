@@ -42,7 +42,9 @@ LEAST_DIVISIONS = 4
 class RealImages:
     """Axes are start:stop:count, start:stop:count:log, or values separated by commas."""
 
-    ratio: AxisValue = option("0.05:8:12:log", "p/n; n is max(1, round(p / ratio)), where there are rows enough")
+    ratio: AxisValue = option(
+        "0.05:8:12:log", "p/n; n is max(2, round(p / ratio)), each once, where there are rows enough"
+    )
     alpha: AxisValue = option("0.2,1,5", "alpha of lambda ~ Beta(alpha, beta)")
     beta: AxisValue = option("same", "beta, one for each alpha or one for all; 'same' is alpha")
     rows: int = option(1_000_000, "Test rows to score for each pair, size and weight")
@@ -54,19 +56,25 @@ def _pieces(config: RealImages) -> dict[str, Piece]:
     """One a pair of classes whose data are here; a warning says where to get the others."""
     for name, least in (("rows", 1), ("most_divisions", LEAST_DIVISIONS)):
         whole(name, getattr(config, name), least)
-    axis("ratio", config.ratio, above=True)
+    ratios_of(config), mixup_settings(config.alpha, config.beta)
     pairs, missing = present()
     if all(pair.data == CONTROL for pair in pairs):
         raise RunError("; ".join(map(str, missing)))
     for error in missing:
         warnings.warn(f"{error}. The other data sets are looked at without it.", stacklevel=2)
-    return {f"pair-{PAIRS.index(pair):02d}": partial(measure, pair, config) for pair in pairs}
+    return {pair.file: partial(measure, pair, config) for pair in pairs}
+
+
+def ratios_of(config: RealImages) -> np.ndarray:
+    """Increasing."""
+    return np.sort(axis("ratio", config.ratio, least=1e-4))
 
 
 def sizes_of(pair: Pair, config: RealImages, rows: int) -> tuple[np.ndarray, np.ndarray]:
-    """n at every p/n, and whether so many of `rows` rows of a class are enough."""
-    sizes = np.maximum(1, np.rint(pair.p / axis("ratio", config.ratio, above=True))).astype(np.int64)
-    return sizes, sizes <= longest_for(rows // 3)
+    """n at every p/n; and whether it is measured: once, and where so many of `rows` rows of a class are enough."""
+    sizes = np.maximum(2, np.rint(pair.p / ratios_of(config))).astype(np.int64)
+    again = np.isin(np.arange(len(sizes)), np.unique(sizes, return_index=True)[1], invert=True)
+    return sizes, (sizes <= longest_for(rows // 3)) & ~again
 
 
 def measure(pair: Pair, config: RealImages) -> HostArrays:
@@ -75,10 +83,9 @@ def measure(pair: Pair, config: RealImages) -> HostArrays:
     sizes, enough = sizes_of(pair, config, rows.shape[1])
     weights = np.concatenate([[0.0], mixup_settings(config.alpha, config.beta)["t"]]).astype(np.float32)
     key = jax.random.fold_in(jax.random.key(config.seed, impl="threefry2x32"), zlib.crc32(pair.name.encode()))
-    used, longest = jnp.asarray(np.where(enough, sizes, 1), np.int32), int(sizes[enough].max(initial=1))
+    used, longest = jnp.asarray(np.where(enough, sizes, 2), np.int32), int(sizes[enough].max(initial=2))
     test_rows = 2 * REPLICATES * (rows.shape[1] // 3)
     number = int(np.clip(config.rows // test_rows, LEAST_DIVISIONS, config.most_divisions))
-
     images = jnp.asarray(rows)
 
     def of_division(index: int) -> tuple[Scores, Shape, jax.Array]:
@@ -104,20 +111,20 @@ def _exact(key: jax.Array, theta_square: float, sizes: np.ndarray, p: int, weigh
 
 
 def _table(config: RealImages, pieces: Mapping[str, HostArrays]) -> xr.Dataset:
-    pairs = [PAIRS[int(name.removeprefix("pair-"))] for name in pieces]
+    pairs = [pair for pair in PAIRS if pair.file in pieces]
     coordinates = {
         "pair": [pair.name for pair in pairs],
         "data_set": ("pair", [pair.data for pair in pairs]),
         "p": ("pair", [pair.p for pair in pairs]),
         "rows": list(KINDS),
-        "ratio": axis("ratio", config.ratio, above=True),
+        "ratio": ratios_of(config),
         "class": ["+1", "-1"],
         "score": 0.5 * (HISTOGRAM[1:] + HISTOGRAM[:-1]),
         **{name: ("mixup", values) for name, values in mixup_settings(config.alpha, config.beta).items()},
     }
     table = xr.Dataset(coords=coordinates)
     for variables in (shape_variables, error_variables, boundary_variables):
-        table = table.assign(variables(table, list(pieces.values())))
+        table = table.assign(variables(table, [pieces[pair.file] for pair in pairs]))
     here = sorted({pair.data for pair in pairs})
     missing = " ".join(where_to_get(data) for data in DIMENSIONS if data not in here)
     return table.assign_attrs(missing=missing, fingerprints=json.dumps({data: fingerprint(data) for data in here}))
