@@ -75,7 +75,8 @@ def _shapes(table: xr.Dataset) -> str:
         )
     return (
         "Along θ, class by class: variance (1 in the model), skewness and excess kurtosis (0), outwards from the other "
-        "class. Accuracy and ECE_2 (the root) are of the plain classifier at the smallest p/n.\n\n" + "\n".join(lines)
+        "class. Accuracy and ECE_2 (the root) are of the plain classifier at the smallest p/n; "
+        "ECE_2 is 0 where the debiased square is below 0.\n\n" + "\n".join(lines)
     )
 
 

@@ -93,7 +93,7 @@ def where_to_get(data: str) -> str:
 def present() -> tuple[list[Pair], list[MissingDataError]]:
     """The pairs whose data are on this machine, and what is said of the others."""
     missing: dict[str, MissingDataError] = {}
-    for data in sorted({pair.data for pair in PAIRS} - {CONTROL}):
+    for data in sorted({*DIMENSIONS} - {CONTROL}):
         try:
             _dataset(data)
         except MissingDataError as error:
