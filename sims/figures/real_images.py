@@ -97,7 +97,7 @@ def _with_boundary_legend(figure: Any, table: xr.Dataset) -> Any:
     ]
     here = [data for data in _DATA if data in table["data_set"].values]
     keys += [Line2D([], [], marker=_DATA[data], color="0.3", label=_DATA_NAMES[data], **plain) for data in here]
-    keys.append(Line2D([], [], marker="o", color="0.3", markerfacecolor="white", label="none: it never hurts", **plain))
+    keys.append(Line2D([], [], marker="o", color="0.3", markerfacecolor="white", label="none found", **plain))
     figure.legend(handles=keys, loc="outside lower center", ncols=4, frameon=False)
     return figure
 
