@@ -126,7 +126,7 @@ def _table(config: RealImages, pieces: Mapping[str, HostArrays]) -> xr.Dataset:
     for variables in (shape_variables, error_variables, boundary_variables):
         table = table.assign(variables(table, [pieces[pair.file] for pair in pairs]))
     here = sorted({pair.data for pair in pairs})
-    missing = " ".join(where_to_get(data) for data in DIMENSIONS if data not in here)
+    missing = " ".join(where_to_get(data) for data in sorted({*DIMENSIONS} - {CONTROL, *here}))
     return table.assign_attrs(missing=missing, fingerprints=json.dumps({data: fingerprint(data) for data in here}))
 
 
