@@ -114,7 +114,7 @@ def compute(
     other brings in results.
     """
     devices = jax.local_devices()
-    threads = threads or (_cores() if devices[0].platform == "cpu" else 2 * len(devices))
+    threads = threads or (usable_cores() if devices[0].platform == "cpu" else 2 * len(devices))
     origin = np.array([seed, zlib.crc32(study.encode())], np.uint32)
     pool = ThreadPoolExecutor(threads)
     try:
@@ -130,7 +130,8 @@ def compute(
         pool.shutdown(cancel_futures=True)
 
 
-def _cores() -> int:
+def usable_cores() -> int:
+    """Cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

@@ -72,7 +72,7 @@ def _origin(run: Path, table: xr.Dataset) -> str:
     rows = {
         "command": f"`{made['command']}`",
         "axes": ", ".join(f"{name} = {value}" for name, value in config.items() if value is not None),
-        "computing": f"{made['seconds']} s, compilation included",
+        "computing": f"{made['seconds']} s, compilation included{_resumed(made.get('units', ''))}",
         "machine": f"{made['device']}, {made['cores']} cores, {made['memory_gib']} GiB; "
         f"devices: {made['devices']} {made['platform']}",
         "versions": f"mixjax {made['mixjax']} ({made['commit']}), jax {made['jax']}, "
@@ -84,6 +84,12 @@ def _origin(run: Path, table: xr.Dataset) -> str:
             + "".join(f"; every {stride}th {dim}" for dim, stride in _strides(table).items())
         )
     return "\n".join(["| | |", "|---|---|", *(f"| {name} | {text} |" for name, text in rows.items())])
+
+
+def _resumed(units: str) -> str:
+    """What the time leaves out, if the run was taken up: the units that were there already."""
+    computed, _, number = units.partition(" of ")
+    return "" if computed == number else f", of the last {units} units"
 
 
 def _strides(table: xr.Dataset) -> dict[str, int]:

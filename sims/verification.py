@@ -19,8 +19,8 @@ TOLERANCE, MOST_TOLERANCE = 1.4e-4, 6e-6
 
 
 def verifiable(table: xr.Dataset) -> bool:
-    """Whether a table compares plain with Mixup, of which there are exact expectations."""
-    return all(f"{metric}_difference" in table for metric in METRICS)
+    """Whether a table compares plain with Mixup in the Gaussian model, of which there are exact expectations."""
+    return "theta_norm" in table.dims and all(f"{metric}_difference" in table for metric in METRICS)
 
 
 def z_scores(table: xr.Dataset) -> xr.Dataset:

@@ -4,10 +4,11 @@
 largest gap; `samplers` the exact law over training sets; `expectations` the same without sampling; `limits` p/n -> c,
 and `capacity` how their derivative changes with c; `ood` test data of another mean; `pseudo_label` Algorithm 1, with
 `pseudo_label_limits`; `claims` the theorems as numbers; `weights` from (alpha, beta) to the Mixup weight t; `model` and
-`estimators` the literal versions. Beyond the paper: `training_sets` the exact law before a weight is chosen, and
-`estimated_weight` one that is chosen by it; `temperature` scaling on held-out points, and `temperature_limits`;
-`linear` the law of any linear estimators, and `random_pairs` Mixup with finitely many pairs; `imbalance` classes of
-unequal size, and `imbalanced_ece` their calibration; `classes` more than two.
+`estimators` the literal versions; `whitening` what brings real rows near the model. Beyond the paper: `training_sets`
+the exact law before a weight is chosen, and `estimated_weight` one that is chosen by it; `temperature` scaling on
+held-out points, and `temperature_limits`; `linear` the law of any linear estimators, and `random_pairs` Mixup with
+finitely many pairs; `imbalance` classes of unequal size, and `imbalanced_ece` their calibration; `classes` more than
+two.
 """
 
 from mixjax.gaussian.capacity import derivative_slope as derivative_slope
@@ -69,3 +70,5 @@ from mixjax.gaussian.training_sets import TrainingSets as TrainingSets
 from mixjax.gaussian.training_sets import sample_training_sets as sample_training_sets
 from mixjax.gaussian.weights import mixup_weight as mixup_weight
 from mixjax.gaussian.weights import symmetric_alpha as symmetric_alpha
+from mixjax.gaussian.whitening import Whitening as Whitening
+from mixjax.gaussian.whitening import fit_whitening as fit_whitening

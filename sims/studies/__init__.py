@@ -8,6 +8,7 @@ from sims.studies import (
     phase_diagram,
     pseudo_label,
     pseudo_label_shift,
+    real_images,
     slices,
     temperature,
     theorems,
@@ -28,5 +29,6 @@ STUDIES: dict[str, Study] = {
         temperature.STUDY,
         estimator_bias.STUDY,
         beyond.STUDY,
+        real_images.STUDY,
     )
 }

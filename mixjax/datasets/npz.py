@@ -1,0 +1,121 @@
+"""A data set in an .npz file.
+
+| array | also as (Keras) | |
+|---|---|---|
+| `train_inputs`, `test_inputs` | `x_train`, `x_test` | uint8 [N, H, W, C], or [N, H, W] for one channel |
+| `train_labels`, `test_labels` | `y_train`, `y_test` | whole numbers from 0, [N] or [N, 1] |
+| `class_names` | | strings, one for each class; without it the classes are 0 to the largest label |
+| `max_pixel` | | what is white; 255 without it |
+
+Arrays of Python objects are pickles and are not read. Memory is taken as bytes arrive: neither the sizes that the
+archive states nor the shape in a header is believed before the bytes are there.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import tokenize
+import zipfile
+import zlib
+from pathlib import Path
+from typing import BinaryIO, cast
+
+import numpy as np
+
+from mixjax.datasets.dataset import Dataset
+from mixjax.datasets.files import read_at_most, readable
+from mixjax.runs import RunError
+
+_KEYS = {"train_inputs": "x_train", "train_labels": "y_train", "test_inputs": "x_test", "test_labels": "y_test"}
+_NAMES = (
+    {ours: ours for ours in (*_KEYS, "class_names", "max_pixel")} | {keras: ours for ours, keras in _KEYS.items()}
+)  # fmt: skip
+_HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+_LIMIT = 2**32  # bytes of an array
+_MOST_CLASSES = 2**16
+_DAMAGE = (
+    *(zipfile.BadZipFile, zlib.error, tokenize.TokenError, EOFError, ValueError, TypeError, SyntaxError),
+    *(RuntimeError, NotImplementedError, OverflowError, MemoryError, RecursionError),
+)  # what zipfile and NumPy raise for bytes that are not theirs
+
+
+def read_npz(path: Path) -> Dataset:
+    """The data set of a file.
+
+    Raises:
+      RunError: for a file that is missing or damaged, and for arrays that are no data set.
+    """
+    arrays = _arrays(path)
+    missing = [f"{ours} (or {keras})" for ours, keras in _KEYS.items() if ours not in arrays]
+    if missing:
+        raise RunError(f"{path} has no array {missing[0]}; it has {', '.join(arrays) or 'none that is known'}")
+    inputs = {part: _images(path, part, arrays[part]) for part in ("train_inputs", "test_inputs")}
+    labels = {part: _labels(path, part, arrays[part]) for part in ("train_labels", "test_labels")}
+    largest = max(int(part.max(initial=-1)) for part in labels.values())
+    names = _class_names(path, arrays.get("class_names"), largest + 1)
+    return Dataset(path.stem, path.name, **inputs, **labels, class_names=names, max_pixel=_max_pixel(path, arrays))
+
+
+def _arrays(path: Path) -> dict[str, np.ndarray]:
+    """The arrays that belong to a data set, by our names."""
+    try:
+        with readable(path), zipfile.ZipFile(path) as archive:
+            members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
+            return {_NAMES[name]: _array(path, archive, info) for name, info in members.items() if name in _NAMES}
+    except _DAMAGE:
+        raise RunError(f"{path} is damaged, or is not an npz file") from None
+
+
+def _array(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> np.ndarray:
+    with archive.open(info) as member:
+        content = read_at_most(cast(BinaryIO, member), _LIMIT, f"{path}: {info.filename}")
+    start = io.BytesIO(content)
+    version = np.lib.format.read_magic(start)
+    if version not in _HEADERS:
+        raise ValueError(f"version {version}")
+    shape, fortran, dtype = _HEADERS[version](start)
+    if dtype.hasobject:
+        raise RunError(f"{path}: {info.filename} is not an array of numbers or strings, and pickles are not read")
+    if min(shape, default=1) < 0 or math.prod(shape) * dtype.itemsize != len(content) - start.tell():
+        raise RunError(f"{path}: {info.filename} is damaged: it does not hold the {shape} that its header says")
+    return np.ndarray(shape, dtype, content, start.tell(), order="F" if fortran else "C")
+
+
+def _images(path: Path, part: str, array: np.ndarray) -> np.ndarray:
+    if array.dtype != np.uint8 or array.ndim not in (3, 4):
+        raise RunError(
+            f"{path}: {part} must be uint8 of shape [N, H, W, C] or [N, H, W], got {array.dtype} {array.shape}; "
+            "store pixels as they are, from 0 to 255"
+        )
+    return array[..., None] if array.ndim == 3 else array
+
+
+def _labels(path: Path, part: str, array: np.ndarray) -> np.ndarray:
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.ndim != 1 or not np.issubdtype(array.dtype, np.integer):
+        raise RunError(f"{path}: {part} must be whole numbers of shape [N], got {array.dtype} {array.shape}")
+    wrong = (array < 0) | (array >= _MOST_CLASSES)
+    if wrong.any():
+        raise RunError(f"{path}: {part} must be in [0, {_MOST_CLASSES}), got {array[wrong][0]} in row {wrong.argmax()}")
+    return array.astype(np.int32)
+
+
+def _class_names(path: Path, names: np.ndarray | None, number: int) -> tuple[str, ...]:
+    if names is None:
+        return tuple(map(str, range(number)))
+    if names.ndim != 1 or names.dtype.kind != "U" or not 0 < len(names) <= _MOST_CLASSES:
+        raise RunError(f"{path}: class_names must be one string for each class, got {names.dtype} {names.shape}")
+    try:
+        names.tobytes().decode("utf-32-be" if names.dtype.str[0] == ">" else "utf-32-le")
+    except ValueError:  # NumPy would make strings of them that nothing can print
+        raise RunError(f"{path}: class_names hold characters that do not exist") from None
+    return tuple(names.tolist())
+
+
+def _max_pixel(path: Path, arrays: dict[str, np.ndarray]) -> int:
+    stored = arrays.get("max_pixel", np.array(255))
+    if stored.size != 1 or not np.issubdtype(stored.dtype, np.integer) or not 0 < stored.item() < 256:
+        raise RunError(f"{path}: max_pixel must be a whole number from 1 to 255, got {stored.dtype} {stored.shape}")
+    return stored.item()

@@ -1,0 +1,105 @@
+"""The variables of the study of real images, from the arrays of its pieces."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from mixjax.gaussian import critical_ratio
+from sims.engine import HostArrays
+from sims.studies.divisions import crossing, crossing_and_error, mean_and_error
+
+KINDS = ("images", "Gaussian rows")
+ERRORS = {"ece": ("ECE", 1), "square": ("debiased ECE_2 squared", 2)}  # words, and the norm of its boundary
+_SHAPE = {
+    "trace": "trace of the covariance within classes, / p",
+    "trace_square": "trace of its square, / p",
+    "offset": "middle of the classes along theta",
+    "variance": "variance along theta",
+    "skewness": "skewness along theta, outwards",
+    "kurtosis": "excess kurtosis along theta",
+    "histogram": "density along theta",
+    "shrinkage": "shrinkage of the covariance",
+}
+_CLASSES = {"variance": ("class",), "skewness": ("class",), "kurtosis": ("class",), "histogram": ("class", "score")}
+
+Variables = dict[str, xr.Variable]
+
+
+def shape_variables(_: xr.Dataset, found: Sequence[HostArrays]) -> Variables:
+    """How near the whitened rows are to Definition 3.1: means over divisions."""
+    square = [mean_and_error(piece["theta_square"]) for piece in found]
+    theta_norm = np.sqrt([max(float(mean), 0.0) for mean, _ in square])
+    error = np.array([float(error) for _, error in square]) / (2.0 * theta_norm)
+    variables = {
+        name: _variable(("pair", *_CLASSES.get(name, ())), (piece[name].mean(axis=0) for piece in found), text)
+        for name, text in _SHAPE.items()
+    }
+    return variables | {
+        "divisions": _variable(("pair",), (len(piece["ece"]) for piece in found), "divisions of the rows"),
+        "theta_norm": _variable(("pair",), theta_norm, "|theta|, its square without bias"),
+        "theta_norm_se": _variable(("pair",), error, "standard error of |theta|"),
+    }
+
+
+def error_variables(_: xr.Dataset, found: Sequence[HostArrays]) -> Variables:
+    """Errors, their differences from no Mixup with standard errors, and those of the exact law."""
+    plain, sizes = ("pair", "rows", "ratio"), ("pair", "ratio")
+    accuracy = (piece["accuracy"].mean(axis=0)[..., 0] for piece in found)
+    variables = {
+        "n": _variable(sizes, (piece["n"] for piece in found), "training set size"),
+        "accuracy": _variable(plain, accuracy, "accuracy, plain"),
+    }
+    for name, (text, _norm) in ERRORS.items():
+        both = [mean_and_error(_difference(piece[name])) for piece in found]
+        exact = [piece[f"exact_{name}"] for piece in found]
+        law = f"{text} of Definition 3.1 at this n, p and |theta|"
+        parts = {
+            "": (plain, (piece[name].mean(axis=0)[..., 0] for piece in found), f"{text}, plain"),
+            "_exact": (sizes, (values[:, 0] for values in exact), f"{law}, plain"),
+            "_difference": ((*plain, "mixup"), (mean for mean, _ in both), f"{text}, Mixup - plain"),
+            "_difference_se": (
+                (*plain, "mixup"),
+                (error for _, error in both),
+                f"standard error of {text}, Mixup - plain",
+            ),
+            "_difference_exact": ((*sizes, "mixup"), map(_difference, exact), f"{law}, Mixup - plain"),
+        }
+        variables |= {name + suffix: _variable(*part) for suffix, part in parts.items()}
+    return variables
+
+
+def boundary_variables(table: xr.Dataset, found: Sequence[HostArrays]) -> Variables:
+    """p/n beyond which Mixup lowers each error: measured, of the exact law at these n and p, and of the limit."""
+    theta_norm, t = (table[name].values.astype(np.float32) for name in ("theta_norm", "t"))
+    realised = [float(p) / piece["n"] for p, piece in zip(table["p"].values, found, strict=True)]
+    variables: Variables = {}
+    for name, (_, norm) in ERRORS.items():
+        both = [
+            crossing_and_error(ratios, np.moveaxis(_difference(piece[name]), 1, 2))
+            for ratios, piece in zip(realised, found, strict=True)
+        ]
+        exact = (crossing(r, _difference(piece[f"exact_{name}"])) for r, piece in zip(realised, found, strict=True))
+        limit = np.asarray(critical_ratio(theta_norm[:, None], t[None], norm=norm), np.float64)
+        text = f"p/n above which Mixup lowers the {'ECE' if norm == 1 else 'ECE_2'}"
+        kinds, law = ("pair", "rows", "mixup"), ("pair", "mixup")
+        parts: dict[str, tuple[tuple[str, ...], Iterable[Any], str]] = {
+            "": (kinds, (place for place, _ in both), f"{text}; none where it does at every p/n measured"),
+            "_se": (kinds, (error for _, error in both), f"standard error of {text}"),
+            "_exact": (law, exact, f"{text}, Definition 3.1 at these n and p"),
+            "_limit": (law, limit, f"{text}, its limit"),
+        }
+        variables |= {f"{name}_critical{suffix}": _variable(*part) for suffix, part in parts.items()}
+    return variables
+
+
+def _difference(errors: np.ndarray) -> np.ndarray:
+    """From that of weight 0, which is the first."""
+    return errors[..., 1:] - errors[..., :1]
+
+
+def _variable(dims: tuple[str, ...], values: Iterable[Any], text: str) -> xr.Variable:
+    return xr.Variable(dims, np.stack([np.asarray(value) for value in values]), {"long_name": text, "units": "1"})
