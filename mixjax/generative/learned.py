@@ -1,0 +1,139 @@
+r"""h_hat learned by the paper's criterion, a leaky-ReLU network in Flax.
+
+Paper: Section 3.3, h_hat = argmin_h max_k W(h(x) | y = k, N(k theta*, I)) with theta* = 1_p / sqrt(p). W is the sliced
+Wasserstein distance to the target's known quantiles, a fifth of the slices along theta*, the only direction in which
+the classes differ; why this distance and no other is measured in docs/generative.md. What is matched are laws, so
+that h_hat is an inverse of g up to maps that keep both of them, such as rotations about theta*: scores do not see these.
+
+"The choice of theta* will not impact the training" is not so: no map makes two classes easier to tell apart, and an
+invertible one not harder. The criterion can be 0 for an inverse of g only where |theta*| is that of the data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from mixjax._arguments import POSITIVE, as_floats, check_size, checked
+from mixjax._threefry import single
+from mixjax.generative.network import LeakyReluNetwork
+from mixjax.generative.start import affine_start, looks_affine
+from mixjax.generative.wasserstein import class_distances
+from mixjax.random import normal
+
+if TYPE_CHECKING:
+    from flax import nnx
+
+__all__ = ["learn_inverse"]
+
+
+def learn_inverse(
+    key: PRNGKeyArray,
+    x: Float[Array, "m d"],
+    y: Float[Array, " m"],
+    *,
+    theta: Float[Array, " p"],
+    width: int = 64,
+    num_hidden: int = 2,
+    slope: float = 0.3,
+    steps: int = 1000,
+    batch_size: int = 256,
+    learning_rate: float = 3e-3,
+) -> LeakyReluNetwork:
+    """Learn h_hat from rows x = g(z) and their labels, by Adam with a cosine schedule from `affine_start`.
+
+    Args:
+      key: spent.
+      x, y: rows and labels -1 and +1.
+      theta: theta*, the mean that class +1 is to have; `gaussian.direction(p, 1)` in the paper.
+      width, num_hidden: of the network's hidden layers; width even, 2p or more.
+      slope: of its activation, in (0, 1).
+      steps: of Adam; each has `batch_size` rows of each class, or m // 2 if that is less, drawn with replacement.
+      learning_rate: at the first step; 0 at the last.
+
+    Returns:
+      h_hat, from d to p dimensions, in float32.
+
+    Raises:
+      ImportError: without flax and optax: pip install 'mixjax[generative]'.
+      ValueError: for shapes or sizes that do not fit, and as `affine_start`: n = 0 among others.
+    """
+    x, y, theta = as_floats(x=x, y=y, theta=theta)
+    if x.ndim != 2 or y.shape != x.shape[:1] or theta.ndim != 1 or not theta.size:
+        raise ValueError(f"x, y, theta must have shapes [m, d], [m] and [p], got {x.shape}, {y.shape}, {theta.shape}")
+    if x.shape[1] < theta.size:
+        raise ValueError(f"d must be at least p, got d = {x.shape[1]} and p = {theta.size}")
+    for name, size in (("steps", steps), ("batch_size", batch_size), ("num_hidden", num_hidden)):
+        check_size(name, size)
+    check_size("width", width, least=2 * theta.size)
+    checked({"learning_rate": POSITIVE, "slope": POSITIVE}, learning_rate=learning_rate, slope=slope)
+    key_start, key_training = jax.random.split(single(key))
+    rows, labels = np.asarray(x, np.float64), np.asarray(y)
+    centre, scale = rows.mean(axis=0), max(rows.std(axis=0).max(), np.finfo(np.float32).tiny)
+    rows = (rows - centre) / scale  # so that a step means the same whatever the units of x
+    affine = affine_start(rows, labels, np.asarray(theta))
+    start = looks_affine(key_start, affine, width=width, num_hidden=num_hidden, slope=slope)
+    train = _training(steps, min(batch_size, len(rows) // 2), learning_rate)
+    by_class = jnp.asarray(rows[np.argsort(labels, kind="stable")], np.float32)
+    learned = train(key_training, start, by_class, jnp.int32(np.sum(labels < 0)), theta.astype(np.float32))
+    first = learned.matrices[0] / np.float32(scale)
+    shift = learned.biases[0] - first @ jnp.asarray(centre, np.float32)
+    return LeakyReluNetwork((first, *learned.matrices[1:]), (shift, *learned.biases[1:]), learned.slope)
+
+
+@lru_cache
+def _training(steps: int, batch_size: int, learning_rate: float) -> Callable[..., LeakyReluNetwork]:
+    """(key, start, rows, lower, theta) -> the trained network; the first `lower` rows are those of class -1."""
+    try:
+        import optax
+        from flax import nnx
+    except ImportError:
+        raise ImportError("learn_inverse needs flax and optax: pip install 'mixjax[generative]'") from None
+    optimizer = optax.adam(optax.cosine_decay_schedule(learning_rate, steps))
+
+    @jax.jit
+    def train(
+        key: PRNGKeyArray, start: LeakyReluNetwork, rows: jax.Array, lower: jax.Array, theta: jax.Array
+    ) -> LeakyReluNetwork:
+        graph, weights = nnx.split(_layers_of(start))
+        ends = ((0, lower), (lower, len(rows)))
+
+        def loss(weights: Any, key: PRNGKeyArray) -> jax.Array:
+            key_slices, *keys = jax.random.split(key, 3)
+            drawn = [jax.random.randint(k, (batch_size,), *end) for k, end in zip(keys, ends, strict=True)]
+            outputs = _network_of(nnx.merge(graph, weights), start.slope)(rows[jnp.concatenate(drawn)])
+            slices = jnp.linalg.qr(normal(key_slices, (len(theta), len(theta)), theta.dtype))[0].T
+            return jnp.max(class_distances(outputs[:batch_size], outputs[batch_size:], theta, slices))
+
+        def step(state: tuple[Any, Any], key: PRNGKeyArray) -> tuple[tuple[Any, Any], None]:
+            weights, moments = state
+            updates, moments = optimizer.update(jax.grad(loss)(weights, key), moments)
+            return (optax.apply_updates(weights, updates), moments), None
+
+        (weights, _), _ = lax.scan(step, (weights, optimizer.init(weights)), jax.random.split(key, steps))
+        return _network_of(nnx.merge(graph, weights), start.slope)
+
+    return train
+
+
+def _layers_of(network: LeakyReluNetwork) -> nnx.List:
+    """The affine layers as modules of Flax."""
+    from flax import nnx
+
+    def layer(matrix: jax.Array, bias: jax.Array) -> nnx.Linear:
+        made = nnx.Linear(matrix.shape[1], matrix.shape[0], rngs=nnx.Rngs(0))
+        made.kernel[...], made.bias[...] = matrix.T, bias
+        return made
+
+    return nnx.List(map(layer, network.matrices, network.biases))
+
+
+def _network_of(layers: Sequence[nnx.Linear], slope: jax.Array) -> LeakyReluNetwork:
+    return LeakyReluNetwork(tuple(layer.kernel[...].T for layer in layers), tuple(layer.bias[...] for layer in layers), slope)
