@@ -1,9 +1,9 @@
 """The Gaussian generative model of the paper, x = g(z): generators, their inverses, and classifiers on features h(x).
 
-`network` and `coupling` are the maps, each with its inverse and a bound of its Lipschitz constant; `families` draws
-them; `lipschitz` measures how far they stretch; `simulation` draws scores literally, and `calibration` says what they
-are worth: the population ECE, and Assumption 3.1; `learned` learns an inverse from data by the paper's criterion, with
-the distance of `wasserstein`, from `start`. The case of an unknown sigma is exact: `gaussian.sample_scores`.
+`network` and `coupling` are the maps, each with its inverse; `families` draws them; `lipschitz` measures how far they
+stretch; `simulation` draws scores literally, and `calibration` says what they are worth: the population ECE, and
+Assumption 3.1; `learned` learns an inverse from data by the paper's criterion, with the distance of `wasserstein`, from
+`start`. The case of an unknown sigma is exact: `gaussian.sample_scores`.
 """
 
 from mixjax.generative.calibration import density_error as density_error

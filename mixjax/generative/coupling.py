@@ -4,13 +4,12 @@ Paper: a generator of Definition 3.2 with d = p. A layer permutes the coordinate
 (a, b e^{r(a)} + t(a)), with w = tanh(K a), r = largest tanh(R w), t = T w: its inverse is (a, (b - t(a)) e^{-r(a)}).
 Reference: L. Dinh, J. Sohl-Dickstein, S. Bengio, "Density estimation using Real NVP" (ICLR 2017).
 
-The derivative of b e^{r(a)} in a grows with b: Theorem 3.5 asks for Lipschitz maps, which such a flow is on every
-ball, but not everywhere unless r is constant.
+The derivative of b e^{r(a)} in a grows with b: the proof of Theorem 3.5 asks for a Lipschitz g, which such a flow is on
+every ball, but not everywhere unless r is constant.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field, replace
 
 import jax
@@ -60,25 +59,6 @@ class CouplingFlow:
         """The exact inverse, up to rounding."""
         return replace(self, backwards=not self.backwards)
 
-    def lipschitz_bound(self, radius: ArrayLike = math.inf) -> Float[Array, ""]:
-        """An upper bound of the Lipschitz constant on the ball |z| <= radius; infinite without a radius.
-
-        Layer by layer, with bounds of |output|: sharp for none.
-        """
-        reach, stretch = jnp.asarray(radius, self.largest.dtype), jnp.exp(self.largest)
-        bound = jnp.ones_like(reach)
-        layers = range(len(self.order))
-        for layer in reversed(layers) if self.backwards else layers:
-            features, scales, shifts = (
-                jnp.linalg.norm(part[layer], 2) for part in (self.features, self.scales, self.shifts)
-            )
-            farther = reach + shifts * math.sqrt(self.features.shape[1])  # |w| <= sqrt(width)
-            steepness = self.largest * scales * features  # of r
-            bends = jnp.where(steepness > 0, stretch * steepness * (farther if self.backwards else reach), 0.0)
-            bound *= jnp.maximum(1.0, stretch) + bends + (stretch if self.backwards else 1.0) * shifts * features
-            reach = stretch * farther
-        return bound
-
     def _coefficients(self, layer: int, a: jax.Array) -> tuple[jax.Array, jax.Array]:
         """r(a) and t(a)."""
         features = jnp.tanh(a @ self.features[layer].T)
@@ -112,7 +92,7 @@ def coupling_generator(
       largest: of |r|, >= 0; 0 makes the flow Lipschitz.
 
     Returns:
-      The flow; NaN under `jit` for what is refused eagerly.
+      The flow. Under `jit`, the coordinates that a layer rescales are NaN for what is refused eagerly.
 
     Raises:
       ValueError: for shapes that do not fit, and an order that is no permutation: the map would not be injective.

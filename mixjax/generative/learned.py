@@ -1,9 +1,9 @@
 r"""h_hat learned by the paper's criterion, a leaky-ReLU network in Flax.
 
 Paper: Section 3.3, h_hat = argmin_h max_k W(h(x) | y = k, N(k theta*, I)) with theta* = 1_p / sqrt(p). W is the sliced
-Wasserstein distance to the target's known quantiles, a fifth of the slices along theta*, the only direction in which
-the classes differ; why this distance and no other is measured in docs/generative.md. What is matched are laws, so
-that h_hat is an inverse of g up to maps that keep both of them, such as rotations about theta*: scores do not see these.
+Wasserstein distance to the target's known quantiles, a fifth of it along theta*, the only direction in which the
+classes differ; why this distance and no other is measured in docs/generative.md. What is matched are laws, so
+that h_hat is an inverse of g up to maps that keep both, such as rotations about theta*: scores do not see these.
 
 "The choice of theta* will not impact the training" is not so: no map makes two classes easier to tell apart, and an
 invertible one not harder. The criterion can be 0 for an inverse of g only where |theta*| is that of the data.
@@ -54,7 +54,7 @@ def learn_inverse(
       x, y: rows and labels -1 and +1.
       theta: theta*, the mean that class +1 is to have; `gaussian.direction(p, 1)` in the paper.
       width, num_hidden: of the network's hidden layers; width even, 2p or more.
-      slope: of its activation, in (0, 1).
+      slope: of its activation, > 0.
       steps: of Adam; each has `batch_size` rows of each class, or m // 2 if that is less, drawn with replacement.
       learning_rate: at the first step; 0 at the last.
 
@@ -63,29 +63,41 @@ def learn_inverse(
 
     Raises:
       ImportError: without flax and optax: pip install 'mixjax[generative]'.
-      ValueError: for shapes or sizes that do not fit, and as `affine_start`: n = 0 among others.
+      ValueError: for shapes, sizes, rows or labels that do not fit, d < p, and as `affine_start`.
     """
-    x, y, theta = as_floats(x=x, y=y, theta=theta)
+    rows, labels, target = _checked_data(x, y, theta)
+    for name, size in (("steps", steps), ("batch_size", batch_size), ("num_hidden", num_hidden)):
+        check_size(name, size)
+    check_size("width", width, least=2 * target.size)
+    if width % 2:
+        raise ValueError(f"width must be even, got {width}")
+    checked({"learning_rate": POSITIVE, "slope": POSITIVE}, learning_rate=learning_rate, slope=slope)
+    train = _training(steps, min(batch_size, len(rows) // 2), learning_rate)
+    key_start, key_training = jax.random.split(single(key))
+    centre, scale = rows.mean(axis=0), max(rows.std(axis=0).max(), np.finfo(np.float32).tiny)
+    rows = (rows - centre) / scale  # so that a step means the same whatever the units of x
+    start = looks_affine(key_start, affine_start(rows, labels, target), width=width, num_hidden=num_hidden, slope=slope)
+    by_class = jnp.asarray(rows[np.argsort(labels, kind="stable")], np.float32)
+    learned = train(key_training, start, by_class, jnp.int32(np.sum(labels < 0)), jnp.asarray(target, np.float32))
+    first = learned.matrices[0] / np.float32(scale)
+    shift = learned.biases[0] - first @ jnp.asarray(centre, np.float32)
+    return LeakyReluNetwork((first, *learned.matrices[1:]), (shift, *learned.biases[1:]), learned.slope)
+
+
+def _checked_data(x: jax.Array, y: jax.Array, theta: jax.Array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Rows, labels and theta on the host."""
+    x, y, theta = (np.asarray(values, np.float64) for values in as_floats(x=x, y=y, theta=theta))
     if x.ndim != 2 or y.shape != x.shape[:1] or theta.ndim != 1 or not theta.size:
         raise ValueError(f"x, y, theta must have shapes [m, d], [m] and [p], got {x.shape}, {y.shape}, {theta.shape}")
     if x.shape[1] < theta.size:
         raise ValueError(f"d must be at least p, got d = {x.shape[1]} and p = {theta.size}")
-    for name, size in (("steps", steps), ("batch_size", batch_size), ("num_hidden", num_hidden)):
-        check_size(name, size)
-    check_size("width", width, least=2 * theta.size)
-    checked({"learning_rate": POSITIVE, "slope": POSITIVE}, learning_rate=learning_rate, slope=slope)
-    key_start, key_training = jax.random.split(single(key))
-    rows, labels = np.asarray(x, np.float64), np.asarray(y)
-    centre, scale = rows.mean(axis=0), max(rows.std(axis=0).max(), np.finfo(np.float32).tiny)
-    rows = (rows - centre) / scale  # so that a step means the same whatever the units of x
-    affine = affine_start(rows, labels, np.asarray(theta))
-    start = looks_affine(key_start, affine, width=width, num_hidden=num_hidden, slope=slope)
-    train = _training(steps, min(batch_size, len(rows) // 2), learning_rate)
-    by_class = jnp.asarray(rows[np.argsort(labels, kind="stable")], np.float32)
-    learned = train(key_training, start, by_class, jnp.int32(np.sum(labels < 0)), theta.astype(np.float32))
-    first = learned.matrices[0] / np.float32(scale)
-    shift = learned.biases[0] - first @ jnp.asarray(centre, np.float32)
-    return LeakyReluNetwork((first, *learned.matrices[1:]), (shift, *learned.biases[1:]), learned.slope)
+    if not (np.isfinite(x).all() and np.isfinite(theta).all()):
+        raise ValueError("x and theta must be finite")
+    if wrong := [label for label in np.unique(y) if label not in (-1, 1)]:
+        raise ValueError(f"y must be -1 or +1, got {wrong[0]:g}")
+    if min(np.sum(y < 0), np.sum(y > 0)) < 2:
+        raise ValueError(f"each class must have two rows or more, got {np.sum(y < 0)} of -1 and {np.sum(y > 0)} of +1")
+    return x, y, theta
 
 
 @lru_cache
@@ -136,4 +148,5 @@ def _layers_of(network: LeakyReluNetwork) -> nnx.List:
 
 
 def _network_of(layers: Sequence[nnx.Linear], slope: jax.Array) -> LeakyReluNetwork:
-    return LeakyReluNetwork(tuple(layer.kernel[...].T for layer in layers), tuple(layer.bias[...] for layer in layers), slope)
+    matrices = tuple(layer.kernel[...].T for layer in layers)
+    return LeakyReluNetwork(matrices, tuple(layer.bias[...] for layer in layers), slope)

@@ -1,7 +1,7 @@
 """How much a map stretches, measured: a lower bound of its Lipschitz constant.
 
-Paper: Theorem 3.5 asks for an h_hat (its proof, for g too) that is L-Lipschitz. Upper bounds are methods of the maps,
-`lipschitz_bound`; both are equal for a linear map.
+Paper: Theorem 3.5 asks for an h_hat (its proof, for g too) that is L-Lipschitz. Networks have an upper bound,
+`LeakyReluNetwork.lipschitz_bound`, and both are equal for a linear map; a coupling flow has none.
 """
 
 from __future__ import annotations

@@ -10,8 +10,8 @@ order, with slope 1/slope, is a left inverse: the inverse of a network is a netw
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import jax
@@ -54,12 +54,8 @@ class LeakyReluNetwork(NamedTuple):
         biases = tuple(-matrix @ bias for matrix, bias in zip(matrices, reversed(self.biases), strict=True))
         return LeakyReluNetwork(matrices, biases, 1.0 / self.slope)
 
-    def lipschitz_bound(self, radius: ArrayLike = math.inf) -> Float[Array, ""]:
-        """An upper bound of the Lipschitz constant, exact for one layer: spectral norms times max(1, slope) between.
-
-        Args:
-          radius: there for all maps have it; a network's bound holds everywhere.
-        """
+    def lipschitz_bound(self) -> Float[Array, ""]:
+        """An upper bound of the Lipschitz constant, exact for one layer: spectral norms times max(1, slope) between."""
         norms = jnp.stack([jnp.linalg.norm(matrix, 2) for matrix in self.matrices])
         return jnp.prod(norms) * jnp.maximum(1.0, self.slope) ** (len(self.matrices) - 1)
 
@@ -114,7 +110,7 @@ def _check_chain(layers: Sequence[jax.Array]) -> None:
     shapes = [matrix.shape for matrix in layers]
     if not shapes or any(len(shape) != 2 or 0 in shape for shape in shapes):
         raise ValueError(f"matrices must be one or more arrays of shape [out, in], got {shapes}")
-    if any(after[1] != before[0] for before, after in zip(shapes, shapes[1:], strict=False)):
+    if any(after[1] != before[0] for before, after in pairwise(shapes)):
         raise ValueError(f"matrices must follow each other, as [4, 3], [5, 4], got {shapes}")
     for out, width in shapes:
         if out < width:

@@ -81,7 +81,7 @@ def simulate_scores(
       Sums, to be given to `simulated_ece` and `density_error`. NaN for a classifier that is 0.
 
     Raises:
-      ValueError: for shapes that do not fit, an odd number of bins, or 2^32 draws and more.
+      ValueError: for shapes that do not fit, an odd number of bins, or 2^31 draws and more.
 
     Classifiers, theta and the maps' arrays are data: changing them does not recompile.
     """
@@ -91,7 +91,8 @@ def simulate_scores(
     if num_bins % 2:
         raise ValueError(f"num_bins must be even, got {num_bins}")
     if theta.ndim != 1 or classifiers.ndim != 2 or classifiers.shape[1:] != theta.shape or not classifiers.size:
-        raise ValueError(f"classifiers and theta must have shapes [C, p] and [p], got {classifiers.shape}, {theta.shape}")
+        shapes = f"{classifiers.shape} and {theta.shape}"
+        raise ValueError(f"classifiers and theta must have shapes [classifiers, p] and [p], got {shapes}")
     blocks = -(-num_draws // (_BATCHES * _BLOCK))
     options = {"blocks": blocks, "together": _together(blocks), "num_bins": num_bins, "mesh": _mesh()}
     return _simulate(single(key), (generator, inverse), classifiers, theta, **options)
@@ -166,7 +167,8 @@ def _block_sums(
     values = (jnp.ones_like(scores), posterior, posterior - jax.nn.sigmoid(2.0 * scores))
     empty = jnp.zeros(len(classifiers) * num_bins, theta.dtype)
     sums = [empty.at[place.ravel()].add(value.ravel()) for value in values]
-    return jnp.stack(sums).reshape(3, len(classifiers), num_bins) + 0.0 * rates[None, :, None]
+    nan_for_none = 0.0 * rates[None, :, None]  # the rate of a classifier that is 0 is infinite
+    return jnp.stack(sums).reshape(3, len(classifiers), num_bins) + nan_for_none
 
 
 def _draw(words: Words, index: jax.Array, theta: jax.Array) -> jax.Array:

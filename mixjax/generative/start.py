@@ -32,18 +32,16 @@ def affine_start(x: np.ndarray, y: np.ndarray, theta: np.ndarray) -> AffineStart
     """Whiten x within its classes, and turn the difference of their means into the direction of theta.
 
     Args:
-      x, y: rows and labels -1 and +1, shapes [m, d] and [m].
+      x, y: rows and labels -1 and +1, shapes [m, d] and [m]; two rows a class or more.
       theta: mean that class +1 is to have, shape [p].
 
     Returns:
       The map: along theta the best linear discriminant, across it the p - 1 other directions of most variance.
 
     Raises:
-      ValueError: if a class has fewer than two rows, or x varies in fewer than p directions within its classes.
+      ValueError: if x varies in fewer than p directions within its classes.
     """
     x, y, theta = (np.asarray(a, np.float64) for a in (x, y, theta))
-    if min(np.sum(y > 0), np.sum(y < 0)) < 2:
-        raise ValueError(f"each class must have two rows or more, got {np.sum(y > 0)} of +1 and {np.sum(y < 0)} of -1")
     upper, lower = x[y > 0].mean(axis=0), x[y < 0].mean(axis=0)
     within = x - np.where(y[:, None] > 0, upper, lower)
     variances, directions = np.linalg.eigh(within.T @ within / (len(x) - 2))

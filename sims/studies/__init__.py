@@ -1,6 +1,6 @@
 """The studies, by the name that the command line knows."""
 
-from sims.studies import capacity, estimator_bias, phase_diagram, slices, temperature, theorems
+from sims.studies import capacity, estimator_bias, generative, phase_diagram, slices, temperature, theorems
 from sims.study import Study
 
 STUDIES: dict[str, Study] = {
@@ -13,5 +13,6 @@ STUDIES: dict[str, Study] = {
         theorems.STUDY,
         temperature.STUDY,
         estimator_bias.STUDY,
+        generative.STUDY,
     )
 }

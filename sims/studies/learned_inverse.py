@@ -13,6 +13,7 @@ import numpy as np
 
 from mixjax.gaussian import direction, population_ece, sample_data, score_law, weighted_estimator
 from mixjax.generative import (
+    LeakyReluNetwork,
     density_error,
     largest_stretch,
     learn_inverse,
@@ -25,11 +26,10 @@ from mixjax.generative import (
 from mixjax.generative.simulation import Map
 from sims.engine import HostArrays
 
+# of E|delta_u|: theta*, the mean over random ones, and the mean over the plain classifiers
 DIRECTIONS = ("along theta*", "random", "of the classifiers")
 CLASSIFIERS = ("plain", "mixup")
 MAPS = ("g", "h_hat", "h_hat after g")
-RADIUS = 10.0  # of a ball that z leaves with probability below 1e-6 while p is 16 or less, and |theta| 1
-
 
 
 class Setting(NamedTuple):
@@ -80,8 +80,8 @@ def measure(family: str, rows: int, seed: int, setting: Setting) -> HostArrays:
     learned = learn_inverse(_key(setting, "learning", family, rows, seed), x, y, theta=target, steps=setting.steps)
 
     estimates = [
-        _estimates(_key(setting, "training sets", family, n, seed), generator, (inverse, learned), theta, setting.weight,
-                   n=n, sets=setting.sets)
+        _estimates(_key(setting, "training sets", family, n, seed), generator, (inverse, learned), theta,
+                   setting.weight, n=n, sets=setting.sets)
         for n in setting.sizes
     ]  # fmt: skip
     own = [jnp.stack([weighted_estimator(h(x), y, t) for t in (0.0, setting.weight)]) for h in (inverse, learned)]
@@ -130,9 +130,12 @@ def _by_direction(values: jax.Array, classifiers: int) -> np.ndarray:
     return np.array([worst[classifiers], worst[classifiers + 1 :].mean(), worst[2:classifiers:2].mean()])
 
 
-def _stretches(generator: Map, learned: Map, z: jax.Array) -> HostArrays:
-    """Lipschitz constants of g and h_hat from below, also of h_hat after g, and from above."""
+def _stretches(generator: Map, learned: LeakyReluNetwork, z: jax.Array) -> HostArrays:
+    """Lipschitz constants of g, h_hat and h_hat after g: measured, from below, and as bounds where there are any."""
     x = generator(z)
-    measured = (largest_stretch(generator, z), largest_stretch(learned, x), largest_stretch(lambda row: learned(generator(row)), z))
-    bounds = (generator.lipschitz_bound(RADIUS), learned.lipschitz_bound())
-    return {"stretch": np.array(measured), "bound": np.array([*bounds, np.prod(np.array(bounds))])}
+    maps = ((generator, z), (learned, x), (lambda row: learned(generator(row)), z))
+    bounds = [m.lipschitz_bound() if isinstance(m, LeakyReluNetwork) else np.nan for m in (generator, learned)]
+    return {
+        "stretch": np.array([largest_stretch(mapping, rows) for mapping, rows in maps]),
+        "bound": np.array([*bounds, bounds[0] * bounds[1]]),
+    }
