@@ -101,9 +101,9 @@ def generative_report(table: xr.Dataset) -> str:
 
 def _cost(table: xr.Dataset) -> str:
     lines = [
-        "Mean ± standard error over training seeds. Excess: ECE with the learned h_hat minus ECE with the exact inverse "
-        "on the same training sets, mean over n; delta: of Assumption 3.1; stretch: the largest spectral norm of a "
-        "Jacobian.",
+        "Mean ± standard error over training seeds. Excess: ECE with the learned h_hat minus ECE with the exact "
+        "inverse on the same training sets, mean over n; delta: of Assumption 3.1; stretch: the largest spectral "
+        "norm of a Jacobian.",
         "",
         "| g | rows | excess, plain | excess, Mixup | E\\|delta\\| along theta* | random | E\\|delta\\|² along theta* "
         "| stretch of g | of h_hat | Lipschitz bound of h_hat |",
@@ -186,6 +186,6 @@ def _settings(table: xr.Dataset) -> str:
     return (
         f"Settings: p = {config['p']}, d = {config['d']} (coupling: {config['p']}), |theta| = {config['theta_norm']}, "
         f"Mixup weight t = {table.attrs['t']:.3g}, {config['training_seeds']} training seeds, "
-        f"{config['training_sets']} training sets each, {config['draws']:,} test draws, seed {config['seed']}. Without units. Made with mixjax "
-        f"{made['mixjax']} ({made['commit']}), jax {made['jax']}, on {made['platform']}."
+        f"{config['training_sets']} training sets each, {config['draws']:,} test draws, seed {config['seed']}. Without "
+        f"units. Made with mixjax {made['mixjax']} ({made['commit']}), jax {made['jax']}, on {made['platform']}."
     )
