@@ -29,16 +29,16 @@ from sims.study import Piece, PiecewiseStudy, option
 class Generative:
     """Sizes of both kinds of learning; |theta*| = 1 is what h_hat is learned for."""
 
-    n: AxisValue = option("8,16,32,64,128,256", "Rows of a training set of the classifiers")
-    rows: AxisValue = option("250,1000,4000,16000", "Rows that h_hat is learned from")
+    n: AxisValue = option("8,32,128,512", "Rows of a training set of the classifiers")
+    rows: AxisValue = option("250,2000,16000", "Rows that h_hat is learned from")
     p: int = option(16, "Dimension of z")
     d: int = option(24, "Dimension of x, for linear and leaky-ReLU g")
     theta_norm: AxisValue = option("1", "|theta| of the data: one number; h_hat is learned for 1, as in the paper")
     alpha: AxisValue = option("1", "Of the Mixup law Beta(alpha, alpha): one number")
     training_seeds: int = option(5, "Repetitions of everything")
-    training_sets: int = option(16, "Training sets of the classifiers, for each seed and n")
+    training_sets: int = option(8, "Training sets of the classifiers, for each seed and n")
     steps: int = option(1000, "Of the training of h_hat")
-    draws: int = option(1 << 20, "Test draws for each h_hat")
+    draws: int = option(1 << 19, "Test draws for each h_hat")
     seed: int = option(0, "Of every draw")
 
 
@@ -130,9 +130,23 @@ STUDY = PiecewiseStudy(
     summary="the generative model x = g(z) with a learned inverse, against the exact one",
     config=Generative,
     presets={
-        "quick": {"n": "16,128", "rows": "250,2000", "training_seeds": 2, "steps": 200, "draws": 1 << 18},
+        "quick": {
+            "n": "16,128",
+            "rows": "250,2000",
+            "training_seeds": 2,
+            "training_sets": 4,
+            "steps": 200,
+            "draws": 1 << 17,
+        },
         "default": {},
-        "full": {"rows": "250,1000,4000,16000,64000", "training_seeds": 20, "steps": 4000, "draws": 1 << 22},
+        "full": {
+            "n": "8,16,32,64,128,256,512",
+            "rows": "250,1000,4000,16000,64000",
+            "training_seeds": 20,
+            "training_sets": 32,
+            "steps": 4000,
+            "draws": 1 << 22,
+        },
     },
     pieces=_pieces,
     table=_table,
