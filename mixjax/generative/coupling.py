@@ -44,7 +44,7 @@ class CouplingFlow:
 
     def __call__(self, rows: Float[Array, "*batch p"]) -> Float[Array, "*batch p"]:
         """The output of each row."""
-        layers = range(len(self.order))
+        rows, layers = jnp.asarray(rows), range(len(self.order))
         for layer in reversed(layers) if self.backwards else layers:
             rows = self._backward(layer, rows) if self.backwards else self._forward(layer, rows)
         return rows

@@ -28,7 +28,7 @@ def test_it_tends_to_the_distance_of_the_laws(key):
     np.testing.assert_allclose(sliced_distances(samples, jnp.zeros(1), jnp.ones((1, 1))), 0.5, rtol=0.02)
 
 
-@pytest.mark.parametrize("size", [2, 5, 50])
+@pytest.mark.parametrize("size", [5, 50])
 def test_quantiles_are_expected_order_statistics_stretched(size):
     """Blom's formula within 2 % of the largest, by quadrature of the order statistics' densities."""
 
