@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax.scipy.special import ndtr
 from jaxtyping import Array, Float
 
@@ -86,4 +85,4 @@ def _normal_masses(edges: jax.Array) -> jax.Array:
 
 
 def _mean_over_batches(values: jax.Array) -> Estimate:
-    return Estimate(jnp.mean(values, axis=0), jnp.std(values, axis=0, ddof=1) / np.sqrt(len(values)))
+    return Estimate(jnp.mean(values, axis=0), jnp.std(values, axis=0, ddof=1) / len(values) ** 0.5)
