@@ -72,7 +72,7 @@ def _origin(run: Path, table: xr.Dataset) -> str:
     rows = {
         "command": f"`{made['command']}`",
         "axes": ", ".join(f"{name} = {value}" for name, value in config.items() if value is not None),
-        "computing": f"{made['seconds']} s, compilation included",
+        "computing": f"{made['seconds']} s for {made['units']} units, compilation included",
         "machine": f"{made['device']}, {made['cores']} cores, {made['memory_gib']} GiB; "
         f"devices: {made['devices']} {made['platform']}",
         "versions": f"mixjax {made['mixjax']} ({made['commit']}), jax {made['jax']}, "

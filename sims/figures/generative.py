@@ -37,7 +37,7 @@ def _ece(table: xr.Dataset) -> Any:
             ax.errorbar(row["n"], row["ece"], 2 * row["ece_se"], label=f"{NAMES[name]}, learned", **_points(order))
             ax.plot(row["n"], row["exact"], color=plots.COLOURS[order], linewidth=0.9, label=f"{NAMES[name]}, exact")
         ax.set_xlabel("training sample size $n$")
-        ax.set_ylim(bottom=0)
+    axes[0].set_ylim(bottom=0)  # of all, once all is drawn
     axes[0].set_ylabel("ECE")
     return _with_legend(figure, axes, 4)
 
@@ -79,7 +79,7 @@ def _family_panels(table: xr.Dataset) -> tuple[Any, Sequence[Axes]]:
     figure, axes = plots.panels(len(families), 3, height=2.3, width=2 * plots.COLUMN_WIDTH)
     for ax, family in zip(axes, families, strict=True):
         ax.set_xscale("log")
-        ax.set_title(f"{family} g")
+        ax.set_title(f"{family} $g$")
     return figure, axes
 
 
