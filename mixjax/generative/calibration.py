@@ -39,7 +39,7 @@ def simulated_ece(bins: ScoreBins) -> Estimate:
     the value known: tests/generative/test_calibration.py, and docs/generative.md beside other estimators.
     """
     others = jnp.sum(bins.residual, axis=0)[None] - bins.residual
-    return _mean_over_batches(jnp.sum(jnp.sign(others) * bins.residual, axis=-1) / jnp.sum(bins.count, axis=-1))
+    return _mean_over_batches(jnp.sum(jnp.sign(others) * bins.residual, axis=-1) / jnp.sum(bins.draws, axis=-1))
 
 
 class DensityError(NamedTuple):
@@ -65,7 +65,7 @@ def density_error(
     centre = classifiers @ theta / jnp.linalg.norm(classifiers, axis=1)
     labels = jnp.asarray([-1.0, 1.0], theta.dtype)
     expected = _normal_masses(bins.edges[None, None] - (centre[:, None] * labels[None])[..., None])
-    found = jnp.stack([bins.count - bins.posterior, bins.posterior], axis=2)  # of each class
+    found = jnp.stack([bins.draws - bins.posterior, bins.posterior], axis=2)  # of each class
     total = jnp.sum(found, axis=-1, keepdims=True)
 
     def relative_error(part: jax.Array, size: jax.Array) -> jax.Array:

@@ -11,7 +11,7 @@ invertible one not harder. The criterion can be 0 for an inverse of g only where
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -86,9 +86,10 @@ def learn_inverse(
     return LeakyReluNetwork((first, *learned.matrices[1:]), (shift, *learned.biases[1:]), learned.slope)
 
 
-def _checked_data(x: jax.Array, y: jax.Array, theta: jax.Array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _checked_data(*given: jax.Array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Rows, labels and theta on the host."""
-    x, y, theta = (np.asarray(values, np.float64) for values in as_floats(x=x, y=y, theta=theta))
+    arrays = as_floats(**dict(zip(("x", "y", "theta"), given, strict=True)))
+    x, y, theta = (np.asarray(values, np.float64) for values in arrays)
     if x.ndim != 2 or y.shape != x.shape[:1] or theta.ndim != 1 or not theta.size:
         raise ValueError(f"x, y, theta must have shapes [m, d], [m] and [p], got {x.shape}, {y.shape}, {theta.shape}")
     if x.shape[1] < theta.size:
@@ -117,12 +118,12 @@ def _training(steps: int, batch_size: int, learning_rate: float) -> Callable[...
         key: PRNGKeyArray, start: LeakyReluNetwork, rows: jax.Array, lower: jax.Array, theta: jax.Array
     ) -> LeakyReluNetwork:
         graph, weights = nnx.split(_layers_of(start))
-        ends = ((0, lower), (lower, len(rows)))
 
         def loss(weights: Any, key: PRNGKeyArray) -> jax.Array:
-            key_slices, *keys = jax.random.split(key, 3)
-            drawn = [jax.random.randint(k, (batch_size,), *end) for k, end in zip(keys, ends, strict=True)]
-            outputs = _network_of(nnx.merge(graph, weights), start.slope)(rows[jnp.concatenate(drawn)])
+            key_slices, key_lower, key_upper = jax.random.split(key, 3)
+            first = jax.random.randint(key_lower, (batch_size,), 0, lower)
+            second = jax.random.randint(key_upper, (batch_size,), lower, len(rows))
+            outputs = _network_of(nnx.merge(graph, weights), start.slope)(rows[jnp.concatenate([first, second])])
             slices = jnp.linalg.qr(normal(key_slices, (len(theta), len(theta)), theta.dtype))[0].T
             return jnp.max(class_distances(outputs[:batch_size], outputs[batch_size:], theta, slices))
 
@@ -143,12 +144,12 @@ def _layers_of(network: LeakyReluNetwork) -> nnx.List:
 
     def layer(matrix: jax.Array, bias: jax.Array) -> nnx.Linear:
         made = nnx.Linear(matrix.shape[1], matrix.shape[0], rngs=nnx.Rngs(0))
-        made.kernel[...], made.bias[...] = matrix.T, bias
+        made.kernel, made.bias = nnx.Param(matrix.T), nnx.Param(bias)
         return made
 
     return nnx.List(map(layer, network.matrices, network.biases))
 
 
-def _network_of(layers: Sequence[nnx.Linear], slope: jax.Array) -> LeakyReluNetwork:
+def _network_of(layers: nnx.List, slope: jax.Array) -> LeakyReluNetwork:
     matrices = tuple(layer.kernel[...].T for layer in layers)
     return LeakyReluNetwork(matrices, tuple(layer.bias[...] for layer in layers), slope)

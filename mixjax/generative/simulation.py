@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import jax
 import jax.numpy as jnp
@@ -40,18 +40,20 @@ class Map(Protocol):
 
     def scores(self, rows: jax.Array, classifiers: jax.Array, /) -> jax.Array: ...
 
+    def inverse(self) -> Map: ...
+
 
 class ScoreBins(NamedTuple):
     """Of each batch, classifier and bin of u: sums over test draws. A pytree.
 
     Attributes:
-      count: draws.
+      draws: how many.
       posterior: sum of P(y = +1 | z).
       residual: sum of P(y = +1 | z) - s(2v).
       edges: of u, the infinite ends included, shape [bins + 1].
     """
 
-    count: Float[Array, "batches classifiers bins"]
+    draws: Float[Array, "batches classifiers bins"]
     posterior: Float[Array, "batches classifiers bins"]
     residual: Float[Array, "batches classifiers bins"]
     edges: Float[Array, " edges"]
@@ -126,7 +128,7 @@ def _simulate(
     sharpness = 1.702 / jnp.sqrt(1.0 + theta @ theta)  # s(a u) is next to the law of u ~ N(0, 1 + theta^2)
     sharpness = sharpness.astype(theta.dtype)
 
-    def batch(number: jax.Array, words: Words, maps: tuple[Map, Map], *arrays: jax.Array) -> jax.Array:
+    def batch(number: jax.Array, words: Words, maps: tuple[Map, Map], *arrays: Any) -> jax.Array:
         def step(sums: jax.Array, place: jax.Array) -> tuple[jax.Array, None]:
             first = (number * np.uint32(blocks) + place * np.uint32(together)) * np.uint32(_BLOCK)
             index = first + lax.iota(np.uint32, together * _BLOCK)
@@ -135,7 +137,7 @@ def _simulate(
         start = jnp.zeros((3, len(classifiers), num_bins), theta.dtype)
         return lax.scan(step, start, lax.iota(np.uint32, blocks // together))[0]
 
-    def share(numbers: jax.Array, *rest: jax.Array) -> jax.Array:
+    def share(numbers: jax.Array, *rest: Any) -> jax.Array:
         return lax.map(lambda number: batch(number, *rest), numbers)
 
     here, everywhere = PartitionSpec("batches"), PartitionSpec()

@@ -82,8 +82,8 @@ def looks_affine(
         so_far = frame @ so_far
     matrices.append(_paired_in(so_far.T) / (1 + slope))
     biases = [-matrices[0] @ centre, *(np.zeros(len(m)) for m in matrices[1:])]
-    arrays = [tuple(jnp.asarray(a, np.float32) for a in part) for part in (matrices, biases)]
-    return LeakyReluNetwork(*arrays, jnp.float32(slope))
+    first, second = (tuple(jnp.asarray(a, np.float32) for a in part) for part in (matrices, biases))
+    return LeakyReluNetwork(first, second, jnp.float32(slope))
 
 
 def _paired_out(matrix: np.ndarray) -> np.ndarray:

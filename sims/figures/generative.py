@@ -6,7 +6,6 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import xarray as xr
 
 from mixjax import plots
@@ -124,7 +123,7 @@ def _cost(table: xr.Dataset) -> str:
 
 def _bar(table: xr.Dataset) -> str:
     """Whether both classifiers are within BAR + 3 standard errors of the exact inverse at every n."""
-    within = (np.abs(table["excess"]) <= BAR + 3 * table["excess_se"]).all(["n", "classifier"])
+    within = (abs(table["excess"]) <= BAR + 3 * table["excess_se"]).all(["n", "classifier"])
     lines = [f"Within {BAR:g} + 3 standard errors of the exact inverse, both classifiers at every n:", ""]
     lines += ["| g | " + " | ".join(f"{rows:,} rows" for rows in table["rows"].values) + " |"]
     lines += ["|---|" + "---|" * table.sizes["rows"]]

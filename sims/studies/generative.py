@@ -112,8 +112,8 @@ def _table(config: Generative, pieces: Mapping[str, HostArrays]) -> xr.Dataset:
         variables[name] = _variable(dims, values.mean(axis=2), text)
         error = values.std(axis=2, ddof=1) / np.sqrt(values.shape[2])
         variables[f"{name}_se"] = _variable(dims, error, f"standard error over training seeds: {text}")
-    of_n = {"n": np.array(sizes)[:, None], "p": config.p, "theta_norm": theta_norm, "t": np.array([[0.0, weight]])}
-    expected = np.asarray(expected_errors(**of_n).ece)
+    n, t = np.array(sizes)[:, None], np.array([[0.0, weight]])
+    expected = np.asarray(expected_errors(n=n, p=config.p, theta_norm=theta_norm, t=t).ece)
     variables["expected"] = _variable(with_n[2:], expected, "expectation over training sets of the exact ECE")
     coordinates = {"family": list(FAMILIES), "rows": list(rows), "n": list(sizes), "classifier": list(CLASSIFIERS),
                    "direction": list(DIRECTIONS), "map": list(MAPS)}  # fmt: skip

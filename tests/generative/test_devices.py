@@ -15,7 +15,7 @@ from mixjax.generative import sample_linear, simulate_scores
 from mixjax.generative.simulation import _mesh
 g = sample_linear(jax.random.key(0), p=2, d=3)
 bins = simulate_scores(jax.random.key(1), g, g.inverse(), np.eye(2), np.ones(2), num_draws=1)
-print(_mesh().size, len(bins.count.sharding.device_set), *np.asarray(bins.residual).ravel())
+print(_mesh().size, len(bins.draws.sharding.device_set), *np.asarray(bins.residual).ravel())
 """
 
 

@@ -98,7 +98,7 @@ def test_density_errors_are_those_of_the_law(scale, shift, generator, key):
 
 
 def test_bins_count_every_draw(exact):
-    np.testing.assert_array_equal(exact.count.sum(axis=(0, 2)), 2 * DRAWS // 2)
+    np.testing.assert_array_equal(exact.draws.sum(axis=(0, 2)), DRAWS)
     np.testing.assert_allclose(exact.posterior.sum(axis=(0, 2)) / DRAWS, 0.5, atol=5 * 0.5 / np.sqrt(DRAWS))
     assert exact.edges[len(exact.edges) // 2] == 0
     assert (np.diff(exact.edges) > 0).all()
