@@ -70,8 +70,10 @@ COUNT_OR_NONE = Rule("a whole number from 0 to 1e10", lambda v: (v >= 0) & (v <=
 POINTS = Rule("a whole number from 1 to 1e7", lambda v: (v >= 1) & (v <= 1e7) & (v == v.round()))  # drawn one by one
 NOT_NEGATIVE = Rule("finite and not negative", lambda v: (v >= 0) & (v < np.inf))
 POSITIVE = Rule("finite and positive", lambda v: (v > 0) & (v < np.inf))
+ABOVE_ZERO = Rule("positive", lambda v: v > 0)
 COSINE = Rule("in [-1, 1]", lambda v: (v >= -1) & (v <= 1))
 SHARE = Rule("in [0, 1]", lambda v: (v >= 0) & (v <= 1))
+INNER_SHARE = Rule("in (0, 1)", lambda v: (v > 0) & (v < 1))
 
 RULES = {
     "alpha": NOT_NEGATIVE,  # 0 is no Mixup
@@ -86,6 +88,8 @@ RULES = {
     "n_labeled": COUNT,
     "n_unlabeled": COUNT_OR_NONE,
     "p": COUNT,
+    "pairs_ratio": ABOVE_ZERO,
+    "positive_rate": INNER_SHARE,
     "ratio": NOT_NEGATIVE,
     "sigma": POSITIVE,
     "t": SHARE,

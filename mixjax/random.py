@@ -158,7 +158,7 @@ def centred_chisquare_from(source: Source, df: jax.Array) -> jax.Array:
     valid = (df > 0) & jnp.isfinite(df)
     a = jnp.where(valid, 0.5 * df, 1.0)
     small = a < 1  # Gamma(a) = Gamma(a + 1) U^(1/a)
-    centred = _centred_gamma(source, jnp.where(small, a + 1.0, a))
+    centred = centred_gamma_from(source, jnp.where(small, a + 1.0, a))
 
     def boosted() -> jax.Array:
         exponential = normal_and_exponential(source, _BOOST_STREAM, a.dtype)[1]
@@ -171,7 +171,7 @@ def centred_chisquare_from(source: Source, df: jax.Array) -> jax.Array:
 _BOOST_STREAM = 1 << 22  # beyond any number of rejections
 
 
-def _centred_gamma(source: Source, a: jax.Array) -> jax.Array:
+def centred_gamma_from(source: Source, a: jax.Array) -> jax.Array:
     """Gamma(a) - a for a >= 1."""
     d = a - 1 / 3
     scale = lax.rsqrt(9.0 * d)

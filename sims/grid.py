@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import jax
@@ -141,11 +141,13 @@ class Grid:
       axes: name and values of each axis of cells, in order.
       cells: for each argument of the sampler, one value a cell, in C order of the axes.
       settings: for each property of a setting, one value a setting; `t` is the Mixup weight.
+      options: choices that are no numbers, by name.
     """
 
     axes: Mapping[str, np.ndarray]
     cells: Mapping[str, np.ndarray]
     settings: Mapping[str, np.ndarray]
+    options: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -157,7 +159,8 @@ class Grid:
 
     def spec(self) -> dict[str, Any]:
         """Everything that determines the numbers, as JSON."""
-        return {name: list(map(float, values)) for name, values in {**self.axes, **self.settings}.items()}
+        numbers = {name: list(map(float, values)) for name, values in {**self.axes, **self.settings}.items()}
+        return {**numbers, **self.options}
 
 
 def gaussian_grid(*, n: AxisValue, ratio: AxisValue | None, p: AxisValue | None, theta_norm: AxisValue,
@@ -179,6 +182,16 @@ def gaussian_grid(*, n: AxisValue, ratio: AxisValue | None, p: AxisValue | None,
     if mesh_p.max() > LARGEST:
         raise RunError(f"p = ratio n must be at most {LARGEST:g}, got {mesh_p.max():g}")
     return Grid(axes, {"n": mesh_n.ravel(), "p": mesh_p.ravel(), "theta_norm": theta.ravel()}, settings)
+
+
+def with_axes(grid: Grid, **more: np.ndarray) -> Grid:
+    """Each cell of the grid at every combination of values of further axes, which are also arguments of the sampler."""
+    axes = {**grid.axes, **more}
+    _check_size(axes, grid.settings)
+    inner = np.meshgrid(*more.values(), indexing="ij")
+    cells = {name: np.repeat(values, inner[0].size) for name, values in grid.cells.items()}
+    added = {name: np.tile(values.ravel(), grid.num_cells) for name, values in zip(more, inner, strict=True)}
+    return replace(grid, axes=axes, cells=cells | added)
 
 
 def _check_size(axes: Mapping[str, np.ndarray], settings: Mapping[str, np.ndarray]) -> None:

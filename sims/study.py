@@ -58,13 +58,17 @@ class GridStudy(Study):
 
     Attributes:
       grid: config -> cells and settings.
-      experiment: what is computed in a cell.
+      experiment: what is computed in a cell; or a function that says it of a grid, whose options it depends on.
       table: (config, grid, moments) -> Dataset.
     """
 
     grid: Callable[[Any], Grid]
-    experiment: Experiment
+    experiment: Experiment | Callable[[Grid], Experiment]
     table: Callable[[Any, Grid, Mapping[str, Moments]], xr.Dataset]
+
+    def experiment_of(self, grid: Grid) -> Experiment:
+        """What is computed in a cell of this grid; equal for equal options."""
+        return self.experiment if isinstance(self.experiment, Experiment) else self.experiment(grid)
 
 
 @dataclass(frozen=True, kw_only=True)

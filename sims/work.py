@@ -47,7 +47,7 @@ class GridWork:
 
         layout = Layout(**directory.manifest["layout"])
         options: dict[str, Any] = {"study": self.study.name, "seed": self.seed, "layout": layout}
-        for _ in compute(self.study.experiment, self.grid, missing, store, **options):
+        for _ in compute(self.study.experiment_of(self.grid), self.grid, missing, store, **options):
             report.advance()
         return len(missing), len(units)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import resource
 import sys
 import tempfile
+from typing import Any
 
 from benchmarks.report import Section
 from benchmarks.simulator.exact import Exact
@@ -29,7 +30,8 @@ def phase_diagram(exact: Exact) -> Section:
             def write(unit: Unit, moments: HostArrays) -> None:
                 store.write(unit.name, moments)
 
-            done = engine.compute(study.experiment, grid, units, write, study=study.name, seed=0, layout=exact.layout)
+            options: dict[str, Any] = {"study": study.name, "seed": 0, "layout": exact.layout}
+            done = engine.compute(study.experiment_of(grid), grid, units, write, **options)
             return [unit.name for unit in done]
 
     timing = interleaved({"compute": compute}, max(1, exact.sizes.repetitions // 4))["compute"]

@@ -92,14 +92,13 @@ def check_norm(norm: float) -> None:
 
 @partial(jax.jit, static_argnames=("num_bins", "binning", "norm", "closed"))
 def _ece(rows: Rows, num_bins: int, binning: Binning, norm: float, closed: Closed) -> jax.Array:
-    return error_of(bin_sums(rows.clean(), num_bins, binning, closed), norm)
+    return error_of(bin_sums(rows, num_bins, binning, closed), norm)
 
 
 def error_of(sums: BinSums, norm: float) -> jax.Array:
     """ECE_p of the sums of bins, along the last axis; NaN where nothing was counted."""
-    mass = sums.mass.astype(sums.residual.dtype)
+    mass, total = (part.astype(sums.residual.dtype) for part in (sums.mass, sums.total))
     residual = sums.residual * jnp.sign(sums.residual)  # its size, with the derivative 0 at 0
-    total = jnp.sum(mass, axis=-1)
     if norm == 1:
         return jnp.sum(residual, axis=-1) / total
     gap = residual / jnp.where(mass > 0, mass, 1.0)  # residuals of empty bins are 0

@@ -5,13 +5,15 @@ Equal-width edges are k/M, correctly rounded in the dtype of the confidences; [l
 floor(M * rank of its first copy / N).
 
 A float32 running sum stops growing at 2^24 terms (jax-ml and peers return 0 for an error of 1/4 at 2^25 rows).
-Here every bin has up to 1024 partial sums a block of rows, which are added in a tree, and one sum of residuals replaces
+Here every bin has up to 2048 partial sums a block of rows, which are added in a tree, and one sum of residuals replaces
 those of confidence and of correctness, whose difference would cancel.
 """
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple, get_args
+import math
+from collections.abc import Callable
+from typing import Literal, NamedTuple, TypeVar, get_args
 
 import jax
 import jax.numpy as jnp
@@ -22,23 +24,28 @@ from mixjax._arguments import check_size
 from mixjax.calibration.order import sorted_rows, tie_ranks
 from mixjax.calibration.rows import Rows
 from mixjax.calibration.selection import order_statistics
-from mixjax.calibration.sums import Pair, added
+from mixjax.calibration.sums import Pair, added, total
 
 Binning = Literal["equal-width", "equal-mass"]
 Closed = Literal["left", "right"]
+Columns = TypeVar("Columns")
 
-_LANES = 1024  # partial sums of a bin, at most
-_STREAMS = 64  # that rows are cut into, from the first to the last
-_TURNS = 64  # values that are added one after another
+_LANES = 2048  # partial sums of a bin, at most
+_STREAMS = 64  # that rows are cut into, from the first to the last; a power of two
+_TURNS = 32  # values that are added one after another
 _MANY = 1 << 14  # rows from which on selecting edges of equal mass is faster than sorting
 _FEW = 64  # bins up to which comparing with every edge is the fastest
 
 
 class BinSums(NamedTuple):
-    """For each bin: how many rows (int32) or their weight, and the sum of weight * (correct - confidence)."""
+    """For each bin: how many rows (int32) or their weight, and the sum of weight * (correct - confidence).
+
+    `total` is the mass of all bins, added where the sums are made: an error that needs no more costs no other pass.
+    """
 
     mass: jax.Array
     residual: jax.Array
+    total: jax.Array
 
 
 def check_bins(num_bins: int, binning: str = "equal-width", closed: str = "left") -> None:
@@ -93,40 +100,53 @@ def _share_starts(total: jax.Array, num_bins: int, dtype: np.dtype) -> jax.Array
 
 
 def sum_by_bin(index: jax.Array, values: jax.Array, num_bins: int) -> jax.Array:
-    """The sum of `values` in each bin, right to 1e-7 of the absolute sum at 1e8 rows, whatever the values.
+    """The sum of `values` in each bin; see `sums_by_bin`."""
+    return sums_by_bin((index, values), lambda columns: columns, num_bins)[0]
+
+
+def sums_by_bin(
+    columns: Columns, place: Callable[[Columns], tuple[jax.Array, ...]], num_bins: int
+) -> tuple[jax.Array, ...]:
+    """Sums in each bin of what each row becomes, right to 5e-7 of the absolute sum at 1e8 rows, whatever the values.
+
+    `columns` is a pytree of arrays [N], and `place` makes of it, entry by entry, the bins and then the values. It is
+    called on blocks of rows, so that nothing of the size of the rows is written.
 
     Equal values round alike: what is added one after another is kept short (`_TURNS`), what then remains is added in
-    a tree, and the sums of blocks of rows as pairs of floats. Rows are in `_STREAMS` streams of neighbours, so that
-    what is sharded over as many devices, or fewer, is added where it is.
+    a tree, and the sums of blocks of rows as pairs of floats. Rows are in streams of neighbours, `_STREAMS` where
+    their number is a multiple of it, so that what is sharded over as many devices, or fewer, is added where it is.
     """
 
-    def scattered(index: jax.Array, values: jax.Array) -> jax.Array:
-        lanes = max(1, min(_LANES, (1 << 18) // num_bins) // _STREAMS)
+    def scattered(columns: Columns) -> tuple[jax.Array, ...]:
+        rows = len(jax.tree.leaves(columns)[0])
+        count = math.gcd(rows, _STREAMS)
+        streams = jax.tree.map(lambda column: column.reshape(count, -1), columns)  # no copy: that would cost the most
+        lanes = max(1, min(_LANES, (1 << 18) // num_bins) // count)
         width = lanes * max(_TURNS, num_bins // 4)  # rows of a stream that a block has
-        blocks = len(values) // (_STREAMS * width)
-        whole = blocks * _STREAMS * width
-        rest = _sum_of_block(index[whole:][None], values[whole:][None], num_bins, lanes * _STREAMS)
-        if not blocks:
-            return rest[0]
-        streams = [column[:whole].reshape(_STREAMS, -1) for column in (index, values)]
+        blocks = max(0, rows // count - 1) // width  # the rest is never empty: sums of nothing would not vary by device
 
-        def add(k: jax.Array, sums: Pair) -> Pair:
-            block = [lax.dynamic_slice_in_dim(stream, k * width, width, axis=1) for stream in streams]
-            return added(sums, (_sum_of_block(block[0], block[1], num_bins, lanes), None))
+        def block_sums(block: Columns, lanes: int) -> list[jax.Array]:
+            index, *values = place(block)
+            return [_sum_of_block(index, value, num_bins, lanes) for value in values]
 
-        zeros = jnp.broadcast_to(streams[1][:, :1] * 0, (_STREAMS, num_bins)) + (streams[0][:, :1] * 0).astype(
-            values.dtype
-        )
-        return rest[0] + _halved(sum(lax.fori_loop(0, blocks, add, (zeros, zeros))), 0)[0]
+        def add(k: jax.Array, sums: list[Pair]) -> list[Pair]:
+            block = jax.tree.map(lambda stream: lax.dynamic_slice_in_dim(stream, k * width, width, axis=1), streams)
+            return [added(sofar, (new, None)) for sofar, new in zip(sums, block_sums(block, lanes), strict=True)]
 
-    def compared(index: jax.Array, values: jax.Array) -> jax.Array:
-        bins = jnp.arange(num_bins, dtype=np.int32)[:, None]
-        here = jnp.where(index[None] == bins, values[None], jnp.zeros((), values.dtype))
-        return jnp.sum(here, axis=1, dtype=values.dtype)
+        rest = block_sums(jax.tree.map(lambda stream: stream[:, blocks * width :], streams), lanes)
+        if blocks:
+            rest = [high + low for high, low in lax.fori_loop(0, blocks, add, [(sums, 0 * sums) for sums in rest])]
+        return tuple(_halved(sums, 0)[0] for sums in rest)
+
+    def compared(columns: Columns) -> tuple[jax.Array, ...]:
+        index, *values = place(columns)
+        here = index[None] == jnp.arange(num_bins, dtype=np.int32)[:, None]
+        sums = (jnp.where(here, value[None], jnp.zeros((), value.dtype)) for value in values)
+        return tuple(jnp.sum(part, axis=1, dtype=part.dtype) for part in sums)
 
     if num_bins > _FEW:
-        return scattered(index, values)
-    return lax.platform_dependent(index, values, cpu=scattered, default=compared)  # few targets stall a GPU's atomics
+        return scattered(columns)
+    return lax.platform_dependent(columns, cpu=scattered, default=compared)  # few targets stall a GPU's atomics
 
 
 def _sum_of_block(index: jax.Array, values: jax.Array, num_bins: int, most_lanes: int) -> jax.Array:
@@ -146,9 +166,25 @@ def _halved(sums: jax.Array, axis: int) -> jax.Array:
 
 
 def bin_sums(rows: Rows, num_bins: int, binning: Binning, closed: Closed) -> BinSums:
-    """Counts and residuals of clean rows."""
-    rows, index = binned(rows, num_bins, binning, closed)
-    return BinSums(sum_by_bin(index, rows.counted, num_bins), sum_by_bin(index, rows.residual, num_bins))
+    """Counts and residuals of rows that need not be clean."""
+    mass, residual = sums_of_rows(rows, num_bins, binning, closed, lambda rows: (rows.counted, rows.residual))
+    return BinSums(mass, residual, total(rows.clean().counted))
+
+
+def sums_of_rows(
+    rows: Rows, num_bins: int, binning: Binning, closed: Closed, values: Callable[[Rows], tuple[jax.Array, ...]]
+) -> tuple[jax.Array, ...]:
+    """Sums in each bin of `values` of clean rows, entry by entry; the rows given need not be clean."""
+
+    def of_equal_width(rows: Rows) -> tuple[jax.Array, ...]:
+        rows = rows.clean()
+        return equal_width_index(rows.confidence, num_bins, closed), *values(rows)
+
+    if binning == "equal-width":
+        return sums_by_bin(rows, of_equal_width, num_bins)
+    return sums_by_bin(
+        binned(rows.clean(), num_bins, binning, closed), lambda found: (found[1], *values(found[0])), num_bins
+    )
 
 
 def binned(rows: Rows, num_bins: int, binning: Binning, closed: Closed) -> tuple[Rows, jax.Array]:

@@ -22,7 +22,7 @@ from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
 from mixjax.calibration.binned import root
-from mixjax.calibration.bins import Binning, Closed, binned, check_bins, sum_by_bin
+from mixjax.calibration.bins import Binning, Closed, check_bins, sums_of_rows
 from mixjax.calibration.rows import Rows
 
 __all__ = ["DebiasedError", "debiased_ece2"]
@@ -80,16 +80,14 @@ def debiased_ece2(
 
 @partial(jax.jit, static_argnames=("num_bins", "form", "binning", "closed"))
 def _debiased(rows: Rows, num_bins: int, form: Form, binning: Binning, closed: Closed) -> DebiasedError:
-    rows, index = binned(rows.clean(), num_bins, binning, closed)
-    counts = sum_by_bin(index, rows.counted, num_bins)
+    def values(rows: Rows) -> tuple[jax.Array, ...]:
+        square = (rows.correct == 1).astype(np.int32) if form == "kumar" else rows.residual**2
+        return rows.counted, rows.residual, square
+
+    counts, *sums = sums_of_rows(rows, num_bins, binning, closed, values)
     mass = counts.astype(rows.confidence.dtype)
-    share = jnp.maximum(mass, 1.0)  # empty bins: their sums are 0
-    gap = sum_by_bin(index, rows.residual, num_bins) / share
-    if form == "kumar":
-        right = sum_by_bin(index, (rows.correct == 1).astype(np.int32), num_bins).astype(mass.dtype) / share
-        noise = right * (1.0 - right)
-    else:
-        noise = sum_by_bin(index, rows.residual**2, num_bins) / share - gap**2
+    gap, square = (part.astype(mass.dtype) / jnp.maximum(mass, 1.0) for part in sums)  # empty bins: their sums are 0
+    noise = square * (1.0 - square) if form == "kumar" else square - gap**2
     debiased = gap**2 - noise / jnp.maximum(mass - 1.0, 1.0)
     alone = 0.0 * gap  # a bin with one row counts for nothing, unless it is NaN
     squared = jnp.sum(mass * jnp.where(counts > 1, debiased, alone)) / jnp.sum(mass)

@@ -86,7 +86,8 @@ def _soft_ece(rows: Rows, temperature: jax.Array, num_bins: int, norm: float) ->
     mass, residual = _soft_sums(rows.clean(), temperature, num_bins)
     total = jnp.sum(mass)
     empty = mass <= total * jnp.finfo(mass.dtype).eps ** 2  # the square of their mass would vanish in the derivative
-    return error_of(BinSums(jnp.where(empty, 0.0, mass), jnp.where(empty, 0.0, residual)), norm)
+    mass, residual = (jnp.where(empty, 0.0, part) for part in (mass, residual))
+    return error_of(BinSums(mass, residual, total), norm)
 
 
 def _soft_sums(rows: Rows, temperature: jax.Array, num_bins: int) -> jax.Array:

@@ -8,6 +8,7 @@ floats, of which the second holds what the first has rounded away, so that a lon
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -17,7 +18,7 @@ from jaxtyping import Array, Float, Int
 
 from mixjax._arguments import check_size
 from mixjax.calibration.binned import check_norm, error_of
-from mixjax.calibration.bins import BinSums, Closed, check_bins, equal_width_index, sum_by_bin
+from mixjax.calibration.bins import BinSums, Closed, check_bins, equal_width_index, sums_by_bin
 from mixjax.calibration.predictions import Predictions
 from mixjax.calibration.rows import Rows
 from mixjax.calibration.sums import added
@@ -127,7 +128,8 @@ class CalibrationState:
 
     def errors(self, norm: float = 1) -> Float[Array, "*classes"]:
         """ECE_p of each class, or the one there is."""
-        return error_of(BinSums(self.mass.sum(axis=0), self.residual.sum(axis=0)), float(norm))
+        mass = self.mass.sum(axis=0)
+        return error_of(BinSums(mass, self.residual.sum(axis=0), mass.sum(axis=-1)), float(norm))
 
     def num_rows(self) -> int:
         """Rows that counted, exactly; not under `jit`."""
@@ -138,28 +140,35 @@ class CalibrationState:
 
 @jax.jit
 def _updated(state: CalibrationState, rows: Rows) -> CalibrationState:
-    return state.merge(_of_rows(rows.clean(), state.num_bins, state.closed))
+    return state.merge(_of_rows(rows, state.num_bins, state.closed))
 
 
 @jax.jit
 def _updated_by_class(state: CalibrationState, predictions: Predictions) -> CalibrationState:
-    batch = predictions.over_classes(lambda rows: _of_rows(rows.clean(), state.num_bins, state.closed))
+    batch = predictions.over_classes(lambda rows: _of_rows(rows, state.num_bins, state.closed))
     return state.merge(jax.tree.map(lambda sums: jnp.moveaxis(sums, 0, 1), batch))
 
 
 def _of_rows(rows: Rows, num_bins: int, closed: Closed) -> CalibrationState:
-    """The state of one batch."""
-    index = equal_width_index(rows.confidence, num_bins, closed)
-    counts = sum_by_bin(index, rows.counted if rows.weights is None else (rows.weights > 0).astype(np.int32), num_bins)
-    mass = counts.astype(np.float32) if rows.weights is None else sum_by_bin(index, rows.weights, num_bins)
-    confidence = rows.confidence if rows.weights is None else rows.weights * rows.confidence
+    """The state of one batch, whose rows need not be clean."""
+    counts, confidence, residual, *weight = sums_by_bin(rows, partial(_columns, num_bins, closed), num_bins)
+    mass = weight[0] if weight else counts.astype(np.float32)
     return CalibrationState(
         counts=jnp.stack([counts % _WORD, counts // _WORD]),
         mass=_split(mass),
-        confidence=_split(sum_by_bin(index, confidence, num_bins)),
-        residual=_split(sum_by_bin(index, rows.residual, num_bins)),
+        confidence=_split(confidence),
+        residual=_split(residual),
         closed=closed,
     )
+
+
+def _columns(num_bins: int, closed: Closed, rows: Rows) -> tuple[jax.Array, ...]:
+    """The bin of each row, whether it counts, its confidence and residual, and where there are weights, its weight."""
+    rows = rows.clean()
+    index = equal_width_index(rows.confidence, num_bins, closed)
+    if rows.weights is None:
+        return index, rows.counted, rows.confidence, rows.residual
+    return index, (rows.weights > 0).astype(np.int32), rows.weights * rows.confidence, rows.residual, rows.weights
 
 
 def _split(total: jax.Array) -> jax.Array:

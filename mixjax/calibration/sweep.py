@@ -67,7 +67,8 @@ def _sweep_ece(rows: Rows, norm: float) -> jax.Array:
     ordered = sorted_rows(rows.clean())
     sweep = _Sweep.of(ordered)
     bins = sweep.start(lax.iota(np.int32, len(ordered.confidence) + 1), sweep.largest())
-    return error_of(BinSums(jnp.diff(bins), over(prefix_sums(ordered.residual), bins[:-1], bins[1:])), norm)
+    residual = over(prefix_sums(ordered.residual), bins[:-1], bins[1:])
+    return error_of(BinSums(jnp.diff(bins), residual, jnp.sum(ordered.counted, dtype=np.int32)), norm)
 
 
 class _Sweep(NamedTuple):

@@ -5,11 +5,18 @@ largest gap; `samplers` the exact law over training sets; `expectations` the sam
 and `capacity` how their derivative changes with c; `ood` test data of another mean; `pseudo_label` Algorithm 1, with
 `pseudo_label_limits`; `claims` the theorems as numbers; `weights` from (alpha, beta) to the Mixup weight t; `model` and
 `estimators` the literal versions. Beyond the paper: `training_sets` the exact law before a weight is chosen, and
-`estimated_weight` one that is chosen by it; `temperature` scaling on held-out points, and `temperature_limits`.
+`estimated_weight` one that is chosen by it; `temperature` scaling on held-out points, and `temperature_limits`;
+`linear` the law of any linear estimators, and `random_pairs` Mixup with finitely many pairs; `imbalance` classes of
+unequal size, and `imbalanced_ece` their calibration; `classes` more than two.
 """
 
 from mixjax.gaussian.capacity import derivative_slope as derivative_slope
 from mixjax.gaussian.capacity import turning_ratio as turning_ratio
+from mixjax.gaussian.classes import ClassError as ClassError
+from mixjax.gaussian.classes import best_class_weight as best_class_weight
+from mixjax.gaussian.classes import class_estimator as class_estimator
+from mixjax.gaussian.classes import class_means as class_means
+from mixjax.gaussian.classes import limit_class_ece as limit_class_ece
 from mixjax.gaussian.estimated_weight import estimated_weight as estimated_weight
 from mixjax.gaussian.estimators import fixed_lam_estimator as fixed_lam_estimator
 from mixjax.gaussian.estimators import mean_estimator as mean_estimator
@@ -19,11 +26,15 @@ from mixjax.gaussian.estimators import random_pairs_estimator as random_pairs_es
 from mixjax.gaussian.estimators import sigma_estimator as sigma_estimator
 from mixjax.gaussian.estimators import weighted_estimator as weighted_estimator
 from mixjax.gaussian.expectations import expected_errors as expected_errors
+from mixjax.gaussian.imbalance import limit_imbalanced_scores as limit_imbalanced_scores
+from mixjax.gaussian.imbalance import with_positive_rate as with_positive_rate
+from mixjax.gaussian.imbalanced_ece import imbalanced_ece as imbalanced_ece
 from mixjax.gaussian.limits import best_weight as best_weight
 from mixjax.gaussian.limits import critical_ratio as critical_ratio
 from mixjax.gaussian.limits import critical_weight as critical_weight
 from mixjax.gaussian.limits import derivative_at_zero as derivative_at_zero
 from mixjax.gaussian.limits import limit_scores as limit_scores
+from mixjax.gaussian.linear import sample_linear_scores as sample_linear_scores
 from mixjax.gaussian.maximum import population_mce as population_mce
 from mixjax.gaussian.model import direction as direction
 from mixjax.gaussian.model import sample_data as sample_data
@@ -43,6 +54,8 @@ from mixjax.gaussian.population import reliability_curve as reliability_curve
 from mixjax.gaussian.pseudo_label import sample_pseudo_label_scores as sample_pseudo_label_scores
 from mixjax.gaussian.pseudo_label_limits import limit_pseudo_label_scores as limit_pseudo_label_scores
 from mixjax.gaussian.pseudo_label_limits import overshoot_ratio as overshoot_ratio
+from mixjax.gaussian.random_pairs import limit_pairs_scores as limit_pairs_scores
+from mixjax.gaussian.random_pairs import sample_pairs_scores as sample_pairs_scores
 from mixjax.gaussian.samplers import sample_scores as sample_scores
 from mixjax.gaussian.score_law import ScoreLaw as ScoreLaw
 from mixjax.gaussian.score_law import score_law as score_law

@@ -15,14 +15,14 @@ left of theta; w_2 along what then is left of theta_u; and lengths in the other 
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, NamedTuple, get_args
+from typing import NamedTuple, get_args
 
 import jax
 import jax.numpy as jnp
 from jax.typing import ArrayLike
 from jaxtyping import PRNGKeyArray
 
-from mixjax._arguments import aligned, check_size, checked
+from mixjax._arguments import Rule, aligned, check_size, checked
 from mixjax._threefry import Source, single
 from mixjax.gaussian.samplers import cell_source, standard_normals
 from mixjax.gaussian.score_law import ScoreLaw
@@ -54,15 +54,16 @@ def sample_pseudo_label_scores(
     Args:
       key: spent.
       n_labeled, p: whole numbers from 1 to 1e10; data, as theta_norm, t, unlabeled_norm and cosine.
-      n_unlabeled: whole numbers from 0; with "exact" sums an int up to 2^24, static; with "gaussian" data, to 1e10.
+      n_unlabeled: whole numbers from 0; data, up to 2^24 with "exact" sums and to 1e10 with "gaussian" ones.
       theta_norm: |theta| >= 0 (divide by sigma first).
       t: Mixup weight in [0, 1], of "mix".
       unlabeled_norm: |theta_u| >= 0; None is |theta|.
       cosine: of the angle between theta_u and theta; 1 or -1 at p = 1.
       replicates: static.
-      sums: static. "exact" draws every m, at a cost that grows with n_unlabeled. "gaussian" draws the sums over them
-        from the normal law of the same means and covariances, to which they tend: one cost for every n_unlabeled, and
-        an error of the law of about 1/sqrt(n_unlabeled) in its skewness only (tests/gaussian/test_pseudo_label.py).
+      sums: static. "exact" draws every m, at a cost that grows with the largest n_unlabeled. "gaussian" draws the sums
+        over them from the normal law of the same means and covariances, to which they tend: one cost for every
+        n_unlabeled, and an error of the law of about 1/sqrt(n_unlabeled) in its skewness only
+        (tests/gaussian/test_pseudo_label.py).
 
     Returns:
       "init", trained on the labelled data; "final", on all, with pseudo-labels; "mix", with Mixup in this last step.
@@ -75,22 +76,17 @@ def sample_pseudo_label_scores(
     unlabeled_norm = theta_norm if unlabeled_norm is None else unlabeled_norm
     if sums not in get_args(SumsLaw):
         raise ValueError(f"sums must be one of {get_args(SumsLaw)}, got {sums!r}")
-    points = _points(n_unlabeled) if sums == "exact" else None
     check_size("replicates", replicates)
     cell = {"n_labeled": n_labeled, "n_unlabeled": n_unlabeled, "p": p, "theta_norm": theta_norm}
-    arrays = checked(**cell, unlabeled_norm=unlabeled_norm, cosine=cosine, t=t)
-    return _sample_pseudo_label_scores(single(key), *aligned(*arrays), points=points, replicates=replicates)
+    special = {"n_unlabeled": _DRAWN} if sums == "exact" else {}
+    arrays = checked(special, **cell, unlabeled_norm=unlabeled_norm, cosine=cosine, t=t)
+    return _sample_pseudo_label_scores(single(key), *aligned(*arrays), sums=sums, replicates=replicates)
 
 
-def _points(n_unlabeled: Any) -> int:
-    """How many points are drawn, each."""
-    check_size("n_unlabeled", n_unlabeled, least=0)
-    if n_unlabeled > 2**24:
-        raise ValueError(f"n_unlabeled must be at most 2^24 for exact sums, got {n_unlabeled}")
-    return int(n_unlabeled)
+_DRAWN = Rule("a whole number from 0 to 2^24", lambda v: (v >= 0) & (v <= 2**24) & (v == v.round()))
 
 
-@partial(jax.jit, static_argnames=("points", "replicates"))
+@partial(jax.jit, static_argnames=("sums", "replicates"))
 def _sample_pseudo_label_scores(
     key: PRNGKeyArray,
     n: jax.Array,
@@ -101,10 +97,9 @@ def _sample_pseudo_label_scores(
     cosine: jax.Array,
     t: jax.Array,
     *,
-    points: int | None,
+    sums: SumsLaw,
     replicates: int,
 ) -> dict[str, ScoreLaw]:
-    """`points` is n_u where each of them is drawn."""
     cosine = jnp.where((p == 1) & (jnp.abs(cosine) < 1), jnp.nan, cosine)
     n, n_u, p, theta, theta_u, cosine = jnp.broadcast_arrays(n, n_u, p, theta, theta_u, cosine)
     wrong = jnp.isnan(n_u) | jnp.isnan(p) | jnp.isnan(theta) | jnp.isnan(theta_u) | jnp.isnan(cosine)
@@ -114,7 +109,7 @@ def _sample_pseudo_label_scores(
     z = standard_normals(source.spend_on(_NORMALS), 3, n)
     labels = rademacher_mean_from(source.spend_on(_LABELS), n)
     start = _start(source, z[:2], n, p, theta, theta_u, cosine)
-    pooled = _pool(source, z[2], start, unlabeled_sums(source, start.b, n_u, points), labels, n, n_u, p)
+    pooled = _pool(source, z[2], start, unlabeled_sums(source, start.b, n_u, sums), labels, n, n_u, p)
     laws = {
         "init": start.law,
         "final": _law(pooled, start, jnp.zeros_like(t[..., None])),

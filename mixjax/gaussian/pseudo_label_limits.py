@@ -1,14 +1,15 @@
 r"""Pseudo-labels of very many unlabelled points: Algorithm 1's final classifier in closed form.
 
-Paper: Theorems 4.1 to 4.3, whose proofs work in this limit. As n_labeled grows with p / n_labeled -> c_l, <u, theta>
-tends to b = |theta|^2 / sqrt(|theta|^2 + c_l) (sigma = 1). Over n_unlabeled points with p / n_unlabeled -> c_u,
+Paper: Theorems 4.1 to 4.3, whose proofs work in this limit. As n_labeled grows with p / n_labeled -> c_l, |theta_init|
+tends to l = sqrt(|theta|^2 + c_l) and b = <u, theta_u> to <theta, theta_u> / l (sigma = 1), theta_u being the mean of
+the unlabelled data: theta, or that of another domain. Over n_unlabeled points with p / n_unlabeled -> c_u,
 
-    mean of x y' = k theta + s u + noise,    k = 2 Phi(b) - 1,    s = 2 phi(b),    |noise|^2 = c_u,
+    mean of x y' = k theta_u + s u + noise,    k = 2 Phi(b) - 1,    s = 2 phi(b),    |noise|^2 = c_u,
 
-and the final estimator is f theta_init + (1 - f) (k theta + s u + noise), with f = c_u / (c_l + c_u) the labelled share
-and noise orthogonal to everything. Mixup multiplies it by 1 - t. Pseudo-labels take away so much of the noise that
-mean / var = rho can exceed 1: an under-confident classifier, which no Mixup repairs. The paper's proof of Theorem 4.3
-takes rho < 1 for granted.
+and the final estimator is f theta_init + (1 - f) (k theta_u + s u + noise), with f = c_u / (c_l + c_u) the labelled
+share and noise orthogonal to everything. Mixup multiplies it by 1 - t. Pseudo-labels take away so much of the noise
+that mean / var = rho can exceed 1: an under-confident classifier, which no Mixup repairs. The paper's proof of Theorem
+4.3 takes rho < 1 for granted.
 """
 
 from __future__ import annotations
@@ -27,7 +28,13 @@ __all__ = ["limit_pseudo_label_scores", "overshoot_ratio"]
 
 
 def limit_pseudo_label_scores(
-    labeled_ratio: ArrayLike, unlabeled_ratio: ArrayLike, theta_norm: ArrayLike, t: ArrayLike
+    labeled_ratio: ArrayLike,
+    unlabeled_ratio: ArrayLike,
+    theta_norm: ArrayLike,
+    t: ArrayLike,
+    *,
+    unlabeled_norm: ArrayLike | None = None,
+    cosine: ArrayLike = 1.0,
 ) -> dict[str, ScoreLaw]:
     """The laws as p / n_labeled -> `labeled_ratio` and p / n_unlabeled -> `unlabeled_ratio`, for sigma = 1.
 
@@ -36,6 +43,8 @@ def limit_pseudo_label_scores(
       unlabeled_ratio: c_u >= 0; 0 where unlabelled points are without end beside p and the labelled ones.
       theta_norm: |theta| >= 0.
       t: Mixup weight in [0, 1], of "mix".
+      unlabeled_norm: |theta_u| >= 0; None is |theta|.
+      cosine: of the angle between theta_u and theta, in [-1, 1].
 
     Returns:
       "init", "final" and "mix", each of the broadcast shape. NaN where theta_norm and labeled_ratio are both 0.
@@ -43,9 +52,10 @@ def limit_pseudo_label_scores(
     Raises:
       ValueError: for a value out of its range (NaN under `jit`).
     """
-    values = {"labeled_ratio": labeled_ratio, "unlabeled_ratio": unlabeled_ratio, "theta_norm": theta_norm, "t": t}
-    c_l, c_u, theta, t = aligned(*checked(**values))
-    mean, gap = _final(c_l, c_u, theta)
+    unlabeled_norm = theta_norm if unlabeled_norm is None else unlabeled_norm
+    values = {"labeled_ratio": labeled_ratio, "unlabeled_ratio": unlabeled_ratio, "theta_norm": theta_norm}
+    c_l, c_u, theta, theta_u, cosine, t = aligned(*checked(**values, unlabeled_norm=unlabeled_norm, cosine=cosine, t=t))
+    mean, gap = _final(c_l, c_u, theta, theta_u, cosine)
     keep = 1.0 - t
     laws = {
         "init": limit_scores(c_l, theta, 0.0),
@@ -55,16 +65,18 @@ def limit_pseudo_label_scores(
     return {name: ScoreLaw(*jnp.broadcast_arrays(*law, laws["mix"].gap)[:2]) for name, law in laws.items()}
 
 
-def _final(c_l: jax.Array, c_u: jax.Array, theta: jax.Array) -> tuple[jax.Array, jax.Array]:
+def _final(
+    c_l: jax.Array, c_u: jax.Array, theta: jax.Array, theta_u: jax.Array, cosine: jax.Array
+) -> tuple[jax.Array, jax.Array]:
     """Mean and gap of the plain classifier of the last step."""
-    square = theta**2
-    length = jnp.sqrt(square + c_l)  # of theta_init
-    b = square / length
+    length = jnp.sqrt(theta**2 + c_l)  # of theta_init
+    product = theta * theta_u * cosine
+    b = product / length
     pseudo = jnp.where(c_u == 0, 1.0, c_l / jnp.where(c_u == 0, 1.0, c_l + c_u))  # 1 - f, the share of pseudo-labels
-    k = pseudo * (1.0 - 2.0 * norm.cdf(-b))  # along theta
+    k = pseudo * (1.0 - 2.0 * norm.cdf(-b))  # along theta_u
     s = (1.0 - pseudo) * length + pseudo * 2.0 * norm.pdf(b)  # along u
-    mean = k * square + s * b
-    return mean, k**2 * square + s**2 + 2.0 * k * s * b + pseudo**2 * c_u - mean
+    mean = k * product + s * theta**2 / length
+    return mean, k**2 * theta_u**2 + s**2 + 2.0 * k * s * b + pseudo**2 * c_u - mean
 
 
 def overshoot_ratio(labeled_ratio: ArrayLike, theta_norm: ArrayLike) -> Float[Array, "*batch"]:
@@ -90,7 +102,7 @@ def overshoot_ratio(labeled_ratio: ArrayLike, theta_norm: ArrayLike) -> Float[Ar
 @jax.jit
 def _overshoot_ratio(c_l: jax.Array, theta: jax.Array) -> jax.Array:
     def gap(c_u: jax.Array) -> jax.Array:
-        return _final(c_l, c_u, theta)[1]
+        return _final(c_l, c_u, theta, theta, jnp.ones_like(theta))[1]
 
     zero = jnp.zeros_like(c_l)
     root = increasing_root(gap, zero, 2.0 * (1.0 + theta**2 + c_l))

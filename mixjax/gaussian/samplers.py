@@ -171,10 +171,10 @@ def score_law_of(noise: Noise, n: jax.Array, p: jax.Array, theta: jax.Array, t: 
 
     across_square = (kappa * a_across + push * d_aligned) ** 2 + push**2 * d_across_square
     error = kappa * a + push * d - t * spread * theta  # theta_hat(t) - theta along theta
-    return _law_of_parts(theta, error, across_square, rounding=jnp.finfo(error.dtype).eps * kappa * theta)
+    return law_of_parts(theta, error, across_square, rounding=jnp.finfo(error.dtype).eps * kappa * theta)
 
 
-def _law_of_parts(theta: jax.Array, error: jax.Array, across_square: jax.Array, rounding: jax.Array) -> ScoreLaw:
+def law_of_parts(theta: jax.Array, error: jax.Array, across_square: jax.Array, rounding: jax.Array) -> ScoreLaw:
     """The law of theta_hat, which is theta + error along theta: its variance stays above 0 where along^2 makes it."""
     error = lax.optimization_barrier(error)  # one rounding for all its uses
     along = theta + error

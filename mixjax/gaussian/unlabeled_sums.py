@@ -46,20 +46,16 @@ class _Part(NamedTuple):
     negative: jax.Array
 
 
-def unlabeled_sums(source: Source, b: jax.Array, count: jax.Array, points: int | None) -> UnlabeledSums:
-    """Draws of the sums over `count` points.
+def unlabeled_sums(source: Source, b: jax.Array, count: jax.Array, law: SumsLaw) -> UnlabeledSums:
+    """Draws of the sums over `count` points: one by one, or from the normal law of the same means and covariances.
 
-    With `points`, which is `count` as an int, point by point; without, from the normal law of the same means and
-    covariances, which costs the same for every count.
+    "exact" costs as much for each as for the largest count, which may be 2^24; the cost of "gaussian" does not grow.
     """
     count = jnp.broadcast_to(count, b.shape)
     fair = rademacher_mean_from(source.spend_on(_SIGNS), jnp.maximum(count, 1.0))
     total = jnp.rint(fair * count)
     positive = 0.5 * (count + total)
-    if points is None:
-        plus, minus = _gaussian_parts(source, b, count, positive)
-    else:
-        plus, minus = _exact_parts(source, b, points, positive)
+    plus, minus = (_exact_parts if law == "exact" else _gaussian_parts)(source, b, count, positive)
     mean = _mean_size(b)
     return UnlabeledSums(
         size=count * mean + plus.excess + minus.excess,
@@ -75,12 +71,12 @@ def _mean_size(b: jax.Array) -> jax.Array:
     return b * (1.0 - 2.0 * norm.cdf(-b)) + 2.0 * norm.pdf(b)
 
 
-def _exact_parts(source: Source, b: jax.Array, points: int, positive: jax.Array) -> tuple[_Part, _Part]:
+def _exact_parts(source: Source, b: jax.Array, count: jax.Array, positive: jax.Array) -> tuple[_Part, _Part]:
     """Point by point, in two groups: those of either pseudo-label, of which their m do not know."""
-    size = jnp.stack([positive, points - positive])
+    size = jnp.stack([positive, count - positive])
     position = jnp.stack([2 * source.position, 2 * source.position + 1])
     draws = source._replace(position=position).spend_on(_POINTS)
-    mean, largest = _mean_size(b), jnp.max(size)
+    mean, largest = _mean_size(b), jnp.max(jnp.where(size > 0, size, 0.0))
 
     def of_point(z: jax.Array, index: jax.Array) -> jax.Array:
         """Both sums are one complex number: XLA would otherwise draw the points once for each."""

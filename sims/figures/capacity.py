@@ -23,6 +23,7 @@ from sims.figures.captions import (
     settings_text,
     theta_label,
 )
+from sims.figures.monotonicity import monotonicity_figures
 from sims.figures.slices import label_slices, slice_legend, slice_panels
 from sims.study import Figure
 
@@ -30,10 +31,11 @@ THEOREMS = {"ece": "3.3", "mce": "5.3"}
 
 
 def capacity_figures() -> tuple[Figure, ...]:
-    return tuple(
+    simulated = tuple(
         Figure(f"{metric}_derivative", partial(_derivatives, metric=metric), partial(_caption, metric=metric))
         for metric in THEOREMS
     )
+    return simulated + monotonicity_figures()
 
 
 def _derivatives(table: xr.Dataset, metric: str) -> Any:

@@ -1,6 +1,18 @@
 """The studies, by the name that the command line knows."""
 
-from sims.studies import capacity, estimator_bias, generative, phase_diagram, slices, temperature, theorems
+from sims.studies import (
+    beyond,
+    capacity,
+    estimator_bias,
+    generative,
+    out_of_domain,
+    phase_diagram,
+    pseudo_label,
+    pseudo_label_shift,
+    slices,
+    temperature,
+    theorems,
+)
 from sims.study import Study
 
 STUDIES: dict[str, Study] = {
@@ -11,8 +23,12 @@ STUDIES: dict[str, Study] = {
         slices.HIGH_DIMENSION,
         capacity.STUDY,
         theorems.STUDY,
+        out_of_domain.STUDY,
+        pseudo_label.STUDY,
+        pseudo_label_shift.STUDY,
         temperature.STUDY,
         estimator_bias.STUDY,
         generative.STUDY,
+        beyond.STUDY,
     )
 }

@@ -29,6 +29,7 @@ from sims.studies.comparison import (
     negative_with_ties_half,
 )
 from sims.studies.curves import refined, with_curves
+from sims.studies.monotonicity import monotonicity
 from sims.study import GridStudy, option
 
 NORMS = {"ece": 1, "mce": np.inf}
@@ -89,7 +90,9 @@ def _table(config: Capacity, grid: Grid, moments: Mapping[str, Moments]) -> xr.D
         grid, moments["ece_derivative"].count[:, 0].astype(np.int64), "replicates that are not degenerate", "1"
     )
     fine = _grid(replace(config, ratio=refined(grid.axes["ratio"])))
-    return with_curves(table.assign(_limits(grid)), "ratio", fine, _limits(fine))
+    table = with_curves(table.assign(_limits(grid)), "ratio", fine, _limits(fine))
+    ratio = table["realised_ratio"].values
+    return table.merge(monotonicity(grid.axes["theta_norm"], ratio.min(), ratio.max()))
 
 
 def _limits(grid: Grid) -> dict[str, xr.Variable]:

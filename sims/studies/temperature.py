@@ -10,7 +10,7 @@ instead (other draws: these differences are not paired).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple, get_args
 
 import jax
@@ -36,7 +36,7 @@ from mixjax.gaussian.temperature_limits import Weight
 from mixjax.runs import RunError
 from sims.engine import Arrays, Experiment
 from sims.figures import temperature_figures
-from sims.grid import AxisValue, Grid, axis, gaussian_grid
+from sims.grid import AxisValue, Grid, axis, gaussian_grid, with_axes
 from sims.moments import Moments
 from sims.studies.comparison import (
     as_variable,
@@ -121,11 +121,11 @@ def _grid(config: Temperature) -> Grid:
         n=config.n, ratio=config.ratio, p=None, theta_norm=config.theta_norm, alpha=config.alpha, beta=config.beta
     )
     ratios = axis("held_out_ratio", config.held_out_ratio, above=True)
-    cells = {name: np.repeat(values, len(ratios)) for name, values in model.cells.items()}
-    points = np.maximum(1.0, np.rint(np.tile(ratios, model.num_cells) * cells["n"]))
+    grid = with_axes(model, held_out_ratio=ratios)
+    points = np.maximum(1.0, np.rint(grid.cells["held_out_ratio"] * grid.cells["n"]))
     if points.max() > MOST_HELD_OUT:
         raise RunError(f"held-out points = held_out_ratio n must be at most {MOST_HELD_OUT:g}, got {points.max():g}")
-    return Grid({**model.axes, "held_out_ratio": ratios}, {**cells, "n_held_out": points}, model.settings)
+    return replace(grid, cells={**grid.cells, "n_held_out": points})
 
 
 _NAMES = (

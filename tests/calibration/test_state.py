@@ -78,7 +78,7 @@ os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=4"
 import re
 import jax, jax.numpy as jnp, numpy as np
 from jax.sharding import NamedSharding, PartitionSpec as P
-from mixjax.calibration import CalibrationState, debiased_ece2, ece
+from mixjax.calibration import CalibrationState, debiased_ece2, ece, sweep_ece
 rng = np.random.default_rng(0)
 confidence, correct = rng.random(524_288).astype(np.float32), rng.random(524_288) < 0.5
 mesh = jax.make_mesh((4,), ("devices",), axis_types=(jax.sharding.AxisType.Auto,))
@@ -105,9 +105,9 @@ assert abs(state.ece() - ece(confidence, correct)) < 1e-6
 
 
 def test_sharded_rows_stay_where_they_are():
-    """Devices exchange sums over bins, as many for 524,288 rows as for 262,144, and no rows; the value is the same.
+    """Devices exchange sums over bins, as many for 524,288 rows as for 262,208, and no rows; the value is the same.
 
-    Multiples of 65,536; of other numbers the last rows are moved.
+    Both are multiples of 64, the number of streams.
     """
     on_four_devices("""
 def exchanged(function, size):
@@ -125,9 +125,21 @@ def equal_mass(confidence, correct):
 
 for function in (ece, equal_mass, debiased_ece2, lambda c, y: CalibrationState.empty().update(c, y).ece()):
     values, shapes = exchanged(function, 524_288)
-    assert exchanged(function, 262_144)[1] == shapes, (shapes, exchanged(function, 262_144)[1])
+    assert exchanged(function, 262_208)[1] == shapes, (shapes, exchanged(function, 262_208)[1])
     for value, alone in zip(jax.tree.leaves(values), jax.tree.leaves(function(confidence, correct)), strict=True):
         assert abs(float(value) - float(alone)) < 1e-6
+""")
+
+
+def test_explicitly_sharded_rows():
+    """The page on conventions says how; of the estimators that add and of one that sorts."""
+    on_four_devices("""
+explicit = jax.make_mesh((4,), ("devices",), axis_types=(jax.sharding.AxisType.Explicit,))
+with jax.set_mesh(explicit):
+    rows = [jax.device_put(part, NamedSharding(explicit, P("devices"))) for part in (confidence, correct)]
+    for function in (ece, lambda c, y: CalibrationState.empty().update(c, y).ece(), sweep_ece):
+        value = jax.sharding.auto_axes(function, out_sharding=P())(*rows)
+        assert abs(float(value) - float(function(confidence, correct))) < 1e-6
 """)
 
 

@@ -15,14 +15,18 @@ from mixjax.gaussian import (
 )
 
 
-@pytest.mark.parametrize("c_l, c_u, theta", [(12.0, 0.5, 2.0), (0.5, 0.1, 1.0), (30.0, 2.0, 4.0)])
-def test_samples_tend_to_it(key, c_l, c_u, theta):
+@pytest.mark.parametrize("c_l, c_u, theta, theta_u, cosine", [
+    (12.0, 0.5, 2.0, 2.0, 1.0), (0.5, 0.1, 1.0, 1.0, 1.0), (30.0, 2.0, 4.0, 4.0, 1.0),
+    (2.0, 0.3, 1.5, 2.5, 0.6), (4.0, 0.2, 1.0, 0.7, -0.3),
+])  # fmt: skip
+def test_samples_tend_to_it(key, c_l, c_u, theta, theta_u, cosine):
     """At n_u = 400,000, where a standard deviation is below 1 % of mean and variance; bias O(1/n)."""
     n_u = 400_000
     p = round(c_u * n_u)
+    unlabelled = {"unlabeled_norm": theta_u, "cosine": cosine}
     laws = sample_pseudo_label_scores(key, n_labeled=round(p / c_l), n_unlabeled=n_u, p=p, theta_norm=theta,
-                                      t=0.3, replicates=200, sums="gaussian")  # fmt: skip
-    limits = limit_pseudo_label_scores(c_l, c_u, theta, 0.3)
+                                      t=0.3, replicates=200, sums="gaussian", **unlabelled)  # fmt: skip
+    limits = limit_pseudo_label_scores(c_l, c_u, theta, 0.3, **unlabelled)
     for name, law in laws.items():
         for part, limit in ((law.mean, limits[name].mean), (law.var, limits[name].var)):
             part = np.asarray(part, float)

@@ -30,6 +30,8 @@ OF = {
     "cosine": (-1.5, 1.1, np.nan, np.inf),
     **dict.fromkeys(("sigma", "beta", "ece"), NOT_POSITIVE),
     **dict.fromkeys(("t", "lam", "confidence"), NOT_SHARES),
+    "pairs_ratio": (0.0, -1.0, np.nan),
+    "positive_rate": (-0.1, 0.0, 1.0, np.nan, np.inf),
 }
 
 # function -> (a call by the names of its values, right values); what a wrong one must turn into NaN is all it returns
@@ -75,7 +77,14 @@ CALLS = {
     ),
     "limit_pseudo_label_scores": (
         lambda **values: gaussian.limit_pseudo_label_scores(**values)["mix"],
-        {"labeled_ratio": 1.0, "unlabeled_ratio": 0.5, "theta_norm": 2.0, "t": 0.3},
+        {
+            "labeled_ratio": 1.0,
+            "unlabeled_ratio": 0.5,
+            "theta_norm": 2.0,
+            "t": 0.3,
+            "unlabeled_norm": 1.5,
+            "cosine": 0.5,
+        },
     ),
     "overshoot_ratio": (gaussian.overshoot_ratio, {"labeled_ratio": 12.0, "theta_norm": 2.0}),
     "limit_scores": (gaussian.limit_scores, {"ratio": 1.0, "theta_norm": 2.0, "t": 0.3}),
@@ -100,6 +109,37 @@ CALLS = {
         lambda n_held_out: gaussian.scale_on_held_out(SETS, SETS.scores(0.3), n_held_out=n_held_out),
         {"n_held_out": 200.0},
     ),
+    "sample_linear_scores": (
+        partial(gaussian.sample_linear_scores, KEY, np.ones((2, 3)), np.ones((2, 3, 1))),
+        {"p": 3.0, "theta_norm": 1.0, "sigma": 2.0},
+    ),
+    "sample_pairs_scores": (
+        partial(gaussian.sample_pairs_scores, KEY, n=4, num_pairs=(3,), replicates=3),
+        {"p": 3.0, "theta_norm": 1.0, "alpha": 1.0, "beta": 2.0, "sigma": 2.0},
+    ),
+    "limit_pairs_scores": (
+        gaussian.limit_pairs_scores,
+        {"ratio": 1.0, "theta_norm": 2.0, "pairs_ratio": 3.0, "alpha": 1.0, "beta": 2.0},
+    ),
+    "with_positive_rate": (
+        lambda positive_rate: gaussian.with_positive_rate(SETS, positive_rate).scores(0.3),
+        {"positive_rate": 0.3},
+    ),
+    "limit_imbalanced_scores": (
+        gaussian.limit_imbalanced_scores,
+        {"ratio": 1.0, "theta_norm": 2.0, "t": 0.3, "positive_rate": 0.3},
+    ),
+    "class_means": (partial(gaussian.class_means, 3, 4), {"theta_norm": 1.0}),
+    "class_estimator": (partial(gaussian.class_estimator, X, np.arange(3), num_classes=3), {"t": 0.3}),
+    "best_class_weight": (
+        partial(gaussian.best_class_weight, num_classes=3),
+        {"ratio": 1.0, "theta_norm": 2.0},
+    ),
+    "limit_class_ece": (
+        partial(gaussian.limit_class_ece, KEY, num_classes=3, draws=20),
+        {"ratio": 1.0, "theta_norm": 2.0, "t": 0.3},
+    ),
+    "imbalanced_ece": (partial(gaussian.imbalanced_ece, LAW), {"positive_rate": 0.3}),
     "estimated_weight": (partial(gaussian.estimated_weight, X), {"n": 10.0, "sigma": 2.0}),
     "held_out_ece": (partial(gaussian.held_out_ece, LAW), {"n_held_out": 200.0}),
     "held_out_to_match": (partial(gaussian.held_out_to_match, LAW), {"ece": 0.1}),
@@ -121,8 +161,8 @@ ALSO_WRONG = {("critical_ratio", "t"): (1.0,), ("symmetric_alpha", "t"): (0.6,)}
 # no rule: whether something is so, vectors of data, and the two numbers of a law, which gives NaN where its variance is
 # not positive
 NO_RULES = {
-    "CalibrationErrors", "ScoreLaw", "TemperatureFit", "TrainingSets", "mean_estimator", "mixup_can_help_ood",
-    "population_accuracy",
+    "CalibrationErrors", "ClassError", "ScoreLaw", "TemperatureFit", "TrainingSets", "mean_estimator",
+    "mixup_can_help_ood", "population_accuracy",
     "population_brier", "population_ece", "population_errors", "population_mce", "population_nll",
     "population_signed_gap", "scaled_ece", "sigma_estimator", "sufficient_ood",
 }  # fmt: skip

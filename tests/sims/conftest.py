@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cache
+from pathlib import Path
 
 import pytest
 import xarray as xr
@@ -17,6 +18,9 @@ SIZES = {
     "low_dimension": {"n": "50,1000,100000", "p": "5", "theta_norm": "1,2", "alpha": "0.5,5"},
     "capacity": {"n": "1000", "ratio": "0.3,1,4", "theta_norm": "1,2"},
     "temperature": {"n": "200", "ratio": "0.1,0.5,2", "theta_norm": "1,2", "held_out_ratio": "0.1,1", "alpha": "0.5,5"},
+    "out_of_domain": {"n": "200", "theta_norm": "1.5", "test_norm": "0.5,6", "angle": "0,30,90", "alpha": "0.5,5"},
+    "pseudo_label": {"n": "20", "ratio": "0.5,5", "theta_norm": "1,2", "unlabeled_per_label": "1,10", "alpha": "0.5,5"},
+    "pseudo_label_shift": {"ratio": "2", "unlabeled_norm": "0.5,3", "angle": "0,60,120", "alpha": "0.5,5"},
 }
 
 
@@ -26,6 +30,18 @@ def sizes() -> Mapping[str, Mapping[str, str]]:
 
 
 @pytest.fixture(scope="session")
-def table_of() -> Callable[[str], xr.Dataset]:
-    """The table of a study at its size above."""
-    return cache(lambda study: sims.run(study, replicates=2000, **SIZES[study]))
+def folder_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """A run of a study at its size above."""
+
+    def run(study: str) -> Path:
+        folder = tmp_path_factory.mktemp(study)
+        sims.run(study, folder, replicates=2000, **SIZES[study])
+        return folder
+
+    return cache(run)
+
+
+@pytest.fixture(scope="session")
+def table_of(folder_of: Callable[[str], Path]) -> Callable[[str], xr.Dataset]:
+    """Its table."""
+    return cache(lambda study: sims.load(folder_of(study)))

@@ -16,8 +16,10 @@ from sims.studies.curves import refined, without_curves
 from sims.study import GridStudy
 from sims.verification import MOST_TOLERANCE, TOLERANCE, report
 
+GRID_STUDIES = [name for name, study in STUDIES.items() if isinstance(study, GridStudy)]
 
-@pytest.fixture(params=[name for name, study in STUDIES.items() if isinstance(study, GridStudy)])
+
+@pytest.fixture(params=GRID_STUDIES)
 def table(request, table_of):
     return table_of(request.param)
 
@@ -138,6 +140,15 @@ def test_expectations_in_single_precision_are_within_the_tolerance():
         ):
             error = abs(single[f"{name}_expected"] - double[f"{name}_expected"])
             assert (error <= np.minimum(TOLERANCE * scale, MOST_TOLERANCE)).all(), name
+
+
+@pytest.mark.parametrize("study", GRID_STUDIES)
+def test_every_study_is_published_with_its_figures(study, folder_of, tmp_path):
+    text = publish(folder_of(study), tmp_path / "kept").read_text()
+    for figure in STUDIES[study].figures:
+        assert f"![{figure.name}](figures/{figure.name}.png)" in text
+        assert (tmp_path / "kept" / "figures" / f"{figure.name}.png").stat().st_size > 10_000
+    assert (tmp_path / "kept" / "table.csv").stat().st_size > 1000
 
 
 def test_a_slice_is_published_with_its_verification(table_of, sizes, tmp_path):

@@ -1,0 +1,221 @@
+"""Beyond the paper: ECE against the number of random pairs, and what Mixup does to the ECE of unequal classes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from mixjax.plots import COLOURS, COLUMN_WIDTH, MARKERS, decades, panels, points_with_bars
+from sims.figures.captions import theta_label
+from sims.study import Figure
+
+DASHES = ("solid", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)))
+
+
+def beyond_figures() -> tuple[Figure, ...]:
+    return (
+        Figure("ece_against_pairs", _pairs, _pairs_caption),
+        Figure("unequal_classes", _unequal, _unequal_caption),
+        Figure("more_classes", _classes, _classes_caption),
+    )
+
+
+# --- pairs -------------------------------------------------------------------------------------------
+
+
+def _pairs(table: xr.Dataset) -> Any:
+    """A row for each theta, and a column for each p/n."""
+    cells = [(theta, ratio) for theta in range(table.sizes["theta_norm"]) for ratio in range(table.sizes["ratio"])]
+    figure, axes = panels(len(cells), table.sizes["ratio"], height=1.9, width=2 * COLUMN_WIDTH, share_y=False)
+    for ax, (theta, ratio) in zip(axes, cells, strict=True):
+        panel = table.isel(theta_norm=theta, ratio=ratio)
+        ax.set_title(rf"$p/n = {float(panel['ratio']):g}$, {theta_label(panel['theta_norm'])}", pad=3)
+        _draw_pairs(ax, panel)
+        ax.set_xscale("log")
+        ax.set_xlim(*_shown(table))
+        ax.set_ylim(bottom=0)
+    for ax in axes[-table.sizes["ratio"] :]:
+        ax.set_xlabel("random pairs / $n$ (epochs)")
+    figure.supylabel("ECE", fontsize="medium")
+    handles, _ = axes[0].get_legend_handles_labels()
+    figure.legend(handles=handles, loc="outside upper center", ncols=4, frameon=False)
+    return figure
+
+
+def _shown(table: xr.Dataset) -> tuple[float, float]:
+    """From and to how many epochs."""
+    return 0.6 * float(table["epochs"].min()), 1.6 * float(table["epochs"].max())
+
+
+def _draw_pairs(ax: Any, panel: xr.Dataset) -> None:
+    ax.axhline(float(panel["ece_plain"].mean()), color="0.35", linewidth=1.0, label="no Mixup")
+    for number, alpha in enumerate(panel["alpha"].values):
+        row, colour = panel.sel(alpha=alpha), COLOURS[number]
+        name = rf"$\alpha = \beta = {alpha:g}$"
+        points_with_bars(ax, row["epochs"].values, row["ece_pairs"].values, row["ece_pairs_se"].values, colour=colour,
+                         marker=MARKERS[number], label=f"{name}, random pairs")  # fmt: skip
+        shown = row.sel(fine_epochs=slice(*_shown(panel)))
+        ax.plot(shown["fine_epochs"], shown["ece_pairs_limit"], color=colour, linewidth=0.8, label=f"{name}, limit")
+        ax.axhline(float(row["ece_expectation"]), color=colour, linestyle="dashed", linewidth=0.8,
+                   label=f"{name}, expectation")  # fmt: skip
+
+
+def _pairs_caption(table: xr.Dataset) -> str:
+    return (
+        f"Mean ECE over training sets of n = {int(table.attrs['n'])} (exact law) of Mixup with finitely many random "
+        "pairs, each with its own lambda, against their number over n. Bars: two standard errors. Lines: the limit as n"
+        " grows. Dashed: the paper's Mixup, the expectation over pairs. Grey: no Mixup. Few pairs are worse than no "
+        "Mixup wherever a point is above the grey line."
+    )
+
+
+# --- unequal classes ---------------------------------------------------------------------------------
+
+_TITLES = {
+    "top-label, no bias": "predicted class, no bias",
+    "top-label, bias": "predicted class, bias",
+    "class, bias": "class $y = +1$, bias",
+}
+
+
+def _unequal(table: xr.Dataset) -> Any:
+    errors = table["error"].values
+    figure, axes = panels(len(errors), len(errors), height=2.3, width=2 * COLUMN_WIDTH)
+    for ax, error in zip(axes, errors, strict=True):
+        ax.axhline(0, color="0.6", linewidth=0.6)
+        for number, rate in enumerate(table["positive_rate"].values):
+            row = table.sel(error=error, positive_rate=rate)
+            colour = (*COLOURS, "0.3")[number % 7]
+            ax.plot(row["fine_ratio"], row["change_limit"], color=colour, linewidth=0.9)
+            points_with_bars(ax, row["imbalanced_ratio"].values, row["change"].values, row["change_se"].values,
+                             colour=colour, marker=MARKERS[number % 6], label=f"$P(y = +1) = {rate:g}$")  # fmt: skip
+        ax.set_title(_TITLES[str(error)], pad=3)
+        ax.set_xscale("log")
+        ax.set_xlabel("$p/n$")
+        ax.set_xlim(0.5 * float(table["imbalanced_ratio"].min()), 1.5 * float(table["imbalanced_ratio"].max()))
+        decades(ax, x=True)
+    axes[0].set_ylabel(r"ECE(mix) $-$ ECE")
+    handles, _ = axes[0].get_legend_handles_labels()
+    figure.legend(handles=handles, loc="outside upper center", ncols=4, frameon=False)
+    return figure
+
+
+def _unequal_caption(table: xr.Dataset) -> str:
+    return (
+        f"ECE(mix) - ECE for lambda ~ Beta({float(table['alpha'][-1]):g}, {float(table['alpha'][-1]):g}), "
+        f"|theta|/sigma = 1 and classes of unequal size; below 0 Mixup helps. Points: means over training sets of "
+        f"n = {int(table.attrs['n'])} (exact law) with bars of two standard errors; lines: the limit as n grows. Left: "
+        "ECE of the predicted class for the paper's score. Middle: with the log-odds of the classes as bias. Right: "
+        "ECE of the claim about y = +1, with that bias."
+    )
+
+
+# --- K classes ---------------------------------------------------------------------------------------
+
+
+def _classes(table: xr.Dataset) -> Any:
+    """Against p/n, and against the ratio by which K classes are over-confident."""
+    figure, axes = panels(2, 2, height=2.3, width=2 * COLUMN_WIDTH)
+    for ax, effective in zip(axes, (False, True), strict=True):
+        ax.axhline(0, color="0.6", linewidth=0.6)
+        for number, count in enumerate(table["classes"].values):
+            row = table.sel(classes=count)
+            x = row["class_ratio"].values * (count - 1 if effective else 1)
+            ax.plot(x, row["classes_mix"] - row["classes_plain"], color=(*COLOURS, "0.3")[number % 7],
+                    linestyle=DASHES[number % len(DASHES)], label=f"$K = {count}$")  # fmt: skip
+        ax.set_xscale("log")
+        ax.set_xlim(*table["class_ratio"].values[[0, -1]])
+        decades(ax, x=True)
+    axes[0].set_xlabel("$p/n$")
+    axes[1].set_xlabel(r"$(K-1)\,p/n$")
+    axes[0].set_ylabel(r"ECE(mix) $-$ ECE")
+    handles, _ = axes[0].get_legend_handles_labels()
+    figure.legend(handles=handles, loc="outside upper center", ncols=6, frameon=False, handlelength=2.8)
+    return figure
+
+
+def _classes_caption(table: xr.Dataset) -> str:
+    worst = max(float(table[f"classes_{name}_se"].max()) for name in ("plain", "mix"))
+    return (
+        "ECE(mix) - ECE of the predicted class of K classes, in the limit as n grows, for lambda ~ "
+        f"Beta({float(table['alpha'][-1]):g}, {float(table['alpha'][-1]):g}) and |theta|/sigma = 1; below 0 Mixup "
+        "helps. Right: against (K - 1) p/n, of which the best Mixup weight is a function. Standard errors of each ECE "
+        f"are at most {worst:.2g}."
+    )
+
+
+# --- report ------------------------------------------------------------------------------------------
+
+
+def beyond_report(table: xr.Dataset) -> str:
+    head = "# Finitely many pairs, unequal classes, and more than two"
+    return "\n".join([head, "", *_pairs_rows(table), "", *_unequal_rows(table), "", *_class_rows(table)])
+
+
+def _pairs_rows(table: xr.Dataset) -> list[str]:
+    rows = [
+        "Pairs / n in the limit from which Mixup with random pairs beats no Mixup, and from which its ECE is within "
+        "10 % of ECE(no Mixup) of that of the expectation over pairs.",
+        "",
+        "| alpha = beta | \\|theta\\| / sigma | p/n | beats no Mixup from | within 10 % from | ECE, no Mixup | "
+        "expectation | one epoch |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for alpha in table["alpha"].values:
+        for theta in table["theta_norm"].values:
+            for ratio in table["ratio"].values:
+                rows.append(_pairs_row(table.sel(alpha=alpha, theta_norm=theta, ratio=ratio)))
+    return rows
+
+
+def _pairs_row(cell: xr.Dataset) -> str:
+    plain, expectation = float(cell["ece_plain_limit"]), float(cell["ece_expectation_limit"])
+    curve, epochs = cell["ece_pairs_limit"].values, cell["fine_epochs"].values
+    beats = _last_crossing(epochs, curve - plain)
+    near = _last_crossing(epochs, np.abs(curve - expectation) - 0.1 * plain)
+    one = float(np.interp(0.0, np.log(epochs), curve))
+    values = (f"{float(cell[name]):g}" for name in ("alpha", "theta_norm", "ratio"))
+    return f"| {' | '.join([*values, beats, near, f'{plain:.4f}', f'{expectation:.4f}', f'{one:.4f}'])} |"
+
+
+def _unequal_rows(table: xr.Dataset) -> list[str]:
+    rows = [
+        "p/n in the limit beyond which Mixup helps with unequal classes, up to 10.",
+        "",
+        f"| P(y = +1) | {' | '.join(map(str, table['error'].values))} |",
+        "|---" * (1 + table.sizes["error"]) + "|",
+    ]
+    for rate in table["positive_rate"].values:
+        found = [
+            _last_crossing(table["fine_ratio"].values, table["change_limit"].sel(positive_rate=rate, error=e).values)
+            for e in table["error"].values
+        ]
+        rows.append(f"| {rate:g} | {' | '.join(found)} |")
+    return rows
+
+
+def _class_rows(table: xr.Dataset) -> list[str]:
+    rows = [
+        "p/n in the limit beyond which Mixup helps with K classes, and ECE at p/n = 1.",
+        "",
+        "| K | helps beyond | ECE, no Mixup | Mixup |",
+        "|---|---|---|---|",
+    ]
+    for count in table["classes"].values:
+        row = table.sel(classes=count)
+        found = _last_crossing(row["class_ratio"].values, (row["classes_mix"] - row["classes_plain"]).values)
+        plain, mixed = (float(row[f"classes_{name}"].sel(class_ratio=1, method="nearest")) for name in ("plain", "mix"))
+        rows.append(f"| {count} | {found} | {plain:.4f} | {mixed:.4f} |")
+    return rows
+
+
+def _last_crossing(x: np.ndarray, values: np.ndarray) -> str:
+    """Where values, on a logarithmic axis, go below 0 for good."""
+    above = np.flatnonzero(values >= 0)
+    if len(above) == 0 or above[-1] == len(x) - 1:
+        return "everywhere" if len(above) == 0 else "nowhere"
+    first = above[-1]
+    share = values[first] / (values[first] - values[first + 1])
+    return f"{np.exp(np.log(x[first]) * (1 - share) + np.log(x[first + 1]) * share):.3g}"

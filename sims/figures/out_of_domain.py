@@ -1,0 +1,115 @@
+"""Maps over |theta'| and its angle to theta: the difference that Mixup makes out of domain, and three boundaries."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from mixjax.plots import COLUMN_WIDTH, decades, heat_map, level_line, line_key, panels, signed
+from sims.figures.captions import omitted, pairs_text, representatives, setting_label, settings_text
+from sims.figures.maps import LIMIT, MEASURED, symmetric_ticks
+from sims.study import Figure
+
+MOST_ROWS, MOST_COLUMNS = 3, 2
+NEEDED: dict[str, Any] = {"color": "#56B4E9", "linestyle": "solid", "linewidth": 1.2}
+CONDITION: dict[str, Any] = {"color": "#56B4E9", "linestyle": (0, (1, 1.2)), "linewidth": 1.4}
+
+
+def out_of_domain_figures() -> tuple[Figure, ...]:
+    return (Figure("ece_difference", _map, _caption),)
+
+
+def _map(table: xr.Dataset) -> Any:
+    """A row for each (p/n, |theta|), a column for each Mixup setting."""
+    if min(table.sizes["test_norm"], table.sizes["angle"]) < 2:
+        return None
+    rows, settings = _rows(table), _settings(table)
+    drawn = table["ece_difference"].isel(n=0, mixup=settings)
+    largest = float(np.nanmax(np.abs(drawn.values), initial=0.0)) or 1.0
+    figure, axes = panels(len(rows) * len(settings), len(settings), height=1.75, width=COLUMN_WIDTH)
+    mesh = None
+    for ax, (row, setting) in zip(axes, [(row, s) for row in rows for s in settings], strict=True):
+        panel = table.isel({"n": 0, "mixup": setting, **row}).sortby("test_norm").sortby("angle")
+        mesh = _draw(ax, panel, largest)
+        title = setting_label(panel) if row == rows[0] else ""
+        ax.set_title(f"{title}\n{_row_label(panel)}" if title else _row_label(panel), pad=3)
+    for ax in axes[-len(settings) :]:
+        ax.set_xlabel(r"$|\theta'|/\sigma$")
+    for ax in axes[:: len(settings)]:
+        ax.set_ylabel(r"angle of $\theta'$, $\theta$ (°)")
+    _key(figure, int(table["n"][0]))
+    bar = figure.colorbar(mesh, ax=axes, location="bottom", shrink=0.95, aspect=35, pad=0.02)
+    bar.set_label("ECE(mix) $-$ ECE  (blue: Mixup better)")
+    bar.set_ticks(symmetric_ticks(largest))
+    bar.ax.xaxis.set_major_formatter(signed)
+    bar.minorticks_off()
+    return figure
+
+
+def _draw(ax: Any, panel: xr.Dataset, largest: float) -> Any:
+    x, y = panel["test_norm"].values, panel["angle"].values
+
+    def laid_out(name: str) -> np.ndarray:
+        return np.asarray(panel[name].transpose("angle", "test_norm").values)
+
+    mesh = heat_map(ax, x, y, laid_out("ece_difference"), centre=0.0, limit=largest, linear=largest / 30)
+    for end, style in (("", {"casing": "white"} | MEASURED[0]), ("_limit", {"casing": "black"} | LIMIT)):
+        difference, plain = laid_out(f"ece_difference{end}"), laid_out(f"ece{end}")
+        level_line(ax, x, y, difference / (2.0 * plain + difference), 0.0, **style)  # even enough to interpolate
+    level_line(ax, x, y, laid_out("excess"), 1.0, casing="black", **NEEDED)
+    level_line(ax, x, y, laid_out("excess"), 0.5, casing="black", **CONDITION)
+    decades(ax, x=True)
+    return mesh
+
+
+def _key(figure: Any, n: int) -> None:
+    keys = [
+        line_key(f"simulation, $n = {n}$", casing="white", **MEASURED[0]),
+        line_key("limit $n \\to \\infty$", casing="black", **LIMIT),
+        line_key("some Mixup helps", casing="black", **NEEDED),
+        line_key("paper's condition", casing="black", **CONDITION),
+    ]
+    figure.legend(handles=keys, loc="outside upper center", ncols=2, frameon=False, handlelength=3.2, columnspacing=1.2)
+
+
+def _rows(table: xr.Dataset) -> list[dict[str, int]]:
+    places = [
+        {"ratio": ratio, "theta_norm": theta}
+        for theta in range(table.sizes["theta_norm"])
+        for ratio in range(table.sizes["ratio"])
+    ]
+    return [places[k] for k in representatives(np.arange(len(places)), MOST_ROWS)]
+
+
+def _settings(table: xr.Dataset) -> list[int]:
+    return representatives(table["t"].values, MOST_COLUMNS)
+
+
+def _row_label(panel: xr.Dataset) -> str:
+    return rf"$p/n={float(panel['realised_ratio']):g}$, $|\theta|={float(panel['theta_norm']):g}\sigma$"
+
+
+def _caption(table: xr.Dataset) -> str:
+    settings, rows = _settings(table), _rows(table)
+    drawn = table.isel(n=[0], mixup=settings)
+    smallest = table.isel(n=0, mixup=settings[0])
+    measured = ", ".join(
+        f"{float(panel['helps_up_to']):.3g} ± {float(panel['helps_up_to_sd']):.1g} at p/n = "
+        f"{float(panel['realised_ratio']):g}"
+        for panel in (smallest.isel(row) for row in rows)
+    )
+    number = table.sizes["ratio"] * table.sizes["theta_norm"]
+    return (
+        "Mean over training sets of ECE(mix) - ECE on test data of mean theta', of length |theta'| and at an angle to "
+        "the mean theta of the training data. Black: where it is 0; yellow, dashed: where it is in the limit p/n -> c. "
+        "Light blue, solid: <theta' - theta, theta> = sigma^2 p/n, up to which some Mixup helps in the limit; dotted: "
+        "half of that, the condition of Theorem 3.4. The smallest weight helps in the simulation up to (in units of "
+        f"sigma^2 p/n, mean and standard deviation over angles below 60 degrees) {measured}; the condition asks for "
+        f"0.5. The largest standard error of a cell is {float(drawn['ece_difference_se'].max()):.2g}; the colour is "
+        "linear up to 1/30 of the largest difference and logarithmic beyond. "
+        f"{omitted('pairs of p/n and theta', len(rows), number)}"
+        f"{omitted('Mixup settings', len(settings), table.sizes['mixup'])}"
+        f"{omitted('sample sizes', 1, table.sizes['n'])}{settings_text(drawn, pairs_text(drawn))}"
+    )

@@ -1,0 +1,186 @@
+"""Maps of what pseudo-labels do, and what Mixup then does: over p/n and the unlabelled points, and over their shift."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+import xarray as xr
+
+from mixjax.plots import COLUMN_WIDTH, decades, heat_map, level_line, line_key, panels, signed
+from sims.figures.captions import omitted, pairs_text, representatives, settings_text, theta_label
+from sims.figures.maps import LIMIT, MEASURED, symmetric_ticks
+from sims.study import Figure
+
+MOST = 3  # of rows and of columns
+OVERSHOOT: dict[str, Any] = {"color": "#56B4E9", "linestyle": "solid", "linewidth": 1.2}
+OVERSHOOT_LIMIT: dict[str, Any] = {"color": "#56B4E9", "linestyle": (0, (1, 1.2)), "linewidth": 1.4}
+
+
+class _Map(NamedTuple):
+    """x and y: dimensions with the words of their axes. columns, rows: dimensions that have panels."""
+
+    x: tuple[str, str]
+    y: tuple[str, str]
+    columns: str
+    rows: str
+
+
+_SIZES = _Map(("ratio", "$p/n$"), ("unlabeled_per_label", "unlabelled points / $n$"), "theta_norm", "n")
+_SHIFT = _Map(("unlabeled_norm", r"$|\theta_u|/\sigma$"), ("angle", r"angle of $\theta_u$, $\theta$ (°)"), "ratio", "n")
+
+_DIFFERENCES = {
+    "final_difference": ("ECE(pseudo-labels) $-$ ECE", "ECE with pseudo-labels - ECE of the labelled data alone"),
+    "best_difference": (
+        "ECE(pseudo-labels, best Mixup) $-$ ECE(pseudo-labels)",
+        "ECE with pseudo-labels and, in the last step, Mixup of the weight that is best in the limit (at most 1/2) - "
+        "ECE with pseudo-labels. White: no Mixup helps, because the classifier is under-confident",
+    ),
+    "repaired_difference": (
+        "ECE(pseudo-labels, best Mixup) $-$ ECE",
+        "ECE with pseudo-labels and, in the last step, Mixup of the weight that is best in the limit (at most 1/2) - "
+        "ECE of the labelled data alone",
+    ),
+}
+
+
+def pseudo_label_figures() -> tuple[Figure, ...]:
+    return _figures(_SIZES)
+
+
+def pseudo_label_shift_figures() -> tuple[Figure, ...]:
+    return _figures(_SHIFT)
+
+
+def _figures(layout: _Map) -> tuple[Figure, ...]:
+    return tuple(
+        Figure(name, partial(_draw, layout=layout, name=name), partial(_caption, layout=layout, name=name))
+        for name in _DIFFERENCES
+    )
+
+
+def _draw(table: xr.Dataset, layout: _Map, name: str) -> Any:
+    (x, x_label), (y, y_label) = layout.x, layout.y
+    if min(table.sizes[x], table.sizes[y]) < 2:
+        return None
+    places, columns = _places(table, layout)
+    values = [table[name].isel(place).values for place in places]
+    largest = float(np.nanmax(np.abs(values), initial=0.0)) or 1.0
+    height = 1.9 if len(places) > columns else 2.8
+    figure, axes = panels(len(places), columns, height=height, width=2 * COLUMN_WIDTH)
+    mesh = None
+    for ax, place in zip(axes, places, strict=True):
+        panel = table.isel(place)
+        mesh = _draw_panel(ax, panel, layout, name, largest)
+        ax.set_title(_panel_label(panel, layout), pad=3)
+    for ax in axes[-columns:]:
+        ax.set_xlabel(x_label)
+        ax.tick_params(labelbottom=True)
+    for ax in axes[::columns]:
+        ax.set_ylabel(y_label)
+    figure.legend(handles=_keys(name), loc="outside upper center", ncols=4, frameon=False, handlelength=3.2)
+    bar = figure.colorbar(mesh, ax=axes, location="bottom", shrink=0.6, aspect=45, pad=0.02)
+    bar.set_label(f"{_DIFFERENCES[name][0]}  (blue: better)")
+    bar.set_ticks(symmetric_ticks(largest))
+    bar.ax.xaxis.set_major_formatter(signed)
+    bar.minorticks_off()
+    return figure
+
+
+def _draw_panel(ax: Any, panel: xr.Dataset, layout: _Map, name: str, largest: float) -> Any:
+    x, y = layout.x[0], layout.y[0]
+    along = "realised_ratio" if x == "ratio" else x
+    _, first = np.unique(panel[along].values, return_index=True)
+    panel = panel.isel({x: first}).sortby(y)
+    columns, rows = panel[along].values, panel[y].values
+
+    def laid_out(values: xr.DataArray) -> np.ndarray:
+        return np.asarray(values.transpose(y, x).values)
+
+    mesh = heat_map(ax, columns, rows, laid_out(panel[name]), centre=0.0, limit=largest, linear=largest / 30)
+    draw = partial(level_line, ax, columns, rows)
+    draw(laid_out(panel["overshoot"]), 0.5, casing="black", **OVERSHOOT)
+    draw(laid_out(panel["slope_limit"]), 1.0, casing="black", **OVERSHOOT_LIMIT)
+    if name == "final_difference":
+        for end, style in (("", {"casing": "white"} | MEASURED[0]), ("_limit", {"casing": "black"} | LIMIT)):
+            difference, plain = panel[f"{name}{end}"], panel[f"ece{end}"]
+            draw(laid_out(difference / (2.0 * plain + difference)), 0.0, **style)
+    decades(ax, x=True, y=True)
+    return mesh
+
+
+def _keys(name: str) -> list[Any]:
+    keys = [
+        line_key("half of the data sets overshoot", casing="black", **OVERSHOOT),
+        line_key(r"$\rho = 1$, limit", casing="black", **OVERSHOOT_LIMIT),
+    ]
+    if name == "final_difference":
+        keys.insert(0, line_key("simulation: equal", casing="white", **MEASURED[0]))
+        keys.insert(1, line_key("limit: equal", casing="black", **LIMIT))
+    return keys
+
+
+def _places(table: xr.Dataset, layout: _Map) -> tuple[list[dict[str, int]], int]:
+    """The panels, row by row, and how many columns there are; of what is not drawn the first place."""
+    columns = representatives(table[layout.columns].values, MOST)
+    rows = representatives(table[layout.rows].values, MOST)
+    used = (layout.x[0], layout.y[0], layout.columns, layout.rows)
+    rest = {dim: 0 for dim in ("n", "ratio", "theta_norm", "unlabeled_per_label") if dim not in used}
+    return [{**rest, layout.rows: row, layout.columns: column} for row in rows for column in columns], len(columns)
+
+
+def _panel_label(panel: xr.Dataset, layout: _Map) -> str:
+    first = rf"$p/n = {float(panel['ratio']):g}$" if layout.columns == "ratio" else theta_label(panel["theta_norm"])
+    return rf"{first}, $n = {int(panel['n'])}$"
+
+
+def _caption(table: xr.Dataset, layout: _Map, name: str) -> str:
+    places, _ = _places(table, layout)
+    worst = max(float(table[f"{name}_se"].isel(place).max()) for place in places)
+    lines = (
+        "Black: where the simulation has no difference; yellow, dashed: where the limit has none. "
+        if name == "final_difference"
+        else ""
+    )
+    return (
+        f"Mean over data sets of {_DIFFERENCES[name][1]}; n labelled points. {lines}Light blue, solid: where half of "
+        "the data sets give an under-confident classifier (rho = mean/var of the score above 1) after pseudo-labels; "
+        "dotted: rho = 1 in the limit. "
+        f"{_shares_text(table)}{_fixed(table, layout)}The largest standard error of a cell is {worst:.2g}; "
+        f"the colour is linear up to 1/30 of the largest difference and logarithmic beyond. {_left_out(table, layout)}"
+        f"{settings_text(table, pairs_text(table))}"
+    )
+
+
+def _shares_text(table: xr.Dataset) -> str:
+    """Of all cells of the run, with two standard errors as the measure."""
+
+    def share(name: str, sign: float) -> xr.DataArray:
+        return sign * table[name] > 2.0 * table[f"{name}_se"]
+
+    hurt = share("final_difference", 1.0)
+    repaired = float((hurt & share("repaired_difference", -1.0)).sum() / max(int(hurt.sum()), 1))
+    return (
+        f"Of the {hurt.size:,} cells of the run (by two standard errors) pseudo-labels help in "
+        f"{100 * float(share('final_difference', -1.0).mean()):.3g} % and hurt in {100 * float(hurt.mean()):.3g} %; "
+        f"the best Mixup weight lowers the ECE again in {100 * float(share('best_difference', -1.0).mean()):.3g} %, "
+        f"and in {100 * repaired:.3g} % of those where pseudo-labels hurt to below that of the labelled data alone. "
+        f"More than half of the data sets overshoot in {100 * float((table['overshoot'] > 0.5).mean()):.3g} %. "
+    )
+
+
+def _fixed(table: xr.Dataset, layout: _Map) -> str:
+    """What one value is drawn of."""
+    names = {"theta_norm": "|theta|/sigma", "unlabeled_per_label": "unlabelled points / n", "ratio": "p/n"}
+    used: Sequence[str] = (layout.x[0], layout.y[0], layout.columns, layout.rows)
+    parts = [f"{words} = {float(table[dim][0]):g}" for dim, words in names.items() if dim not in used]
+    return f"{', '.join(parts)}. " if parts else ""
+
+
+def _left_out(table: xr.Dataset, layout: _Map) -> str:
+    words = {"n": "numbers of labelled points", "theta_norm": "values of theta", "ratio": "values of p/n"}
+    return "".join(
+        omitted(words[dim], min(MOST, table.sizes[dim]), table.sizes[dim]) for dim in (layout.columns, layout.rows)
+    )

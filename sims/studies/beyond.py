@@ -1,0 +1,223 @@
+r"""Beyond the paper: Mixup with finitely many random pairs, with classes of unequal size, and with more than two.
+
+Pairs: the paper's Mixup is an expectation over pairs; training sees r n of them. How many until ECE is that of the
+expectation, and until Mixup beats no Mixup at all? Exact law at one n, and the limit at every r.
+
+Imbalance: P(y = +1) = pi. Mixup shrinks the score by 4 pi (1 - pi) t only. ECE(mix) - ECE of the predicted class
+without a bias, of the predicted class with the log-odds as bias, and of the class y = +1 with it: exact law, and limit.
+
+Classes: K of them, in the limit alone: ECE(mix) - ECE of the predicted class.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import xarray as xr
+
+from mixjax.gaussian import (
+    ScoreLaw,
+    imbalanced_ece,
+    limit_class_ece,
+    limit_imbalanced_scores,
+    limit_pairs_scores,
+    limit_scores,
+    mixup_weight,
+    population_ece,
+    sample_pairs_scores,
+    sample_training_sets,
+    with_positive_rate,
+)
+from mixjax.gaussian.imbalanced_ece import Kind
+from mixjax.runs import RunError
+from sims.engine import HostArrays
+from sims.figures import beyond_figures, beyond_report
+from sims.grid import AxisValue, axis, whole
+from sims.study import Piece, PiecewiseStudy, option
+
+ERRORS: dict[str, tuple[Kind, bool]] = {  # name -> (kind, whether the bias is the log-odds)
+    "top-label, no bias": ("top-label", False),
+    "top-label, bias": ("top-label", True),
+    "class, bias": ("class", True),
+}
+FINE = np.geomspace(0.05, 1e4, 400)  # pairs / n of the limit
+RATIOS = np.geomspace(0.002, 10, 300)  # p/n of the limit with unequal classes
+CLASS_RATIOS = np.geomspace(0.01, 10, 61)  # p/n of the limit with K classes
+
+
+@dataclass(frozen=True)
+class Beyond:
+    """One training sample size; theta / sigma is 1 where classes are unequal."""
+
+    n: int = option(200, "Training sample size")
+    ratio: AxisValue = option("0.25,1,4", "p/n with finitely many pairs")
+    theta_norm: AxisValue = option("1,2", "Signal |theta| / sigma with finitely many pairs")
+    alpha: AxisValue = option("0.2,1", "alpha = beta of lambda ~ Beta(alpha, alpha), of the pairs; the last of both")
+    epochs: AxisValue = option("0.5,1,2,5,10,20,50,100,300", "Pairs / n")
+    positive_rate: AxisValue = option("0.5,0.7,0.9,0.97", "P(y = +1)")
+    imbalanced_ratio: AxisValue = option("0.03:8:12:log", "p/n with unequal classes")
+    classes: AxisValue = option("2,3,5,10", "Numbers of classes K")
+    draws: int = option(100_000, "Draws of K logits")
+    replicates: int = option(1000, "Training sets of a cell")
+    seed: int = option(0, "Of every draw")
+
+
+def _pieces(config: Beyond) -> dict[str, Piece]:
+    """One an alpha, one a positive rate, and one a number of classes."""
+    whole("n", config.n, 2)
+    whole("replicates", config.replicates, 10)
+    whole("draws", config.draws, 10)
+    for name in ("ratio", "theta_norm", "epochs", "imbalanced_ratio"):
+        _axis(name, config)
+    rates = _axis("positive_rate", config)
+    if max(rates) >= 1:
+        raise RunError(f"positive_rate must be below 1, got {max(rates)}")
+    pieces: dict[str, Piece] = {f"pairs-{a:g}": partial(measure_pairs, a, config) for a in _axis("alpha", config)}
+    pieces |= {f"imbalance-{rate:g}": partial(measure_imbalance, rate, config) for rate in rates}
+    return pieces | {f"classes-{number}": partial(measure_classes, number, config) for number in _classes(config)}
+
+
+def _classes(config: Beyond) -> list[int]:
+    return [int(number) for number in axis("classes", config.classes, whole=True, least=2)]
+
+
+def _axis(name: str, config: Beyond) -> np.ndarray:
+    return axis(name, getattr(config, name), above=True)
+
+
+def _key(name: str, config: Beyond) -> jax.Array:
+    root = jax.random.key(config.seed, impl="threefry2x32")
+    return jax.random.fold_in(root, zlib.crc32(f"beyond {name}".encode()))
+
+
+def _dimension(ratio: np.ndarray, n: int) -> np.ndarray:
+    return np.maximum(1.0, np.rint(ratio * n)).astype(np.float32)
+
+
+def measure_pairs(alpha: float, config: Beyond) -> HostArrays:
+    """Mean ECE of no Mixup, the paper's Mixup and each number of pairs, [2 + numbers, ratio, theta], and limits."""
+    n, theta = config.n, _axis("theta_norm", config).astype(np.float32)
+    numbers = tuple(int(m) for m in np.maximum(1, np.rint(_axis("epochs", config) * n)))
+    p = _dimension(_axis("ratio", config), n)[:, None]
+    law = sample_pairs_scores(_key(f"pairs {alpha:g}", config), n=n, num_pairs=numbers, p=p, theta_norm=theta[None, :],
+                              alpha=np.float32(alpha), beta=alpha, replicates=config.replicates)  # fmt: skip
+    ece = np.asarray(population_ece(law), np.float64)
+    limit = limit_pairs_scores(p[..., None] / n, theta[None, :, None], FINE.astype(np.float32), alpha=alpha, beta=alpha)
+    ends = limit_scores(p[..., None] / n, theta[None, :, None], np.array([0.0, mixup_weight(alpha, alpha)], np.float32))
+    return {
+        "ece": ece.mean(axis=-1),
+        "ece_se": _standard_error(ece),
+        "excess": (ece - ece[1]).mean(axis=-1),
+        "excess_se": _standard_error(ece - ece[1]),
+        "limit": np.asarray(population_ece(limit), np.float64),
+        "ends": np.asarray(population_ece(ends), np.float64),
+    }
+
+
+def measure_imbalance(rate: float, config: Beyond) -> HostArrays:
+    """ECE(mix) - ECE of each error at one P(y = +1), [errors, ratio], of training sets and in the limit."""
+    n, theta, t = config.n, np.float32(1), np.float32(mixup_weight(*(_axis("alpha", config)[-1],) * 2))
+    p = _dimension(_axis("imbalanced_ratio", config), n)
+    sets = sample_training_sets(
+        _key("imbalance", config), n=np.float32(n), p=p, theta_norm=theta, replicates=config.replicates
+    )
+    sets = with_positive_rate(sets, np.float32(rate))
+    limit = partial(limit_imbalanced_scores, RATIOS.astype(np.float32), theta, positive_rate=np.float32(rate))
+    drawn = np.array([_change(sets.scores(0.0), sets.scores(t), rate, *how) for how in ERRORS.values()])
+    return {
+        "change": drawn.mean(axis=-1),
+        "change_se": _standard_error(drawn),
+        "limit": np.array([_change(limit(t=np.float32(0)), limit(t=t), rate, *how) for how in ERRORS.values()]),
+    }
+
+
+def measure_classes(number: int, config: Beyond) -> HostArrays:
+    """ECE of no Mixup and of Mixup with so many classes, [2, ratio], in the limit."""
+    t = np.array([0.0, mixup_weight(*(_axis("alpha", config)[-1],) * 2)], np.float32)
+    found = limit_class_ece(_key(f"classes {number}", config), CLASS_RATIOS.astype(np.float32)[None, :], np.float32(1),
+                            t[:, None], num_classes=number, draws=config.draws)  # fmt: skip
+    return {"ece": np.asarray(found.ece, np.float64), "ece_se": np.asarray(found.standard_error, np.float64)}
+
+
+def _change(plain: ScoreLaw, mixed: ScoreLaw, rate: float, kind: Kind, has_bias: bool) -> np.ndarray:
+    bias = np.float32(np.log(rate / (1 - rate)) if has_bias else 0.0)
+    both = jax.tree.map(lambda *parts: jnp.stack(jnp.broadcast_arrays(*parts)), plain, mixed)
+    first, second = imbalanced_ece(both, positive_rate=np.float32(rate), bias=bias, kind=kind)
+    return np.asarray(second - first, np.float64)
+
+
+def _standard_error(values: np.ndarray) -> np.ndarray:
+    return values.std(axis=-1, ddof=1) / np.sqrt(values.shape[-1])
+
+
+def _table(config: Beyond, pieces: Mapping[str, HostArrays]) -> xr.Dataset:
+    alphas, rates = _axis("alpha", config), _axis("positive_rate", config)
+    pairs = {name: np.array([pieces[f"pairs-{a:g}"][name] for a in alphas]) for name in pieces[f"pairs-{alphas[0]:g}"]}
+    imbalance = {name: np.array([pieces[f"imbalance-{r:g}"][name] for r in rates]) for name in ("change", "change_se",
+                 "limit")}  # fmt: skip
+    classes = {name: np.array([pieces[f"classes-{k}"][name] for k in _classes(config)]) for name in ("ece", "ece_se")}
+    cell = ("alpha", "ratio", "theta_norm")
+    wide, unequal = ("alpha", "epochs", "ratio", "theta_norm"), ("positive_rate", "error", "imbalanced_ratio")
+    fine = (*cell, "fine_epochs")
+    variables = {
+        "ece_plain": (cell, pairs["ece"][:, 0], "ECE without Mixup"),
+        "ece_expectation": (cell, pairs["ece"][:, 1], "ECE of the paper's Mixup, the expectation over pairs"),
+        "ece_pairs": (wide, pairs["ece"][:, 2:], "ECE of Mixup with finitely many pairs"),
+        "ece_pairs_se": (wide, pairs["ece_se"][:, 2:], "standard error of ece_pairs"),
+        "excess": (wide, pairs["excess"][:, 2:], "ece_pairs - ece_expectation"),
+        "excess_se": (wide, pairs["excess_se"][:, 2:], "standard error of the difference (paired)"),
+        "ece_pairs_limit": (fine, pairs["limit"], "limit of ece_pairs"),
+        "ece_plain_limit": (cell, pairs["ends"][..., 0], "limit of ece_plain"),
+        "ece_expectation_limit": (cell, pairs["ends"][..., 1], "limit of ece_expectation"),
+        "change": (unequal, imbalance["change"], "ECE(mix) - ECE with unequal classes"),
+        "change_se": (unequal, imbalance["change_se"], "standard error of the difference (paired)"),
+        "change_limit": (
+            ("positive_rate", "error", "fine_ratio"),
+            imbalance["limit"],
+            "limit of ECE(mix) - ECE with unequal classes",
+        ),
+    }
+    for place, name in enumerate(("plain", "mix")):
+        for end, text in (("", "limit of the ECE of K classes"), ("_se", "standard error of the limit of the ECE")):
+            values = classes[f"ece{end}"][:, place]
+            variables[f"classes_{name}{end}"] = (("classes", "class_ratio"), values, f"{text}, {name}")
+    coordinates = {
+        "alpha": alphas,
+        "epochs": _axis("epochs", config),
+        "ratio": _axis("ratio", config),
+        "theta_norm": _axis("theta_norm", config),
+        "fine_epochs": FINE,
+        "positive_rate": rates,
+        "error": list(ERRORS),
+        "imbalanced_ratio": _axis("imbalanced_ratio", config),
+        "fine_ratio": RATIOS,
+        "classes": _classes(config),
+        "class_ratio": CLASS_RATIOS,
+    }
+    described = {
+        name: xr.Variable(dims, values, {"long_name": text, "units": "1"})
+        for name, (dims, values, text) in variables.items()
+    }
+    return xr.Dataset(described, coordinates, {"n": config.n})
+
+
+STUDY = PiecewiseStudy(
+    name="beyond",
+    summary="Mixup with finitely many random pairs, with classes of unequal size, and with more than two",
+    config=Beyond,
+    presets={
+        "quick": {"epochs": "1,10,100", "imbalanced_ratio": "0.03:8:5:log", "replicates": 200, "draws": 10_000},
+        "default": {},
+        "full": {"n": 1000, "replicates": 10_000, "draws": 1_000_000},
+    },
+    pieces=_pieces,
+    table=_table,
+    figures=beyond_figures(),
+    report=beyond_report,
+)

@@ -1,0 +1,189 @@
+"""Pseudo-labels: where they help, hurt and overshoot, and where Mixup in the last step repairs what they do.
+
+Paper: Algorithm 1 and Theorems 4.1 to 4.3, over p / n_labeled, n_unlabeled / n_labeled and |theta|. The exact law over
+data sets is `sample_pseudo_label_scores`: point by point up to MOST_EXACT unlabelled points, and beyond with normal
+sums, or as `sums` says. Overshooting is rho = mean/var of the score above 1: an under-confident classifier.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import xarray as xr
+
+from mixjax.gaussian import (
+    ScoreLaw,
+    limit_pseudo_label_scores,
+    population_accuracy,
+    population_ece,
+    sample_pseudo_label_scores,
+)
+from mixjax.gaussian.unlabeled_sums import SumsLaw
+from mixjax.runs import RunError
+from sims.engine import Arrays, Experiment
+from sims.figures import pseudo_label_figures
+from sims.grid import LARGEST, AxisValue, Grid, axis, gaussian_grid, with_axes
+from sims.moments import Moments
+from sims.studies.comparison import as_variable, fraction_variables, grid_dataset, mean_or_nan
+from sims.study import GridStudy, option
+
+MOST_EXACT = 10_000  # unlabelled points that are drawn one by one unless it is said otherwise
+MOST_RATIO = 1e30  # p / n_unlabeled, of which no more is needed for none
+
+
+@dataclass(frozen=True, kw_only=True)
+class PseudoLabelConfig:
+    """Axes are start:stop:count, start:stop:count:log, or values separated by commas."""
+
+    n: AxisValue = option("20,100", "Labelled training points")
+    ratio: AxisValue = option("0.1:30:18:log", "p/n; p is max(1, round(ratio n))")
+    theta_norm: AxisValue = option("0.5,1,2", "Signal |theta| / sigma")
+    unlabeled_per_label: AxisValue = option("0.3:100:14:log", "Unlabelled points / n")
+    alpha: AxisValue = option("0.2,1", "alpha of lambda ~ Beta(alpha, beta) in the last step; 0 is no Mixup")
+    beta: AxisValue = option("same", "beta, one for each alpha or one for all; 'same' is alpha")
+    sums: str = option("auto", "Over unlabelled points: exact, gaussian, or auto, exact up to 10,000 of them")
+    replicates: int = option(1000, "Data sets a cell")
+    seed: int = option(0, "Of every draw")
+
+
+def experiment_of(grid: Grid) -> Experiment:
+    """With the sums over unlabelled points that the grid asks for."""
+    return _experiment(grid.options["sums"])
+
+
+@lru_cache(maxsize=2)
+def _experiment(sums: SumsLaw) -> Experiment:
+    return Experiment(partial(_sample, sums=sums), _score)
+
+
+def _sample(key: jax.Array, cells: Arrays, settings: Arrays, replicates: int, sums: SumsLaw) -> dict[str, ScoreLaw]:
+    """Laws of shape [cells, settings + 1, replicates]: the settings, and the weight that is best in the limit."""
+    n, n_unlabeled, p = (cells[name][:, None] for name in ("n", "n_unlabeled", "p"))
+    model = {name: cells[name][:, None] for name in ("theta_norm", "unlabeled_norm")}
+    model["cosine"] = jnp.cos(jnp.deg2rad(cells["angle"]))[:, None]
+    limit = limit_pseudo_label_scores(p / n, jnp.minimum(p / n_unlabeled, MOST_RATIO), t=0.0, **model)["final"]
+    best = jnp.clip(limit.gap / limit.var, 0.0, 0.5)
+    t = jnp.concatenate([jnp.broadcast_to(settings["t"][None], (len(n), len(settings["t"]))), best], axis=1)
+    data: dict[str, Any] = {"n_labeled": n, "n_unlabeled": n_unlabeled, "p": p, **model}
+    return sample_pseudo_label_scores(key, **data, t=t, replicates=replicates, sums=sums)
+
+
+def _score(laws: dict[str, ScoreLaw], settings: Arrays) -> Arrays:
+    first = {name: jax.tree.map(lambda part: part[:, 0], laws[name]) for name in ("init", "final")}
+    init, final, mix = population_ece(first["init"]), population_ece(first["final"]), population_ece(laws["mix"])
+    values = {
+        "ece": init,
+        "ece_final": final,
+        "ece_mix": mix[:, :-1],
+        "ece_best": mix[:, -1],
+        "final_difference": final - init,
+        "mix_difference": mix[:, :-1] - final[:, None],
+        "best_difference": mix[:, -1] - final,
+        "repaired_difference": mix[:, -1] - init,
+        "accuracy": population_accuracy(first["init"]),
+        "accuracy_final": population_accuracy(first["final"]),
+    }
+    return values | {"overshoot": jnp.where(jnp.isnan(final), jnp.nan, 0.5 * (1.0 - jnp.sign(first["final"].gap)))}
+
+
+_LABELS = {
+    "ece": "ECE of the labelled data's classifier",
+    "ece_final": "ECE with pseudo-labels",
+    "ece_mix": "ECE with pseudo-labels and Mixup",
+    "ece_best": "ECE with pseudo-labels and the Mixup weight that is best in the limit",
+    "final_difference": "ECE with pseudo-labels - ECE without",
+    "mix_difference": "ECE with pseudo-labels and Mixup - ECE with pseudo-labels",
+    "best_difference": "ECE with pseudo-labels and the best Mixup weight - ECE with pseudo-labels",
+    "repaired_difference": "ECE with pseudo-labels and the best Mixup weight - ECE without either",
+    "accuracy": "accuracy without pseudo-labels",
+    "accuracy_final": "accuracy with pseudo-labels",
+}
+
+
+def pseudo_label_grid(config: PseudoLabelConfig) -> Grid:
+    """The cells of the Gaussian model, each at every number of unlabelled points, which are of the same domain."""
+    model = gaussian_grid(
+        n=config.n, ratio=config.ratio, p=None, theta_norm=config.theta_norm, alpha=config.alpha, beta=config.beta
+    )
+    grid = with_axes(model, unlabeled_per_label=axis("unlabeled_per_label", config.unlabeled_per_label))
+    points = np.rint(grid.cells["unlabeled_per_label"] * grid.cells["n"])
+    same = {"unlabeled_norm": grid.cells["theta_norm"], "angle": np.zeros_like(points)}
+    options = {"sums": _sums(config.sums, points.max())}
+    return replace(grid, cells={**grid.cells, "n_unlabeled": points, **same}, options=options)
+
+
+def _sums(chosen: str, points: float) -> SumsLaw:
+    """How sums over so many points are drawn.
+
+    Raises:
+      RunError: for another name, or too many points.
+    """
+    if chosen not in ("auto", "exact", "gaussian"):
+        raise RunError(f"sums must be auto, exact or gaussian, got {chosen!r}")
+    if points > LARGEST:
+        raise RunError(f"unlabelled points must be at most {LARGEST:g}, got {points:g}")
+    if chosen == "exact" and points > 2**24:
+        raise RunError(f"exact sums are for up to 2^24 unlabelled points, got {points:g}; say --sums gaussian")
+    exact = chosen == "exact" or (chosen == "auto" and points <= MOST_EXACT)
+    return "exact" if exact else "gaussian"
+
+
+def pseudo_label_table(config: PseudoLabelConfig, grid: Grid, moments: Mapping[str, Moments]) -> xr.Dataset:
+    table = grid_dataset(grid)
+    for name, label in _LABELS.items():
+        table[name] = as_variable(grid, mean_or_nan(moments[name]), label, "1")
+        table[f"{name}_se"] = as_variable(grid, moments[name].standard_error, f"standard error of {label}", "1")
+    event = "rho > 1, under-confident, with pseudo-labels"
+    return table.assign(fraction_variables(grid, "overshoot", moments["overshoot"], event)).assign(_limits(grid))
+
+
+def _limits(grid: Grid) -> dict[str, xr.Variable]:
+    """As the numbers of points grow with p over each what it is in the cell."""
+    with jax.enable_x64(True):
+        n, p, n_unlabeled = (grid.cells[name] for name in ("n", "p", "n_unlabeled"))
+        model = {name: grid.cells[name] for name in ("theta_norm", "unlabeled_norm")}
+        cosine = np.cos(np.deg2rad(grid.cells["angle"]))
+        with np.errstate(divide="ignore"):
+            ratios = p / n, np.minimum(p / n_unlabeled, MOST_RATIO)
+        laws = limit_pseudo_label_scores(*ratios, t=0.0, cosine=cosine, **model)
+        plain, final = (np.asarray(population_ece(laws[name])) for name in ("init", "final"))
+        slope = np.asarray(laws["final"].slope)
+    return {
+        "ece_limit": as_variable(grid, plain, "limit of ECE without pseudo-labels", "1"),
+        "final_difference_limit": as_variable(grid, final - plain, f"limit of {_LABELS['final_difference']}", "1"),
+        "slope_limit": as_variable(grid, slope, "limit of rho = mean/var of the score with pseudo-labels", "1"),
+    }
+
+
+STUDY = GridStudy(
+    name="pseudo_label",
+    summary="where pseudo-labels help, hurt and overshoot, and where Mixup repairs them (Theorems 4.1-4.3)",
+    config=PseudoLabelConfig,
+    presets={
+        "quick": {
+            "n": "20",
+            "ratio": "0.1:30:8:log",
+            "theta_norm": "0.5,2",
+            "unlabeled_per_label": "0.3:100:6:log",
+            "replicates": 300,
+        },
+        "default": {},
+        "full": {
+            "n": "10,100,1000",
+            "ratio": "0.05:50:64:log",
+            "theta_norm": "0.5,1,2,3",
+            "unlabeled_per_label": "0.1:1000:48:log",
+            "replicates": 10_000,
+        },
+    },
+    grid=pseudo_label_grid,
+    experiment=experiment_of,
+    table=pseudo_label_table,
+    figures=pseudo_label_figures(),
+)

@@ -1,0 +1,95 @@
+"""Calibration with unequal classes and a bias: dense sums of the definition, a sample, and the balanced case."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.special import expit, logit
+
+from mixjax.gaussian import ScoreLaw, imbalanced_ece, population_ece
+
+# mean, var, positive_rate, bias
+CASES = np.array([
+    (1.0, 2.0, 0.5, 0.0),
+    (1.0, 2.0, 0.8, 0.0),
+    (1.0, 2.0, 0.8, logit(0.8)),
+    (4.0, 6.0, 0.9, logit(0.9)),
+    (1.0, 1.05, 0.95, logit(0.95)),
+    (2.0, 1.5, 0.3, logit(0.3)),
+    (2.0, 1.5, 0.3, 1.0),
+    (0.0, 0.5, 0.7, 0.3),
+    (-1.0, 2.0, 0.6, -3.0),
+    (0.1, 1e-3, 0.9, 2.0),
+    (9.0, 28.0, 0.02, -8.0),
+    (-0.13, 19.3, 0.7, 0.0),
+])  # fmt: skip
+
+
+def class_ece(mean, var, rate, bias):
+    reach = abs(mean) + 9 * np.sqrt(var)
+    v = np.linspace(-reach, reach, 2_000_001)
+    positive, negative = (
+        rate * stats.norm.pdf(v, mean, np.sqrt(var)),
+        (1 - rate) * stats.norm.pdf(v, -mean, np.sqrt(var)),
+    )
+    return np.trapezoid(np.abs(positive - expit(2 * v + bias) * (positive + negative)), v)
+
+
+def top_label_ece(mean, var, rate, bias):
+    """Over confidences: both scores that have one are merged."""
+    c = np.linspace(0, 2 * (abs(mean) + 9 * np.sqrt(var)) + abs(bias), 2_000_001)
+    right = wrong = 0
+    for u in (c, -c):
+        v = 0.5 * (u - bias)
+        positive = rate * stats.norm.pdf(v, mean, np.sqrt(var))
+        negative = (1 - rate) * stats.norm.pdf(v, -mean, np.sqrt(var))
+        first, second = (positive, negative) if u is c else (negative, positive)
+        right, wrong = right + 0.5 * first, wrong + 0.5 * second
+    return np.trapezoid(np.abs(right - expit(c) * (right + wrong)), c)
+
+
+@pytest.mark.parametrize("kind, reference", [("class", class_ece), ("top-label", top_label_ece)])
+@pytest.mark.parametrize("dtype, tolerance", [(np.float64, 1e-6), (np.float32, 1e-5)])
+def test_equals_dense_sums_of_the_definition(kind, reference, dtype, tolerance):
+    mean, var, rate, bias = CASES.astype(dtype).T
+    ours = imbalanced_ece(ScoreLaw(mean, var - mean), positive_rate=rate, bias=bias, kind=kind)
+    assert ours.dtype == dtype
+    np.testing.assert_allclose(ours, [reference(*case) for case in CASES], rtol=0, atol=tolerance)
+
+
+def test_equals_a_sample(rng):
+    """Ten million draws in 400 bins of equal width; within 1e-3, five times the sum of the bins' standard errors."""
+    mean, var, rate, bias = 1.0, 3.0, 0.8, logit(0.8)
+    y = np.where(rng.random(10_000_000) < rate, 1.0, -1.0)
+    claim = expit(2 * (y * mean + np.sqrt(var) * rng.standard_normal(y.size)) + bias)
+    confidence, correct = np.maximum(claim, 1 - claim), (claim > 0.5) == (y > 0)
+    law = ScoreLaw(np.float64(mean), np.float64(var - mean))
+    for kind, claimed, event in (("class", claim, y > 0), ("top-label", confidence, correct)):
+        place = np.minimum((claimed * 400).astype(int), 399)
+        literal = np.abs(np.bincount(place, event - claimed)).sum() / y.size
+        assert abs(imbalanced_ece(law, positive_rate=rate, bias=bias, kind=kind) - literal) < 1e-3
+
+
+@pytest.mark.parametrize("rate", [0.02, 0.5, 0.9])
+def test_without_a_bias_the_top_label_error_does_not_see_the_classes(rate):
+    law = ScoreLaw(np.array([1.0, 2.0, -0.5, 3.0]), np.array([1.0, -0.5, 1.0, 0.0]))
+    np.testing.assert_allclose(imbalanced_ece(law, positive_rate=rate), population_ece(law), atol=1e-7)
+
+
+def test_both_kinds_agree_for_equal_classes():
+    law = ScoreLaw(np.array([1.0, 2.0]), np.array([1.0, -0.5]))
+    np.testing.assert_allclose(imbalanced_ece(law, positive_rate=0.5, kind="class"), population_ece(law), atol=1e-7)
+
+
+def test_a_calibrated_score_with_the_right_bias_is_calibrated():
+    law = ScoreLaw(np.array([0.3, 2.0]), np.zeros(2))
+    for kind in ("class", "top-label"):
+        ours = imbalanced_ece(law, positive_rate=0.9, bias=float(logit(0.9)), kind=kind)
+        np.testing.assert_allclose(ours, 0.0, atol=1e-12)
+
+
+def test_degenerate_laws_and_wrong_kinds():
+    assert np.isnan(imbalanced_ece(ScoreLaw(np.array(0.0), np.array(0.0)), positive_rate=0.3))
+    with pytest.raises(ValueError, match="kind must be one of"):
+        imbalanced_ece(ScoreLaw(np.array(1.0), np.array(1.0)), positive_rate=0.3, kind="both")

@@ -1,0 +1,132 @@
+"""Mixup with finitely many random pairs: literal pairs of literal data against the law without p-vectors."""
+
+from __future__ import annotations
+
+import math
+
+import jax
+import numpy as np
+import pytest
+from scipy import integrate, stats
+
+from mixjax.gaussian import (
+    direction,
+    limit_pairs_scores,
+    limit_scores,
+    mixup_weight,
+    population_ece,
+    random_pairs_estimator,
+    sample_data,
+    sample_pairs_scores,
+    score_law,
+)
+
+# n, p, theta_norm, sigma, alpha, beta, numbers of pairs
+CONFIGURATIONS = [
+    (1, 1, 1.0, 1.0, 1.0, 1.0, (1, 4)),
+    (3, 2, 0.5, 2.0, 0.5, 2.0, (2, 3)),
+    (10, 20, 1.5, 1.0, 0.2, 0.2, (5, 40)),
+    (8, 3, 0.0, 1.0, 0.0, 1.0, (8, 16)),
+]
+KS_LEVEL = 1e-6 / (len(CONFIGURATIONS) * 10)  # a right sampler fails under a fresh key with probability 1e-6
+LITERAL, EXACT = 10_000, 10_000
+
+
+def literal(rng, n, p, theta_norm, sigma, alpha, beta, num_pairs):
+    """(mean, gap) of plain, the paper's Mixup and each number of pairs, by NumPy from the definition."""
+    theta = np.zeros(p)
+    theta[0] = theta_norm
+    y = rng.choice([-1.0, 1.0], (LITERAL, n))
+    x = y[..., None] * theta + sigma * rng.standard_normal((LITERAL, n, p))
+    first, second = rng.integers(0, n, (2, LITERAL, num_pairs[-1]))
+    lam = rng.beta(alpha, beta, first.shape) if alpha else np.zeros(first.shape)
+    rows = np.arange(LITERAL)[:, None]
+    mixed_x = lam[..., None] * x[rows, first] + (1 - lam)[..., None] * x[rows, second]
+    mixed_y = lam * y[rows, first] + (1 - lam) * y[rows, second]
+    products = mixed_y[..., None] * mixed_x
+    plain, t = np.mean(y[..., None] * x, axis=1), 2 * alpha * beta / ((alpha + beta) * (alpha + beta + 1))
+    other = np.mean(x, axis=1) * np.mean(y, axis=1)[:, None]
+    estimates = [plain, (1 - t) * plain + t * other, *(products[:, :m].mean(axis=1) for m in num_pairs)]
+    for estimate in estimates:
+        yield estimate @ theta / sigma**2, np.sum(estimate * (estimate - theta), axis=1) / sigma**2
+
+
+@pytest.mark.parametrize("configuration", CONFIGURATIONS, ids=str)
+def test_equals_literal_simulation(configuration, key, rng):
+    """KS of each mean and gap, and of the differences of gaps that random pairs make."""
+    n, p, theta_norm, sigma, alpha, beta, num_pairs = configuration
+    law = sample_pairs_scores(key, n=n, num_pairs=num_pairs, p=p, theta_norm=theta_norm, sigma=sigma,
+                              alpha=np.float32(alpha), beta=beta, replicates=EXACT)  # fmt: skip
+    means, gaps = (np.asarray(part, float) for part in law)
+    theirs = list(literal(rng, *configuration))
+    pairs = [both for k, (mean, gap) in enumerate(theirs) for both in ((means[k], mean), (gaps[k], gap))]
+    pairs += [(gaps[k] - gaps[1], theirs[k][1] - theirs[1][1]) for k in (2, 3)]
+    for samples in pairs:
+        assert stats.ks_2samp(*(np.round(v, 4) for v in samples), method="asymp").pvalue > KS_LEVEL
+
+
+def test_the_librarys_literal_estimator_has_this_law(key):
+    """`random_pairs_estimator` of `sample_data`, by KS."""
+    theta = direction(4, 1.2)
+
+    @jax.jit
+    @jax.vmap
+    def replicate(key):
+        key_data, key_pairs = jax.random.split(key)
+        x, y = sample_data(key_data, n=9, theta=theta)
+        return score_law(random_pairs_estimator(key_pairs, x, y, alpha=2.0, beta=0.7, num_pairs=15), theta)
+
+    ours = sample_pairs_scores(
+        key, n=9, num_pairs=(15,), p=4, theta_norm=1.2, alpha=np.float32(2), beta=0.7, replicates=6000
+    )
+    theirs = replicate(jax.random.split(jax.random.fold_in(key, 1), 6000))
+    for one, other in zip(ours, theirs, strict=True):
+        assert stats.ks_2samp(np.asarray(one[2]), np.asarray(other), method="asymp").pvalue > 5e-7
+
+
+def test_the_mean_is_the_papers_and_the_calibration_is_not(key):
+    """Mean scores agree within 5 standard errors (paired); one pair for each training point makes over-confidence."""
+    law = sample_pairs_scores(key, n=20, num_pairs=(20, 400), p=[4, 20], theta_norm=1.0, alpha=np.float32(1), beta=1,
+                              replicates=3000)  # fmt: skip
+    mean, ece = np.asarray(law.mean, float), np.asarray(population_ece(law), float)
+    for number in (2, 3):
+        change = mean[number] - mean[1]
+        assert (np.abs(change.mean(axis=-1)) < 5 * change.std(axis=-1) / math.sqrt(3000)).all()
+    worse = ece[2, 1] - ece[1, 1]
+    assert worse.mean() > 0.01 + 5 * worse.std() / math.sqrt(3000)
+
+
+@pytest.mark.parametrize("alpha, beta", [(0.2, 0.2), (1.0, 1.0), (3.0, 0.5)])
+def test_the_share_of_the_limit_is_its_integral(alpha, beta):
+    """gap(r = 1) - gap(r = inf) = c tau."""
+    density = stats.beta(alpha, beta).pdf
+    tau = integrate.quad(lambda lam: density(lam) * (lam**2 + (1 - lam) ** 2) ** 2, 0, 0.5)[0]
+    tau += integrate.quad(lambda lam: density(lam) * (lam**2 + (1 - lam) ** 2) ** 2, 0.5, 1)[0]
+    one, many = (limit_pairs_scores(0.7, 1.3, r, alpha=alpha, beta=beta) for r in (1.0, np.inf))
+    np.testing.assert_allclose(one.gap - many.gap, 0.7 * tau, rtol=1e-6)
+    paper = limit_scores(0.7, 1.3, mixup_weight(alpha, beta))
+    np.testing.assert_allclose((many.mean, many.gap), (paper.mean, paper.gap), rtol=1e-12)
+
+
+def test_resampling_alone_adds_noise():
+    """alpha = 0: tau = 1, as of a bootstrap sample of r n points."""
+    law = limit_pairs_scores(0.5, 1.0, 2.0, alpha=0.0, beta=1.0)
+    np.testing.assert_allclose((law.mean, law.gap), (1.0, 0.5 + 0.25), rtol=1e-12)
+
+
+def test_the_law_tends_to_its_limit(key):
+    """At n = 500 means of mean and gap within 1 % and 5 standard errors of the limit, for three numbers of pairs."""
+    ratios = np.array([0.5, 1.0, 4.0])
+    law = sample_pairs_scores(key, n=500, num_pairs=tuple(map(int, 500 * ratios)), p=400, theta_norm=1.1,
+                              alpha=np.float32(0.5), beta=0.5, replicates=300)  # fmt: skip
+    limit = limit_pairs_scores(0.8, 1.1, ratios, alpha=0.5, beta=0.5)
+    for part, expected in zip(law, limit, strict=True):
+        part = np.asarray(part, float)[2:]
+        error = part.std(axis=-1) / math.sqrt(300)
+        assert (np.abs(part.mean(axis=-1) - expected) < 0.01 * np.abs(expected) + 5 * error).all()
+
+
+@pytest.mark.parametrize("num_pairs", [(), (3, 3), (5, 2)])
+def test_numbers_of_pairs_increase(key, num_pairs):
+    with pytest.raises(ValueError, match="num_pairs must increase"):
+        sample_pairs_scores(key, n=3, num_pairs=num_pairs, p=2, theta_norm=1.0, alpha=1.0, beta=1.0, replicates=2)
