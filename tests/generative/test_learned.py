@@ -51,7 +51,7 @@ def test_the_network_that_looks_affine_is(data, key, rng):
 
 
 def test_a_learned_inverse_of_a_linear_map_has_nearly_the_models_densities(data, key):
-    """E|delta_u| below .05, which is twice what 4000 rows leave; its start, in other units of x, is no worse."""
+    """E|delta_u| of both classes along two directions below 0.1; the study finds 0.04 from half as many rows."""
     x, y, generator = data
     learned = learn_inverse(key, x, y, theta=THETA, steps=300, **SMALL)
     classifiers = np.stack([THETA, np.array([1, -1, 0], np.float32)])
@@ -68,7 +68,7 @@ def test_units_of_x_do_not_matter(data, key):
 
 
 def test_training_lowers_the_error_of_a_curved_map(module_key):
-    """Beyond what an affine map can do: E|delta_u| of a strongly curved flow, after 400 steps and after 1."""
+    """E|delta_u| of a strongly curved flow falls from 1 step to 400 by more than 5 standard errors of the draws."""
     keys = jax.random.split(module_key, 4)
     flow = sample_coupling(keys[0], p=P, largest=np.float32(1.0), shift=np.float32(2.0), num_layers=2)
     z, y = sample_data(keys[1], n=ROWS, theta=THETA)
@@ -76,8 +76,9 @@ def test_training_lowers_the_error_of_a_curved_map(module_key):
     for steps in (1, 400):
         learned = learn_inverse(keys[2], flow(z), y, theta=THETA, steps=steps, **SMALL | {"width": 32})
         bins = simulate_scores(keys[3], flow, learned, np.eye(P, dtype=np.float32), THETA, num_draws=1 << 16)
-        found.append(np.asarray(density_error(bins, np.eye(P, dtype=np.float32), THETA).absolute.value).mean())
-    assert found[1] < 0.6 * found[0]
+        found.append(density_error(bins, np.eye(P, dtype=np.float32), THETA).absolute)
+    (before, after), error = (np.mean(e.value) for e in found), sum(np.mean(e.standard_error) for e in found)
+    assert before - after > 5 * error
 
 
 X, Y = np.arange(20.0).reshape(5, 4) % 7, np.array([1, -1, 1, -1, 1.0])
