@@ -4,6 +4,7 @@ from sims.studies import (
     beyond,
     capacity,
     estimator_bias,
+    generative,
     out_of_domain,
     phase_diagram,
     pseudo_label,
@@ -28,6 +29,7 @@ STUDIES: dict[str, Study] = {
         pseudo_label_shift.STUDY,
         temperature.STUDY,
         estimator_bias.STUDY,
+        generative.STUDY,
         beyond.STUDY,
         real_images.STUDY,
     )

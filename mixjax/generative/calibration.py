@@ -1,0 +1,88 @@
+r"""What simulated scores say: the population ECE of a classifier, and how far Assumption 3.1 is from holding.
+
+Paper: the ECE as in the proof of Theorem 3.5, E |P(y = +1 | v) - s(2v)|; Assumption 3.1, that given y = k the density
+p_1 of v'h_hat(x) is p_2 (1 + delta_u), with p_2 that of N(k v'theta, |v|^2) and E|delta_u| small under p_1 (its proof
+asks it of |delta_u|^2).
+
+Both are sums over bins of something times its own sign, and noise makes the plug-in sums too large. Here the sign, and
+every other factor, comes from the other batches of draws than the one that it multiplies: what is 0 has an estimate of
+mean 0.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax.scipy.special import ndtr
+from jaxtyping import Array, Float
+
+from mixjax._arguments import as_floats
+from mixjax.generative.simulation import ScoreBins
+
+__all__ = ["DensityError", "Estimate", "density_error", "simulated_ece"]
+
+
+class Estimate(NamedTuple):
+    """A mean over batches of draws and its standard error, of one shape."""
+
+    value: Float[Array, "*batch"]
+    standard_error: Float[Array, "*batch"]
+
+
+def simulated_ece(bins: ScoreBins) -> Estimate:
+    r"""E |P(y = +1 | v) - s(2v)| of each classifier, shape [classifiers].
+
+    Bins are exact as long as the sign of P(y = +1 | v) - s(2v) does not change within one; it does at v = 0, which is
+    an edge. Slightly negative values are noise, as their standard error says. Accuracy where h_hat(g(z)) is affine and
+    the value known: tests/generative/test_calibration.py, and docs/generative.md beside other estimators.
+    """
+    others = jnp.sum(bins.residual, axis=0)[None] - bins.residual
+    return _mean_over_batches(jnp.sum(jnp.sign(others) * bins.residual, axis=-1) / jnp.sum(bins.draws, axis=-1))
+
+
+class DensityError(NamedTuple):
+    """E|delta_u| and E|delta_u|^2 under p_1, each of shape [classifiers, 2]: given y = -1, and given y = +1."""
+
+    absolute: Estimate
+    square: Estimate
+
+
+def density_error(
+    bins: ScoreBins, classifiers: Float[Array, "classifiers p"], theta: Float[Array, " p"]
+) -> DensityError:
+    r"""Assumption 3.1 measured in the direction v of each classifier.
+
+    Args:
+      bins: of `simulate_scores`, with the same classifiers and theta.
+
+    Returns:
+      delta_u = p_1/p_2 - 1 averaged over each bin: tails beyond the outermost edges count as one bin. Without that, the
+      expectations are infinite as soon as the variance of v'h_hat(x) far out is 2 |v|^2 and 1.5 |v|^2.
+    """
+    classifiers, theta = as_floats(classifiers=classifiers, theta=theta)
+    centre = classifiers @ theta / jnp.linalg.norm(classifiers, axis=1)
+    labels = jnp.asarray([-1.0, 1.0], theta.dtype)
+    expected = _normal_masses(bins.edges[None, None] - (centre[:, None] * labels[None])[..., None])
+    found = jnp.stack([bins.draws - bins.posterior, bins.posterior], axis=2)  # of each class
+    total = jnp.sum(found, axis=-1, keepdims=True)
+
+    def relative_error(part: jax.Array, size: jax.Array) -> jax.Array:
+        return part / size / expected[None] - 1.0
+
+    delta = relative_error(found, total)
+    others = relative_error(jnp.sum(found, axis=0)[None] - found, jnp.sum(total, axis=0)[None] - total)
+    weighted = expected[None] * (1.0 + others) * delta
+    absolute = jnp.sum(weighted * jnp.sign(others), axis=-1)
+    return DensityError(_mean_over_batches(absolute), _mean_over_batches(jnp.sum(weighted * others, axis=-1)))
+
+
+def _normal_masses(edges: jax.Array) -> jax.Array:
+    """The mass of N(0, 1) between neighbouring edges, without cancellation in the upper tail."""
+    low, high = edges[..., :-1], edges[..., 1:]
+    return jnp.where(low > 0, ndtr(-low) - ndtr(-high), ndtr(high) - ndtr(low))
+
+
+def _mean_over_batches(values: jax.Array) -> Estimate:
+    return Estimate(jnp.mean(values, axis=0), jnp.std(values, axis=0, ddof=1) / len(values) ** 0.5)

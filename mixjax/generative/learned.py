@@ -1,0 +1,155 @@
+r"""h_hat learned by the paper's criterion, a leaky-ReLU network in Flax.
+
+Paper: Section 3.3, h_hat = argmin_h max_k W(h(x) | y = k, N(k theta*, I)) with theta* = 1_p / sqrt(p). W is the sliced
+Wasserstein distance to the target's known quantiles, a fifth of it along theta*, the only direction in which the
+classes differ; why this distance and no other is measured in docs/generative.md. What is matched are laws, so
+that h_hat is an inverse of g up to maps that keep both, such as rotations about theta*: scores do not see these.
+
+"The choice of theta* will not impact the training" is not so: no map makes two classes easier to tell apart, and an
+invertible one not harder. The criterion can be 0 for an inverse of g only where |theta*| is that of the data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from mixjax._arguments import POSITIVE, as_floats, check_size, checked
+from mixjax._threefry import single
+from mixjax.generative.network import LeakyReluNetwork
+from mixjax.generative.start import affine_start, looks_affine
+from mixjax.generative.wasserstein import class_distances
+from mixjax.random import normal
+
+if TYPE_CHECKING:
+    from flax import nnx
+
+__all__ = ["learn_inverse"]
+
+
+def learn_inverse(
+    key: PRNGKeyArray,
+    x: Float[Array, "m d"],
+    y: Float[Array, " m"],
+    *,
+    theta: Float[Array, " p"],
+    width: int = 64,
+    num_hidden: int = 2,
+    slope: float = 0.3,
+    steps: int = 1000,
+    batch_size: int = 256,
+    learning_rate: float = 3e-3,
+) -> LeakyReluNetwork:
+    """Learn h_hat from rows x = g(z) and their labels, by Adam with a cosine schedule from `affine_start`.
+
+    Args:
+      key: spent.
+      x, y: rows and labels -1 and +1.
+      theta: theta*, the mean that class +1 is to have; `gaussian.direction(p, 1)` in the paper.
+      width, num_hidden: of the network's hidden layers; width even, 2p or more.
+      slope: of its activation, > 0.
+      steps: of Adam; each has `batch_size` rows of each class, or m // 2 if that is less, drawn with replacement.
+      learning_rate: at the first step; 0 at the last.
+
+    Returns:
+      h_hat, from d to p dimensions, in float32.
+
+    Raises:
+      ImportError: without flax and optax: pip install 'mixjax[generative]'.
+      ValueError: for shapes, sizes, rows or labels that do not fit, d < p, and as `affine_start`.
+    """
+    rows, labels, target = _checked_data(x, y, theta)
+    for name, size in (("steps", steps), ("batch_size", batch_size), ("num_hidden", num_hidden)):
+        check_size(name, size)
+    check_size("width", width, least=2 * target.size)
+    if width % 2:
+        raise ValueError(f"width must be even, got {width}")
+    checked({"learning_rate": POSITIVE, "slope": POSITIVE}, learning_rate=learning_rate, slope=slope)
+    train = _training(steps, min(batch_size, len(rows) // 2), learning_rate)
+    key_start, key_training = jax.random.split(single(key))
+    centre, scale = rows.mean(axis=0), max(rows.std(axis=0).max(), np.finfo(np.float32).tiny)
+    rows = (rows - centre) / scale  # so that a step means the same whatever the units of x
+    start = looks_affine(key_start, affine_start(rows, labels, target), width=width, num_hidden=num_hidden, slope=slope)
+    by_class = jnp.asarray(rows[np.argsort(labels, kind="stable")], np.float32)
+    lower = jnp.int32(np.sum(labels < 0))
+    with jax.numpy_dtype_promotion("standard"):  # Adam promotes its count of steps
+        learned = train(key_training, start, by_class, lower, jnp.asarray(target, np.float32))
+    first = learned.matrices[0] / np.float32(scale)
+    shift = learned.biases[0] - first @ jnp.asarray(centre, np.float32)
+    return LeakyReluNetwork((first, *learned.matrices[1:]), (shift, *learned.biases[1:]), learned.slope)
+
+
+def _checked_data(*given: jax.Array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Rows, labels and theta on the host."""
+    arrays = as_floats(**dict(zip(("x", "y", "theta"), given, strict=True)))
+    x, y, theta = (np.asarray(values, np.float64) for values in arrays)
+    if x.ndim != 2 or y.shape != x.shape[:1] or theta.ndim != 1 or not theta.size:
+        raise ValueError(f"x, y, theta must have shapes [m, d], [m] and [p], got {x.shape}, {y.shape}, {theta.shape}")
+    if x.shape[1] < theta.size:
+        raise ValueError(f"d must be at least p, got d = {x.shape[1]} and p = {theta.size}")
+    if not (np.isfinite(x).all() and np.isfinite(theta).all()):
+        raise ValueError("x and theta must be finite")
+    if wrong := [label for label in np.unique(y) if label not in (-1, 1)]:
+        raise ValueError(f"y must be -1 or +1, got {wrong[0]:g}")
+    if min(np.sum(y < 0), np.sum(y > 0)) < 2:
+        raise ValueError(f"each class must have two rows or more, got {np.sum(y < 0)} of -1 and {np.sum(y > 0)} of +1")
+    return x, y, theta
+
+
+@lru_cache
+def _training(steps: int, batch_size: int, learning_rate: float) -> Callable[..., LeakyReluNetwork]:
+    """(key, start, rows, lower, theta) -> the trained network; the first `lower` rows are those of class -1."""
+    try:
+        import optax
+        from flax import nnx
+    except ImportError:
+        raise ImportError("learn_inverse needs flax and optax: pip install 'mixjax[generative]'") from None
+    optimizer = optax.adam(optax.cosine_decay_schedule(learning_rate, steps))
+
+    @jax.jit
+    def train(
+        key: PRNGKeyArray, start: LeakyReluNetwork, rows: jax.Array, lower: jax.Array, theta: jax.Array
+    ) -> LeakyReluNetwork:
+        graph, weights = nnx.split(_layers_of(start))
+
+        def loss(weights: Any, key: PRNGKeyArray) -> jax.Array:
+            key_slices, key_lower, key_upper = jax.random.split(key, 3)
+            first = jax.random.randint(key_lower, (batch_size,), 0, lower)
+            second = jax.random.randint(key_upper, (batch_size,), lower, len(rows))
+            outputs = _network_of(nnx.merge(graph, weights), start.slope)(rows[jnp.concatenate([first, second])])
+            slices = jnp.linalg.qr(normal(key_slices, (len(theta), len(theta)), theta.dtype))[0].T
+            return jnp.max(class_distances(outputs[:batch_size], outputs[batch_size:], theta, slices))
+
+        def step(state: tuple[Any, Any], key: PRNGKeyArray) -> tuple[tuple[Any, Any], None]:
+            weights, moments = state
+            updates, moments = optimizer.update(jax.grad(loss)(weights, key), moments)
+            return (optax.apply_updates(weights, updates), moments), None
+
+        (weights, _), _ = lax.scan(step, (weights, optimizer.init(weights)), jax.random.split(key, steps))
+        return _network_of(nnx.merge(graph, weights), start.slope)
+
+    return train
+
+
+def _layers_of(network: LeakyReluNetwork) -> nnx.List:
+    """The affine layers as modules of Flax."""
+    from flax import nnx
+
+    def layer(matrix: jax.Array, bias: jax.Array) -> nnx.Linear:
+        made = nnx.Linear(matrix.shape[1], matrix.shape[0], rngs=nnx.Rngs(0))
+        made.kernel, made.bias = nnx.Param(matrix.T), nnx.Param(bias)
+        return made
+
+    return nnx.List(map(layer, network.matrices, network.biases))
+
+
+def _network_of(layers: nnx.List, slope: jax.Array) -> LeakyReluNetwork:
+    matrices = tuple(layer.kernel[...].T for layer in layers)
+    return LeakyReluNetwork(matrices, tuple(layer.bias[...] for layer in layers), slope)

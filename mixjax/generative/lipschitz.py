@@ -1,0 +1,30 @@
+"""How much a map stretches, measured: a lower bound of its Lipschitz constant.
+
+Paper: Theorem 3.5 asks for an h_hat (its proof, for g too) that is L-Lipschitz. Networks have an upper bound,
+`LeakyReluNetwork.lipschitz_bound`, and both are equal for a linear map; a coupling flow has none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from mixjax._arguments import as_floats
+
+__all__ = ["largest_stretch"]
+
+
+def largest_stretch(mapping: Callable[[jax.Array], jax.Array], rows: Float[Array, "N in"]) -> Float[Array, ""]:
+    """The largest spectral norm of the Jacobian of `mapping` (a row in, a row out) over some rows.
+
+    Raises:
+      ValueError: unless the rows have shape [N, in] with N >= 1.
+    """
+    (rows,) = as_floats(rows=rows)
+    if rows.ndim != 2 or not len(rows):
+        raise ValueError(f"rows must have shape [N, in] with N at least 1, got {rows.shape}")
+    jacobians = jax.vmap(jax.jacfwd(mapping))(rows)
+    return jnp.max(jnp.linalg.norm(jacobians, 2, axis=(-2, -1)))

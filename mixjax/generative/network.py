@@ -1,0 +1,132 @@
+r"""Leaky-ReLU networks as generators and as inverses: one layer is a linear map.
+
+Paper: Definition 3.2, x = g(z) with g from R^p to R^d, d >= p; Section 3.3 wants an h with h(g(z)) = z. A network
+
+    g(z) = A_L s(... s(A_1 z + b_1) ...) + b_L,    s(u) = u for u > 0 and slope u otherwise,
+
+is injective if every A has full column rank and slope > 0, and then the network of the pseudo-inverses in reverse
+order, with slope 1/slope, is a left inverse: the inverse of a network is a network.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.typing import ArrayLike
+from jaxtyping import Array, Float
+
+from mixjax._arguments import POSITIVE, as_floats, checked, known
+
+__all__ = ["LeakyReluNetwork", "leaky_relu_generator", "linear_generator"]
+
+
+class LeakyReluNetwork(NamedTuple):
+    """A pytree; call it on rows [..., in]. Made directly it is not checked: `leaky_relu_generator` is injective."""
+
+    matrices: tuple[Float[Array, "out in"], ...]
+    biases: tuple[Float[Array, " out"], ...]
+    slope: Float[Array, ""]
+
+    def __call__(self, inputs: Float[Array, "*batch in"]) -> Float[Array, "*batch out"]:
+        """The output of each row."""
+        return _affine(self._hidden(inputs), self.matrices[-1], self.biases[-1])
+
+    def scores(
+        self, inputs: Float[Array, "*batch in"], classifiers: Float[Array, "classifiers out"]
+    ) -> Float[Array, "*batch classifiers"]:
+        """<classifier, output>: with few classifiers, they meet the last matrix before the rows do."""
+        matrix, bias = self.matrices[-1], self.biases[-1]
+        if len(classifiers) * matrix.shape[1] >= matrix.size + classifiers.size:
+            return _affine(self._hidden(inputs), matrix, bias) @ classifiers.T
+        return _affine(self._hidden(inputs), classifiers @ matrix, classifiers @ bias)
+
+    def inverse(self) -> LeakyReluNetwork:
+        """The network h with h(g(z)) = z for each z if g is injective; elsewhere layer by layer the nearest point.
+
+        Accuracy: rounding times the product of the matrices' condition numbers (tests/generative/test_network.py).
+        """
+        matrices = tuple(jnp.linalg.pinv(matrix) for matrix in reversed(self.matrices))
+        biases = tuple(-matrix @ bias for matrix, bias in zip(matrices, reversed(self.biases), strict=True))
+        return LeakyReluNetwork(matrices, biases, 1.0 / self.slope)
+
+    def lipschitz_bound(self) -> Float[Array, ""]:
+        """An upper bound of the Lipschitz constant, exact for one layer: spectral norms times max(1, slope) between."""
+        norms = jnp.stack([jnp.linalg.norm(matrix, 2) for matrix in self.matrices])
+        return jnp.prod(norms) * jnp.maximum(1.0, self.slope) ** (len(self.matrices) - 1)
+
+    def _hidden(self, rows: jax.Array) -> jax.Array:
+        """What the last layer is given."""
+        for matrix, bias in zip(self.matrices[:-1], self.biases[:-1], strict=True):
+            rows = _affine(rows, matrix, bias)
+            rows = jnp.where(rows > 0, rows, self.slope * rows)
+        return rows
+
+
+def _affine(rows: jax.Array, matrix: jax.Array, bias: jax.Array) -> jax.Array:
+    return rows @ matrix.T + bias.reshape((1,) * (rows.ndim - 1) + (-1,))
+
+
+def linear_generator(matrix: ArrayLike, bias: ArrayLike | None = None) -> LeakyReluNetwork:
+    """g(z) = A z + b with A of shape [d, p] and full column rank; arguments and errors as `leaky_relu_generator`."""
+    return leaky_relu_generator([matrix], None if bias is None else [bias])
+
+
+def leaky_relu_generator(
+    matrices: Sequence[ArrayLike], biases: Sequence[ArrayLike] | None = None, *, slope: ArrayLike = 1.0
+) -> LeakyReluNetwork:
+    """An injective network, from p to d dimensions.
+
+    Args:
+      matrices: of shapes [d_1, p], [d_2, d_1], ..., [d, d_{L-1}], each of full column rank.
+      biases: of shapes [d_1], ..., [d]; 0 by default.
+      slope: of the activation below 0, > 0.
+
+    Returns:
+      The network; NaN under `jit` for a rank or slope that is refused eagerly.
+
+    Raises:
+      ValueError: for shapes that do not follow each other, a map to fewer dimensions, a matrix whose smallest singular
+        value is 0 up to rounding, or a slope that is not positive: the map would not be injective.
+    """
+    given = [] if biases is None else list(biases)
+    arrays = as_floats(**{f"matrices[{i}]": m for i, m in enumerate(matrices)},
+                       **{f"biases[{i}]": b for i, b in enumerate(given)}, slope=slope)  # fmt: skip
+    layers = arrays[: len(matrices)]
+    _check_chain(layers)
+    shifts = arrays[len(matrices) : -1] if given else tuple(jnp.zeros(a.shape[0], a.dtype) for a in layers)
+    if [shift.shape for shift in shifts] != [matrix.shape[:1] for matrix in layers]:
+        raise ValueError(f"biases must have one entry a row of their matrix, got {[shift.shape for shift in shifts]}")
+    (slope,) = checked({"slope": POSITIVE}, slope=arrays[-1])
+    return LeakyReluNetwork(tuple(_full_rank(i, matrix) for i, matrix in enumerate(layers)), shifts, slope)
+
+
+def _check_chain(layers: Sequence[jax.Array]) -> None:
+    """Raise ValueError unless the shapes are those of a map to as many dimensions or more."""
+    shapes = [matrix.shape for matrix in layers]
+    if not shapes or any(len(shape) != 2 or 0 in shape for shape in shapes):
+        raise ValueError(f"matrices must be one or more arrays of shape [out, in], got {shapes}")
+    if any(after[1] != before[0] for before, after in pairwise(shapes)):
+        raise ValueError(f"matrices must follow each other, as [4, 3], [5, 4], got {shapes}")
+    for out, width in shapes:
+        if out < width:
+            raise ValueError(f"a map from {width} to {out} dimensions is not injective: d must be at least p")
+
+
+def _full_rank(index: int, matrix: jax.Array) -> jax.Array:
+    """The matrix if its columns are linearly independent up to rounding."""
+    singular = jnp.linalg.svd(matrix, compute_uv=False)
+    least = singular[0] * (max(matrix.shape) * jnp.finfo(matrix.dtype).eps)
+    values = known(singular)
+    if values is None:
+        return jnp.where(singular[-1] > least, matrix, jnp.nan)
+    if not values[-1] > np.asarray(least):
+        raise ValueError(
+            f"matrices[{index}] must have full column rank for the map to be injective, got singular values "
+            f"from {values[0]:.3g} down to {values[-1]:.3g}"
+        )
+    return matrix

@@ -1,0 +1,94 @@
+"""The affine map that gives both classes the right means and, on average, the right covariance.
+
+Where h_hat begins to be learned: the minimiser of the criterion over affine maps for what two moments say (for two
+Gaussians of one covariance, W_2 is a matter of these). Section 3.3 leaves the remaining rotation open, and so is it.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import PRNGKeyArray
+
+from mixjax.generative.network import LeakyReluNetwork
+from mixjax.random import normal
+
+__all__ = ["AffineStart", "affine_start", "looks_affine"]
+
+_SMALLEST = 1e-8  # variance of a direction in which x is taken to vary, as a part of the largest
+
+
+class AffineStart(NamedTuple):
+    """x -> matrix (x - centre), with matrix of shape [p, d]."""
+
+    matrix: np.ndarray
+    centre: np.ndarray
+
+
+def affine_start(x: np.ndarray, y: np.ndarray, theta: np.ndarray) -> AffineStart:
+    """Whiten x within its classes, and turn the difference of their means into the direction of theta.
+
+    Args:
+      x, y: rows and labels -1 and +1, shapes [m, d] and [m]; two rows a class or more.
+      theta: mean that class +1 is to have, shape [p].
+
+    Returns:
+      The map: along theta the best linear discriminant, across it the p - 1 other directions of most variance.
+
+    Raises:
+      ValueError: if x varies in fewer than p directions within its classes.
+    """
+    x, y, theta = (np.asarray(a, np.float64) for a in (x, y, theta))
+    upper, lower = x[y > 0].mean(axis=0), x[y < 0].mean(axis=0)
+    within = x - np.where(y[:, None] > 0, upper, lower)
+    variances, directions = np.linalg.eigh(within.T @ within / (len(x) - 2))
+    kept = variances > _SMALLEST * variances[-1]
+    whiten = (directions[:, kept] / np.sqrt(variances[kept])).T[::-1]  # most variance first
+    if len(whiten) < len(theta):
+        raise ValueError(
+            f"x must vary in at least p = {len(theta)} directions within its classes, got {len(whiten)} "
+            f"from {len(x)} rows: learn from more rows"
+        )
+    discriminant = whiten @ (upper - lower)
+    turn = _frame(theta, len(theta)) @ _frame(discriminant, len(theta)).T
+    return AffineStart(turn @ whiten, (upper + lower) / 2)
+
+
+def _frame(first: np.ndarray, count: int) -> np.ndarray:
+    """Orthonormal columns, the first along a vector (the first axis if it is 0), the others near the first axes."""
+    size = len(first)
+    first = first if first.any() else np.eye(size)[0]
+    frame, corner = np.linalg.qr(np.column_stack([first, np.eye(size)]))
+    return frame[:, :count] * np.sign(corner[0, 0]) ** (np.arange(count) == 0)
+
+
+def looks_affine(
+    key: PRNGKeyArray, affine: AffineStart, *, width: int, num_hidden: int, slope: float
+) -> LeakyReluNetwork:
+    """A network equal to an affine map: units come in pairs of opposite sign, s(u) - s(-u) = (1 + slope) u.
+
+    Reference: D. Balduzzi et al., "The shattered gradients problem" (ICML 2017).
+    """
+    half, (matrix, centre) = width // 2, affine
+    keys = jax.random.split(key, num_hidden)
+    frames = [np.asarray(jnp.linalg.qr(normal(k, (half, half), np.float32))[0], np.float64) for k in keys]
+    so_far = frames[0][:, : len(matrix)]
+    matrices = [_paired_out(so_far @ matrix)]
+    for frame in frames[1:]:
+        matrices.append(_paired_out(_paired_in(frame)) / (1 + slope))
+        so_far = frame @ so_far
+    matrices.append(_paired_in(so_far.T) / (1 + slope))
+    biases = [-matrices[0] @ centre, *(np.zeros(len(m)) for m in matrices[1:])]
+    first, second = (tuple(jnp.asarray(a, np.float32) for a in part) for part in (matrices, biases))
+    return LeakyReluNetwork(first, second, jnp.float32(slope))
+
+
+def _paired_out(matrix: np.ndarray) -> np.ndarray:
+    return np.concatenate([matrix, -matrix])
+
+
+def _paired_in(matrix: np.ndarray) -> np.ndarray:
+    return np.concatenate([matrix, -matrix], axis=1)

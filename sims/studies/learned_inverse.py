@@ -1,0 +1,141 @@
+"""One learned h_hat of the generative study: learn it, estimate classifiers on its features, and measure both."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from mixjax.gaussian import direction, population_ece, sample_data, score_law, weighted_estimator
+from mixjax.generative import (
+    LeakyReluNetwork,
+    density_error,
+    largest_stretch,
+    learn_inverse,
+    sample_coupling,
+    sample_leaky_relu,
+    sample_linear,
+    simulate_scores,
+    simulated_ece,
+)
+from mixjax.generative.simulation import Map
+from sims.engine import HostArrays
+
+# of E|delta_u|: theta*, the mean over random ones, and the mean over the plain classifiers
+DIRECTIONS = ("along theta*", "random", "of the classifiers")
+CLASSIFIERS = ("plain", "mixup")
+MAPS = ("g", "h_hat", "h_hat after g")
+
+
+class Setting(NamedTuple):
+    """What all learned h_hat have in common: sizes of the classifiers' training sets, of the model, and of the work."""
+
+    sizes: tuple[int, ...]
+    p: int
+    d: int
+    theta_norm: float
+    weight: float
+    sets: int
+    steps: int
+    draws: int
+    seed: int
+
+
+def _linear(key: jax.Array, p: int, d: int) -> Map:
+    return sample_linear(key, p=p, d=d)
+
+
+def _leaky_relu(key: jax.Array, p: int, d: int) -> Map:
+    return sample_leaky_relu(key, widths=(p, (p + d) // 2, d))
+
+
+def _coupling(key: jax.Array, p: int, _: int) -> Map:
+    return sample_coupling(key, p=p)
+
+
+FAMILIES: dict[str, Callable[[jax.Array, int, int], Map]] = {
+    "linear": _linear,
+    "leaky-ReLU": _leaky_relu,
+    "coupling": _coupling,
+}
+
+
+def _key(setting: Setting, *what: object) -> jax.Array:
+    """A key that follows from what is drawn."""
+    return jax.random.fold_in(jax.random.key(setting.seed, impl="threefry2x32"), zlib.crc32(repr(what).encode()))
+
+
+def measure(family: str, rows: int, seed: int, setting: Setting) -> HostArrays:
+    """Everything about one learned h_hat."""
+    theta, target = direction(setting.p, setting.theta_norm), direction(setting.p, 1.0)
+    generator = FAMILIES[family](_key(setting, "generator", family, seed), setting.p, setting.d)
+    inverse = generator.inverse()
+    z, y = sample_data(_key(setting, "rows", family, rows, seed), n=rows, theta=theta)
+    x = generator(z)
+    learned = learn_inverse(_key(setting, "learning", family, rows, seed), x, y, theta=target, steps=setting.steps)
+
+    estimates = [
+        _estimates(_key(setting, "training sets", family, n, seed), generator, (inverse, learned), theta,
+                   setting.weight, n=n, sets=setting.sets)
+        for n in setting.sizes
+    ]  # fmt: skip
+    own = [jnp.stack([weighted_estimator(h(x), y, t) for t in (0.0, setting.weight)]) for h in (inverse, learned)]
+    exact, found = (jnp.concatenate([own[i], *(e[i].reshape(-1, setting.p) for e in estimates)]) for i in (0, 1))
+    probes = _probes(_key(setting, "directions"), target)
+    key = _key(setting, "draws", family, rows, seed)
+    bins = simulate_scores(key, generator, learned, jnp.concatenate([found, probes]), theta, num_draws=setting.draws)
+    ece = simulated_ece(bins)
+    delta = density_error(bins, jnp.concatenate([found, probes]), target)
+    shape = (len(setting.sizes), setting.sets, 2)
+    exact_ece = population_ece(score_law(exact, theta))
+    return {
+        "ece": np.asarray(ece.value[2 : len(found)]).reshape(shape),
+        "exact": np.asarray(exact_ece[2:]).reshape(shape),
+        "own_ece": np.asarray(ece.value[:2]),
+        "own_exact": np.asarray(exact_ece[:2]),
+        "simulation_se": np.asarray(ece.standard_error[: len(found)]).max(),
+        "delta": _by_direction(delta.absolute.value, len(found)),
+        "delta_square": _by_direction(delta.square.value, len(found)),
+        **_stretches(generator, learned, z[:2048]),
+    }
+
+
+@partial(jax.jit, static_argnames=("n", "sets"))
+def _estimates(
+    key: jax.Array, generator: Map, inverses: tuple[Map, ...], theta: jax.Array, weight: float, *, n: int, sets: int
+) -> tuple[jax.Array, ...]:
+    """theta_hat of each training set, plain and with Mixup, on the features of each inverse: shapes [sets, 2, p]."""
+
+    def of_set(key: jax.Array) -> tuple[jax.Array, ...]:
+        z, y = sample_data(key, n=n, theta=theta)
+        x = generator(z)
+        return tuple(jnp.stack([weighted_estimator(h(x), y, t) for t in (0.0, weight)]) for h in inverses)
+
+    return jax.vmap(of_set)(jax.random.split(key, sets))
+
+
+def _probes(key: jax.Array, target: jax.Array) -> jax.Array:
+    """theta* and eight random directions."""
+    return jnp.concatenate([target[None], jax.random.normal(key, (8, len(target)), target.dtype)])
+
+
+def _by_direction(values: jax.Array, classifiers: int) -> np.ndarray:
+    """The larger of both classes: along theta*, on average over random directions, and over plain classifiers."""
+    worst = np.asarray(values).max(axis=1)
+    return np.array([worst[classifiers], worst[classifiers + 1 :].mean(), worst[2:classifiers:2].mean()])
+
+
+def _stretches(generator: Map, learned: LeakyReluNetwork, z: jax.Array) -> HostArrays:
+    """Lipschitz constants of g, h_hat and h_hat after g: measured, from below, and as bounds where there are any."""
+    x = generator(z)
+    maps = ((generator, z), (learned, x), (lambda row: learned(generator(row)), z))
+    bounds = [m.lipschitz_bound() if isinstance(m, LeakyReluNetwork) else np.nan for m in (generator, learned)]
+    return {
+        "stretch": np.array([largest_stretch(mapping, rows) for mapping, rows in maps]),
+        "bound": np.array([*bounds, bounds[0] * bounds[1]]),
+    }
