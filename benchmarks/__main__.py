@@ -7,10 +7,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks import calibration, simulator
+from benchmarks import calibration, generative, simulator
 from mixjax.runs import RunError
 
-BENCHMARKS = {"calibration": calibration.run, "simulator": simulator.run}
+BENCHMARKS = {"calibration": calibration.run, "generative": generative.run, "simulator": simulator.run}
 
 
 def main(arguments: Sequence[str]) -> int:

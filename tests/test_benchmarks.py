@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-from benchmarks import calibration, simulator
+from benchmarks import calibration, generative, simulator
 from benchmarks.__main__ import main
 from benchmarks.calibration.sizes import Sizes
 from benchmarks.simulator import exact, rates
@@ -98,6 +98,15 @@ def test_calibration_functions_are_right_beside_the_other_libraries(tmp_path: Pa
         assert max(abs(ours - their) for their in theirs) < (0.02 if name == "equal mass" else 1e-5), name
     assert results["streaming"]["ratios"]["difference"] < 1e-7
     assert results["streaming"]["ratios"]["bytes"] < 4096
+
+
+def test_the_simulation_is_timed_beside_its_normals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(generative, "P", 4)
+    section = generative.rates(1 << 12, 1)
+    names = [row["what"] for row in section.rows]
+    assert names == ["4 normals, jax.random", "4 normals, mixjax.random", "linear", "leaky-ReLU", "coupling"]
+    assert len(section.ratios) == 6
+    assert min(section.ratios.values()) > 0
 
 
 def test_cases_are_timed_in_turn() -> None:
