@@ -89,6 +89,7 @@ RULES = {
     "n_unlabeled": COUNT_OR_NONE,
     "p": COUNT,
     "pairs_ratio": ABOVE_ZERO,
+    "penalty": POSITIVE,
     "positive_rate": INNER_SHARE,
     "ratio": NOT_NEGATIVE,
     "sigma": POSITIVE,

@@ -8,7 +8,7 @@ and `capacity` how their derivative changes with c; `ood` test data of another m
 the exact law before a weight is chosen, and `estimated_weight` one that is chosen by it; `temperature` scaling on
 held-out points, and `temperature_limits`; `linear` the law of any linear estimators, and `random_pairs` Mixup with
 finitely many pairs; `imbalance` classes of unequal size, and `imbalanced_ece` their calibration; `classes` more than
-two.
+two; `ridge` and `logistic` fits in place of the average.
 """
 
 from mixjax.gaussian.capacity import derivative_slope as derivative_slope
@@ -21,6 +21,7 @@ from mixjax.gaussian.classes import limit_class_ece as limit_class_ece
 from mixjax.gaussian.estimated_weight import estimated_weight as estimated_weight
 from mixjax.gaussian.estimators import fixed_lam_estimator as fixed_lam_estimator
 from mixjax.gaussian.estimators import mean_estimator as mean_estimator
+from mixjax.gaussian.estimators import mixed_rows as mixed_rows
 from mixjax.gaussian.estimators import mixup_estimator as mixup_estimator
 from mixjax.gaussian.estimators import pseudo_label_estimators as pseudo_label_estimators
 from mixjax.gaussian.estimators import random_pairs_estimator as random_pairs_estimator
@@ -36,6 +37,7 @@ from mixjax.gaussian.limits import critical_weight as critical_weight
 from mixjax.gaussian.limits import derivative_at_zero as derivative_at_zero
 from mixjax.gaussian.limits import limit_scores as limit_scores
 from mixjax.gaussian.linear import sample_linear_scores as sample_linear_scores
+from mixjax.gaussian.logistic import logistic_coefficients as logistic_coefficients
 from mixjax.gaussian.maximum import population_mce as population_mce
 from mixjax.gaussian.model import direction as direction
 from mixjax.gaussian.model import sample_data as sample_data
@@ -57,6 +59,9 @@ from mixjax.gaussian.pseudo_label_limits import limit_pseudo_label_scores as lim
 from mixjax.gaussian.pseudo_label_limits import overshoot_ratio as overshoot_ratio
 from mixjax.gaussian.random_pairs import limit_pairs_scores as limit_pairs_scores
 from mixjax.gaussian.random_pairs import sample_pairs_scores as sample_pairs_scores
+from mixjax.gaussian.ridge import limit_ridge_scores as limit_ridge_scores
+from mixjax.gaussian.ridge import ridge_coefficients as ridge_coefficients
+from mixjax.gaussian.ridge import ridge_estimator as ridge_estimator
 from mixjax.gaussian.samplers import sample_scores as sample_scores
 from mixjax.gaussian.score_law import ScoreLaw as ScoreLaw
 from mixjax.gaussian.score_law import score_law as score_law

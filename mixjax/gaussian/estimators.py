@@ -23,7 +23,7 @@ from mixjax.gaussian.weights import mixup_weight
 def mean_estimator(x: Float[Array, "n p"], y: Float[Array, " n"]) -> Float[Array, " p"]:
     """theta_hat(0), the mean of y_i x_i. NaN if n = 0."""
     x, y = as_floats(x=x, y=y)
-    _check_data(x, y)
+    check_data(x, y)
     return jnp.mean(y[:, None] * x, axis=0)
 
 
@@ -81,8 +81,22 @@ def random_pairs_estimator(
     Raises:
       ValueError: for shapes that do not fit, num_pairs < 1, alpha < 0 or beta <= 0 (these two: NaN under `jit`).
     """
+    mixed_x, mixed_y = mixed_rows(key, x, y, alpha=alpha, beta=beta, num_pairs=num_pairs)
+    return jnp.mean(mixed_y[:, None] * mixed_x, axis=0)
+
+
+def mixed_rows(
+    key: PRNGKeyArray,
+    x: Float[Array, "n p"],
+    y: Float[Array, " n"],
+    *,
+    alpha: ArrayLike,
+    beta: ArrayLike,
+    num_pairs: int,
+) -> tuple[Float[Array, "num_pairs p"], Float[Array, " num_pairs"]]:
+    """Rows lambda x_i + (1 - lambda) x_j with their labels, of the pairs of `random_pairs_estimator`; its arguments."""
     x, y, alpha, beta = checked(x=x, y=y, alpha=alpha, beta=beta)
-    _check_data(x, y)
+    check_data(x, y)
     check_size("num_pairs", num_pairs)
     key_first, key_second, key_lam = jax.random.split(key, 3)
     i, j = (jax.random.randint(k, (num_pairs,), 0, x.shape[0]) for k in (key_first, key_second))
@@ -91,8 +105,7 @@ def random_pairs_estimator(
     drawn = jax.random.beta(key_lam, *shapes, (num_pairs,), x.dtype)
     lam = jnp.where(wrong, jnp.nan, jnp.where(alpha > 0, drawn, 0.0))
     mixed_x = lam[:, None] * x[i] + (1.0 - lam)[:, None] * x[j]
-    mixed_y = lam * y[i] + (1.0 - lam) * y[j]
-    return jnp.mean(mixed_y[:, None] * mixed_x, axis=0)
+    return mixed_x, lam * y[i] + (1.0 - lam) * y[j]
 
 
 def pseudo_label_estimators(
@@ -132,7 +145,7 @@ def sigma_estimator(
         (not consistent for fixed p; 0 when all labels are equal), or "pooled", sqrt(sum_i |r_i|^2 / (p n)).
     """
     x, y = as_floats(x=x, y=y)
-    _check_data(x, y)
+    check_data(x, y)
     residuals = x - y[:, None] * mean_estimator(x, y)[None, :]
     if sigma_estimate == "paper":
         return jnp.sqrt(jnp.sum(jnp.sum(residuals, axis=0) ** 2) / x.size)
@@ -141,6 +154,7 @@ def sigma_estimator(
     raise ValueError(f'sigma_estimate must be "paper" or "pooled", got {sigma_estimate!r}')
 
 
-def _check_data(x: jax.Array, y: jax.Array) -> None:
+def check_data(x: jax.Array, y: jax.Array) -> None:
+    """Raise ValueError unless x is [n, p] and y is [n]."""
     if x.ndim != 2 or y.shape != x.shape[:1]:
         raise ValueError(f"x and y must have shapes [n, p] and [n], got {x.shape} and {y.shape}")

@@ -28,7 +28,7 @@ OF = {
     **dict.fromkeys(("theta_norm", "test_norm", "unlabeled_norm", "ratio", "alpha"), NEGATIVE),
     **dict.fromkeys(("labeled_ratio", "unlabeled_ratio"), NEGATIVE),
     "cosine": (-1.5, 1.1, np.nan, np.inf),
-    **dict.fromkeys(("sigma", "beta", "ece"), NOT_POSITIVE),
+    **dict.fromkeys(("sigma", "beta", "ece", "penalty"), NOT_POSITIVE),
     **dict.fromkeys(("t", "lam", "confidence"), NOT_SHARES),
     "pairs_ratio": (0.0, -1.0, np.nan),
     "positive_rate": (-0.1, 0.0, 1.0, np.nan, np.inf),
@@ -43,6 +43,17 @@ CALLS = {
         partial(gaussian.random_pairs_estimator, KEY, X, Y, num_pairs=3),
         {"alpha": 1.0, "beta": 2.0},
     ),
+    "mixed_rows": (
+        lambda **values: gaussian.mixed_rows(KEY, X, Y, num_pairs=3, **values),
+        {"alpha": 1.0, "beta": 2.0},
+    ),
+    "ridge_coefficients": (partial(gaussian.ridge_coefficients, X, Y), {"t": 0.3, "penalty": 0.1}),
+    "ridge_estimator": (partial(gaussian.ridge_estimator, X, Y), {"t": 0.3, "penalty": 0.1}),
+    "limit_ridge_scores": (
+        gaussian.limit_ridge_scores,
+        {"ratio": 1.0, "theta_norm": 2.0, "t": 0.3, "penalty": 0.1},
+    ),
+    "logistic_coefficients": (partial(gaussian.logistic_coefficients, X, Y), {"penalty": 0.1}),
     "expected_errors": (
         partial(gaussian.expected_errors, num_nodes=4),
         {"n": 10.0, "p": 3.0, "theta_norm": 1.0, "t": 0.3, "sigma": 2.0},
@@ -156,7 +167,7 @@ CALLS = {
 }
 
 # what a value may be in some functions only
-ALSO_WRONG = {("critical_ratio", "t"): (1.0,), ("symmetric_alpha", "t"): (0.6,)}
+ALSO_WRONG = {("critical_ratio", "t"): (1.0,), ("symmetric_alpha", "t"): (0.6,), ("limit_ridge_scores", "t"): (1.0,)}
 
 # no rule: whether something is so, vectors of data, and the two numbers of a law, which gives NaN where its variance is
 # not positive
