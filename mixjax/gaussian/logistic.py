@@ -85,9 +85,7 @@ def _newton(x: jax.Array, y: jax.Array, penalty: jax.Array) -> jax.Array:
     return jnp.where(last.moved <= enough, last.coefficients, jnp.nan)
 
 
-def _full_step(
-    x: jax.Array, y: jax.Array, penalty: jax.Array, coefficients: jax.Array, logits: jax.Array
-) -> jax.Array:
+def _full_step(x: jax.Array, y: jax.Array, penalty: jax.Array, coefficients: jax.Array, logits: jax.Array) -> jax.Array:
     chance = jax.nn.sigmoid(logits)
     residual = 0.5 * (jnp.tanh(0.5 * logits) - y)
     gradient = jnp.matmul(residual, x, precision="highest") / x.shape[0] + penalty * coefficients

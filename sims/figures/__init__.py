@@ -1,8 +1,9 @@
 """The figures of the studies, from their stored tables alone.
 
 `writing` pictures and captions to files; `maps` of p/n and |theta|; `slices` along p/n or n; `capacity` the
-derivatives; `estimator_bias` estimators against the truth; `beyond` random pairs and unequal classes; `generative`
-learned inverses; `captions` the words that they share, and what is drawn of a table that is too large to draw.
+derivatives; `estimator_bias` estimators against the truth; `beyond` random pairs and unequal classes; `fits` a ridge
+and a logistic fit; `generative` learned inverses; `captions` the words that they share, and what is drawn of a table
+that is too large to draw.
 """
 
 from sims.figures.beyond import beyond_figures as beyond_figures
@@ -10,6 +11,8 @@ from sims.figures.beyond import beyond_report as beyond_report
 from sims.figures.capacity import capacity_figures as capacity_figures
 from sims.figures.estimator_bias import estimator_bias_figures as estimator_bias_figures
 from sims.figures.estimator_bias import estimator_bias_report as estimator_bias_report
+from sims.figures.fits import fits_figures as fits_figures
+from sims.figures.fits import fits_report as fits_report
 from sims.figures.generative import generative_figures as generative_figures
 from sims.figures.generative import generative_report as generative_report
 from sims.figures.maps import phase_diagram_figures as phase_diagram_figures

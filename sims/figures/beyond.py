@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 
 from mixjax.plots import COLOURS, COLUMN_WIDTH, MARKERS, decades, panels, points_with_bars
-from sims.figures.captions import theta_label
+from sims.figures.captions import last_crossing, theta_label
 from sims.study import Figure
 
 DASHES = ("solid", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)))
@@ -173,8 +173,8 @@ def _pairs_rows(table: xr.Dataset) -> list[str]:
 def _pairs_row(cell: xr.Dataset) -> str:
     plain, expectation = float(cell["ece_plain_limit"]), float(cell["ece_expectation_limit"])
     curve, epochs = cell["ece_pairs_limit"].values, cell["fine_epochs"].values
-    beats = _last_crossing(epochs, curve - plain)
-    near = _last_crossing(epochs, np.abs(curve - expectation) - 0.1 * plain)
+    beats = last_crossing(epochs, curve - plain)
+    near = last_crossing(epochs, np.abs(curve - expectation) - 0.1 * plain)
     one = float(np.interp(0.0, np.log(epochs), curve))
     values = (f"{float(cell[name]):g}" for name in ("alpha", "theta_norm", "ratio"))
     return f"| {' | '.join([*values, beats, near, f'{plain:.4f}', f'{expectation:.4f}', f'{one:.4f}'])} |"
@@ -189,7 +189,7 @@ def _unequal_rows(table: xr.Dataset) -> list[str]:
     ]
     for rate in table["positive_rate"].values:
         found = [
-            _last_crossing(table["fine_ratio"].values, table["change_limit"].sel(positive_rate=rate, error=e).values)
+            last_crossing(table["fine_ratio"].values, table["change_limit"].sel(positive_rate=rate, error=e).values)
             for e in table["error"].values
         ]
         rows.append(f"| {rate:g} | {' | '.join(found)} |")
@@ -205,17 +205,7 @@ def _class_rows(table: xr.Dataset) -> list[str]:
     ]
     for count in table["classes"].values:
         row = table.sel(classes=count)
-        found = _last_crossing(row["class_ratio"].values, (row["classes_mix"] - row["classes_plain"]).values)
+        found = last_crossing(row["class_ratio"].values, (row["classes_mix"] - row["classes_plain"]).values)
         plain, mixed = (float(row[f"classes_{name}"].sel(class_ratio=1, method="nearest")) for name in ("plain", "mix"))
         rows.append(f"| {count} | {found} | {plain:.4f} | {mixed:.4f} |")
     return rows
-
-
-def _last_crossing(x: np.ndarray, values: np.ndarray) -> str:
-    """Where values, on a logarithmic axis, go below 0 for good."""
-    above = np.flatnonzero(values >= 0)
-    if len(above) == 0 or above[-1] == len(x) - 1:
-        return "everywhere" if len(above) == 0 else "nowhere"
-    first = above[-1]
-    share = values[first] / (values[first] - values[first + 1])
-    return f"{np.exp(np.log(x[first]) * (1 - share) + np.log(x[first + 1]) * share):.3g}"

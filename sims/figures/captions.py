@@ -67,3 +67,13 @@ def settings_text(table: xr.Dataset, settings: str) -> str:
 def pairs_text(table: xr.Dataset) -> str:
     pairs = ", ".join(f"({float(a):g}, {float(b):g})" for a, b in zip(table["alpha"], table["beta"], strict=True))
     return f"(alpha, beta) = {pairs}"
+
+
+def last_crossing(x: np.ndarray, values: np.ndarray) -> str:
+    """Where values, on a logarithmic axis, go below 0 for good."""
+    above = np.flatnonzero(values >= 0)
+    if len(above) == 0 or above[-1] == len(x) - 1:
+        return "everywhere" if len(above) == 0 else "nowhere"
+    first = above[-1]
+    share = values[first] / (values[first] - values[first + 1])
+    return f"{np.exp(np.log(x[first]) * (1 - share) + np.log(x[first + 1]) * share):.3g}"

@@ -4,6 +4,7 @@ from sims.studies import (
     beyond,
     capacity,
     estimator_bias,
+    fits,
     generative,
     out_of_domain,
     phase_diagram,
@@ -31,6 +32,7 @@ STUDIES: dict[str, Study] = {
         estimator_bias.STUDY,
         generative.STUDY,
         beyond.STUDY,
+        fits.STUDY,
         real_images.STUDY,
     )
 }

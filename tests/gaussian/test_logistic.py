@@ -58,7 +58,9 @@ def test_hard_labels_as_scikit_learn(rng, case):
 @pytest.mark.parametrize("case", CASES)
 def test_soft_labels_as_scipy(rng, key, case):
     n, p, signal, penalty = CASES[case]
-    x, y = (np.asarray(part) for part in mixed_rows(key, *data(rng, n, p, signal), alpha=1.0, beta=1.0, num_pairs=3 * n))
+    x, y = (
+        np.asarray(part) for part in mixed_rows(key, *data(rng, n, p, signal), alpha=1.0, beta=1.0, num_pairs=3 * n)
+    )
     ours = np.asarray(logistic_coefficients(x, y, penalty=penalty))
     np.testing.assert_allclose(x @ ours, x @ by_scipy(x, y, penalty), rtol=0, atol=1e-6)
     gradient = x.T @ (1 / (1 + np.exp(-x @ ours)) - (1 + y) / 2) / len(y) + penalty * ours

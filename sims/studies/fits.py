@@ -1,0 +1,183 @@
+r"""Beyond the paper: does Mixup still help where the averaging classifier says so, if the classifier is fitted?
+
+The paper's classifier averages y x. On the same training sets: the ridge-regularised discriminant, whose Mixup is a
+closed form and whose limit is known (`ridge`), and the logistic fit, whose Mixup is random pairs (`logistic`). Data are
+drawn literally. All that follows sees inner products alone, so that where p > n it is done in the space of the rows.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import xarray as xr
+
+from mixjax.gaussian import (
+    critical_ratio,
+    direction,
+    limit_ridge_scores,
+    limit_scores,
+    logistic_coefficients,
+    mixed_rows,
+    mixup_weight,
+    population_ece,
+    ridge_estimator,
+    sample_data,
+    score_law,
+    weighted_estimator,
+)
+from mixjax.gaussian.score_law import ScoreLaw
+from sims.engine import HostArrays
+from sims.figures import fits_figures, fits_report
+from sims.grid import AxisValue, axis, whole
+from sims.study import Piece, PiecewiseStudy, option
+
+RATIOS = np.geomspace(0.01, 20, 400)  # p/n of the limits
+
+
+@dataclass(frozen=True)
+class Fits:
+    """One training sample size."""
+
+    n: int = option(200, "Training sample size")
+    ratio: AxisValue = option("0.1,0.2,0.4,0.8,1.6,3.2", "p/n")
+    theta_norm: AxisValue = option("1,2", "Signal |theta| / sigma")
+    alpha: AxisValue = option("0.2,1", "alpha = beta of lambda ~ Beta(alpha, alpha)")
+    ridge_penalty: AxisValue = option("1,0.1", "mu of the ridge")
+    logistic_penalty: AxisValue = option("0.01", "mu of the logistic fit")
+    epochs: int = option(10, "Random pairs / n of the logistic fit with Mixup")
+    replicates: int = option(24, "Training sets of a cell")
+    seed: int = option(0, "Of every draw")
+
+
+def _pieces(config: Fits) -> dict[str, Piece]:
+    """One a ratio, whose p is a shape."""
+    for name, least in (("n", 2), ("replicates", 10), ("epochs", 1)):
+        whole(name, getattr(config, name), least)
+    for name in ("theta_norm", "alpha", "ridge_penalty", "logistic_penalty"):
+        _axis(name, config)
+    return {f"ratio-{ratio:g}": partial(measure, float(ratio), config) for ratio in _axis("ratio", config)}
+
+
+def _axis(name: str, config: Fits) -> np.ndarray:
+    return axis(name, getattr(config, name), above=True)
+
+
+def fit_names(config: Fits) -> list[str]:
+    ridge = [f"ridge {penalty:g}" for penalty in _axis("ridge_penalty", config)]
+    return ["average", *ridge, *(f"logistic {penalty:g}" for penalty in _axis("logistic_penalty", config))]
+
+
+def measure(ratio: float, config: Fits) -> HostArrays:
+    """ECE of each training set at one p/n, [replicates, theta, fits, 1 + alphas]; first without Mixup."""
+    key = jax.random.fold_in(jax.random.key(config.seed, impl="threefry2x32"), zlib.crc32(f"fits {ratio:g}".encode()))
+    p = max(1, round(ratio * config.n))
+    thetas = _axis("theta_norm", config).astype(np.float32)
+    weights, keys = _weights(config).astype(np.float32), jax.random.split(key, config.replicates)
+
+    def of_set(key: jax.Array) -> ScoreLaw:  # every theta has the same labels and noise
+        return jax.lax.map(lambda theta: _laws(key, theta, p, weights, config), jnp.asarray(thetas))
+
+    return {"ece": np.asarray(population_ece(jax.jit(partial(jax.lax.map, of_set))(keys)), np.float64)}
+
+
+def _weights(config: Fits) -> np.ndarray:
+    """The Mixup weights: none, and of each alpha."""
+    alphas = _axis("alpha", config)
+    return np.array([0.0, *mixup_weight(alphas, alphas)])
+
+
+def _laws(key: jax.Array, theta_norm: jax.Array, p: int, weights: np.ndarray, config: Fits) -> ScoreLaw:
+    """The laws of the scores of all fits of one training set, [fits, 1 + alphas]."""
+    key_data, key_pairs = jax.random.split(key)
+    theta = direction(p, theta_norm)
+    x, y = sample_data(key_data, n=config.n, theta=theta)
+    if p > config.n:
+        basis, triangle = jnp.linalg.qr(x.T)
+        x, theta = triangle.T, jnp.matmul(theta, basis, precision="highest")
+    alphas = jnp.asarray(_axis("alpha", config).astype(np.float32))
+    found = [jnp.stack([weighted_estimator(x, y, t) for t in weights])]
+    for penalty in _axis("ridge_penalty", config).astype(np.float32):
+        found.append(jnp.stack([ridge_estimator(x, y, t, penalty=penalty) for t in weights]))
+    for penalty in _axis("logistic_penalty", config).astype(np.float32):
+        found.append(_logistic(key_pairs, x, y, alphas, penalty, config.epochs * config.n))
+    return score_law(jnp.stack(found), theta)
+
+
+def _logistic(
+    key: jax.Array, x: jax.Array, y: jax.Array, alphas: jax.Array, penalty: np.float32, num_pairs: int
+) -> jax.Array:
+    """theta_hat = w / 2, [1 + alphas, p]: of the data, and of mixed rows; all alphas have the same pairs."""
+
+    def of_alpha(alpha: jax.Array) -> jax.Array:
+        rows, labels = mixed_rows(key, x, y, alpha=alpha, beta=alpha, num_pairs=num_pairs)
+        return logistic_coefficients(rows, labels, penalty=penalty)
+
+    plain = logistic_coefficients(x, y, penalty=penalty)
+    return 0.5 * jnp.concatenate([plain[None], jax.lax.map(of_alpha, alphas)])
+
+
+def _limits(config: Fits) -> np.ndarray:
+    """ECE of each fit as n grows, [theta, fits, 1 + alphas, RATIOS]; NaN for the logistic fit."""
+    t, found = _weights(config)[:, None], []
+    for theta in _axis("theta_norm", config):
+        laws = [limit_scores(RATIOS, theta, t)]
+        laws += [limit_ridge_scores(RATIOS, theta, t, penalty=mu) for mu in _axis("ridge_penalty", config)]
+        rows = [np.asarray(population_ece(law), np.float64) for law in laws]
+        found.append(rows + [np.full_like(rows[0], np.nan)] * len(_axis("logistic_penalty", config)))
+    return np.array(found)
+
+
+def _table(config: Fits, pieces: Mapping[str, HostArrays]) -> xr.Dataset:
+    alphas, thetas = _axis("alpha", config), _axis("theta_norm", config)
+    ece = np.array([pieces[f"ratio-{ratio:g}"]["ece"] for ratio in _axis("ratio", config)])
+    change, limit = ece[..., 1:] - ece[..., :1], _limits(config)
+    plain, wide = ("ratio", "theta_norm", "fit"), ("ratio", "theta_norm", "fit", "alpha")
+    boundary = critical_ratio(thetas[:, None], _weights(config)[None, 1:])
+    variables = {
+        "ece_plain": (plain, np.nanmean(ece[..., 0], axis=1), "ECE without Mixup"),
+        "ece_mix": (wide, np.nanmean(ece[..., 1:], axis=1), "ECE with Mixup"),
+        "change": (wide, np.nanmean(change, axis=1), "ECE(mix) - ECE"),
+        "change_se": (wide, _standard_error(change), "standard error of the difference (paired)"),
+        "not_converged": (wide, np.isnan(change).mean(axis=1), "share of training sets without a fit, left out"),
+        "ece_plain_limit": (("theta_norm", "fit", "fine_ratio"), limit[:, :, 0], "limit of ece_plain"),
+        "change_limit": (
+            ("theta_norm", "fit", "alpha", "fine_ratio"),
+            limit[:, :, 1:] - limit[:, :, :1],
+            "limit of ECE(mix) - ECE",
+        ),
+        "boundary": (("theta_norm", "alpha"), np.asarray(boundary), "p/n above which Mixup helps the average"),
+    }
+    coordinates = {"ratio": _axis("ratio", config), "theta_norm": thetas, "fit": fit_names(config), "alpha": alphas,
+                   "fine_ratio": RATIOS}  # fmt: skip
+    described = {
+        name: xr.Variable(dims, values, {"long_name": text, "units": "1"})
+        for name, (dims, values, text) in variables.items()
+    }
+    return xr.Dataset(described, coordinates, {"n": config.n, "epochs": config.epochs, "replicates": config.replicates})
+
+
+def _standard_error(values: np.ndarray) -> np.ndarray:
+    number = np.isfinite(values).sum(axis=1)
+    return np.nanstd(values, axis=1, ddof=1) / np.sqrt(number)
+
+
+STUDY = PiecewiseStudy(
+    name="fits",
+    summary="Mixup of the average against Mixup of a ridge and of a logistic fit",
+    config=Fits,
+    presets={
+        "quick": {"ratio": "0.1,0.4,1.6", "n": 100, "epochs": 5, "replicates": 20},
+        "default": {},
+        "full": {"n": 1000, "ratio": "0.05:6.4:15:log", "epochs": 20, "replicates": 200},
+    },
+    pieces=_pieces,
+    table=_table,
+    figures=fits_figures(),
+    report=fits_report,
+)
