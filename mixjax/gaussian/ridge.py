@@ -18,8 +18,6 @@ Without Mixup it tends to theta as n grows, for every mu; as mu grows it becomes
 
 from __future__ import annotations
 
-from functools import partial
-
 import jax
 import jax.numpy as jnp
 from jax.scipy.linalg import solve

@@ -23,10 +23,13 @@ def _changes(table: xr.Dataset) -> Any:
     figure, axes = panels(len(cells), len(fits), height=1.9, width=2 * COLUMN_WIDTH)
     for ax, (theta, fit) in zip(axes, cells, strict=True):
         panel = table.isel(theta_norm=theta).sel(fit=fit)
-        ax.set_title(f"{_title(str(fit))}, {theta_label(panel['theta_norm'])}", pad=3)
-        _draw(ax, panel)
+        ax.set_title(_title(str(fit)) if theta == 0 else "", pad=3)
+        if fit == fits[0]:
+            ax.set_ylabel(theta_label(panel["theta_norm"]))
+        shown = 0.7 * float(table["ratio"].min()), 1.4 * float(table["ratio"].max())
+        _draw(ax, panel.sel(fine_ratio=slice(*shown)))
         ax.set_xscale("log")
-        ax.set_xlim(0.7 * float(table["ratio"].min()), 1.4 * float(table["ratio"].max()))
+        ax.set_xlim(*shown)
         decades(ax, x=True)
     for ax in axes[-len(fits) :]:
         ax.set_xlabel("$p/n$")
@@ -38,7 +41,7 @@ def _changes(table: xr.Dataset) -> Any:
 
 def _title(fit: str) -> str:
     name, _, penalty = fit.partition(" ")
-    return rf"{name} $\mu = {penalty}$" if penalty else name
+    return rf"{name}, $\mu = {penalty}$" if penalty else name
 
 
 def _draw(ax: Any, panel: xr.Dataset) -> None:

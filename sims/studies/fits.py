@@ -26,6 +26,7 @@ from mixjax.gaussian import (
     mixed_rows,
     mixup_weight,
     population_ece,
+    population_signed_gap,
     ridge_estimator,
     sample_data,
     score_law,
@@ -49,7 +50,7 @@ class Fits:
     theta_norm: AxisValue = option("1,2", "Signal |theta| / sigma")
     alpha: AxisValue = option("0.2,1", "alpha = beta of lambda ~ Beta(alpha, alpha)")
     ridge_penalty: AxisValue = option("1,0.1", "mu of the ridge")
-    logistic_penalty: AxisValue = option("0.01", "mu of the logistic fit")
+    logistic_penalty: AxisValue = option("0.01,0.001", "mu of the logistic fit")
     epochs: int = option(10, "Random pairs / n of the logistic fit with Mixup")
     replicates: int = option(24, "Training sets of a cell")
     seed: int = option(0, "Of every draw")
@@ -74,7 +75,7 @@ def fit_names(config: Fits) -> list[str]:
 
 
 def measure(ratio: float, config: Fits) -> HostArrays:
-    """ECE of each training set at one p/n, [replicates, theta, fits, 1 + alphas]; first without Mixup."""
+    """ECE and signed gap of each training set at one p/n, [replicates, theta, fits, 1 + alphas]; first no Mixup."""
     key = jax.random.fold_in(jax.random.key(config.seed, impl="threefry2x32"), zlib.crc32(f"fits {ratio:g}".encode()))
     p = max(1, round(ratio * config.n))
     thetas = _axis("theta_norm", config).astype(np.float32)
@@ -83,7 +84,11 @@ def measure(ratio: float, config: Fits) -> HostArrays:
     def of_set(key: jax.Array) -> ScoreLaw:  # every theta has the same labels and noise
         return jax.lax.map(lambda theta: _laws(key, theta, p, weights, config), jnp.asarray(thetas))
 
-    return {"ece": np.asarray(population_ece(jax.jit(partial(jax.lax.map, of_set))(keys)), np.float64)}
+    law = jax.jit(partial(jax.lax.map, of_set))(keys)
+    return {
+        "ece": np.asarray(population_ece(law), np.float64),
+        "signed": np.asarray(population_signed_gap(law), np.float64),
+    }
 
 
 def _weights(config: Fits) -> np.ndarray:
@@ -136,11 +141,13 @@ def _limits(config: Fits) -> np.ndarray:
 def _table(config: Fits, pieces: Mapping[str, HostArrays]) -> xr.Dataset:
     alphas, thetas = _axis("alpha", config), _axis("theta_norm", config)
     ece = np.array([pieces[f"ratio-{ratio:g}"]["ece"] for ratio in _axis("ratio", config)])
+    signed = np.array([pieces[f"ratio-{ratio:g}"]["signed"][..., 0] for ratio in _axis("ratio", config)])
     change, limit = ece[..., 1:] - ece[..., :1], _limits(config)
     plain, wide = ("ratio", "theta_norm", "fit"), ("ratio", "theta_norm", "fit", "alpha")
     boundary = critical_ratio(thetas[:, None], _weights(config)[None, 1:])
     variables = {
         "ece_plain": (plain, np.nanmean(ece[..., 0], axis=1), "ECE without Mixup"),
+        "signed_plain": (plain, np.nanmean(signed, axis=1), "mean confidence - accuracy without Mixup"),
         "ece_mix": (wide, np.nanmean(ece[..., 1:], axis=1), "ECE with Mixup"),
         "change": (wide, np.nanmean(change, axis=1), "ECE(mix) - ECE"),
         "change_se": (wide, _standard_error(change), "standard error of the difference (paired)"),
