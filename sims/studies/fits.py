@@ -141,14 +141,15 @@ def _limits(config: Fits) -> np.ndarray:
 def _table(config: Fits, pieces: Mapping[str, HostArrays]) -> xr.Dataset:
     alphas, thetas = _axis("alpha", config), _axis("theta_norm", config)
     ece = np.array([pieces[f"ratio-{ratio:g}"]["ece"] for ratio in _axis("ratio", config)])
-    signed = np.array([pieces[f"ratio-{ratio:g}"]["signed"][..., 0] for ratio in _axis("ratio", config)])
+    signed = np.array([pieces[f"ratio-{ratio:g}"]["signed"] for ratio in _axis("ratio", config)])
     change, limit = ece[..., 1:] - ece[..., :1], _limits(config)
     plain, wide = ("ratio", "theta_norm", "fit"), ("ratio", "theta_norm", "fit", "alpha")
     boundary = critical_ratio(thetas[:, None], _weights(config)[None, 1:])
     variables = {
         "ece_plain": (plain, np.nanmean(ece[..., 0], axis=1), "ECE without Mixup"),
-        "signed_plain": (plain, np.nanmean(signed, axis=1), "mean confidence - accuracy without Mixup"),
+        "signed_plain": (plain, np.nanmean(signed[..., 0], axis=1), "mean confidence - accuracy without Mixup"),
         "ece_mix": (wide, np.nanmean(ece[..., 1:], axis=1), "ECE with Mixup"),
+        "signed_mix": (wide, np.nanmean(signed[..., 1:], axis=1), "mean confidence - accuracy with Mixup"),
         "change": (wide, np.nanmean(change, axis=1), "ECE(mix) - ECE"),
         "change_se": (wide, _standard_error(change), "standard error of the difference (paired)"),
         "not_converged": (wide, np.isnan(change).mean(axis=1), "share of training sets without a fit, left out"),
