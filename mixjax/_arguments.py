@@ -27,7 +27,7 @@ def as_floats(**values: ArrayLike) -> tuple[jax.Array, ...]:
     """
     dtype = float_dtype(**values)
     return tuple(
-        value.astype(dtype) if isinstance(value, jax.Array) else jnp.asarray(np.asarray(value), dtype)
+        value.astype(dtype) if isinstance(value, jax.Array) else jnp.asarray(np.asarray(value).astype(dtype))
         for value in values.values()
     )
 

@@ -16,6 +16,7 @@ from functools import partial
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import lax
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
@@ -102,9 +103,12 @@ def error_of(sums: BinSums, norm: float) -> jax.Array:
     if norm == 1:
         return jnp.sum(residual, axis=-1) / total
     gap = residual / jnp.where(mass > 0, mass, 1.0)  # residuals of empty bins are 0
+    largest = jnp.max(gap, axis=-1)
     if norm == np.inf:
-        return jnp.max(gap, axis=-1) + 0.0 / total
-    return root(jnp.sum(mass * gap**norm, axis=-1) / total, norm)
+        return largest + 0.0 / total
+    norm = min(norm, 1e30)  # which float32 holds, and which is as good as infinity
+    unit = lax.stop_gradient(jnp.where(largest > 0, largest, 1.0))  # so that no power underflows
+    return unit * root(jnp.sum(mass * (gap / unit[..., None]) ** norm, axis=-1) / total, norm)
 
 
 def root(power: jax.Array, norm: float) -> jax.Array:

@@ -33,6 +33,8 @@ Columns = TypeVar("Columns")
 _LANES = 2048  # partial sums of a bin, at most
 _STREAMS = 64  # that rows are cut into, from the first to the last; a power of two
 _TURNS = 32  # values that are added one after another
+_MOST_TURNS = 4096  # and with many bins, in two parts
+_PLACES = 1 << 22  # of partial sums: with very many bins there are fewer streams
 _MANY = 1 << 14  # rows from which on selecting edges of equal mass is faster than sorting
 _FEW = 64  # bins up to which comparing with every edge is the fastest
 
@@ -112,31 +114,36 @@ def sums_by_bin(
     `columns` is a pytree of arrays [N], and `place` makes of it, entry by entry, the bins and then the values. It is
     called on blocks of rows, so that nothing of the size of the rows is written.
 
-    Equal values round alike: what is added one after another is kept short (`_TURNS`), what then remains is added in
-    a tree, and the sums of blocks of rows as pairs of floats. Rows are in streams of neighbours, `_STREAMS` where
+    Equal values round alike: what is added one after another is kept short (`_TURNS`), or with many bins in two parts
+    of which equal ones add exactly (`_parts`); what then remains is added in a tree, and the sums of blocks of rows as
+    pairs of floats. Rows are in streams of neighbours, `_STREAMS` where
     their number is a multiple of it, so that what is sharded over as many devices, or fewer, is added where it is.
     """
 
     def scattered(columns: Columns) -> tuple[jax.Array, ...]:
         rows = len(jax.tree.leaves(columns)[0])
-        count = math.gcd(rows, _STREAMS)
+        count = math.gcd(rows, min(_STREAMS, max(1, _PLACES // _power_of_two(num_bins))))
         streams = jax.tree.map(lambda column: column.reshape(count, -1), columns)  # no copy: that would cost the most
         lanes = max(1, min(_LANES, (1 << 18) // num_bins) // count)
-        width = lanes * max(_TURNS, num_bins // 4)  # rows of a stream that a block has
+        turns = min(max(_TURNS, num_bins // 4), _MOST_TURNS)  # many bins are worth it to add more rows to each zero
+        width = lanes * turns  # rows of a stream that a block has
         blocks = max(0, rows // count - 1) // width  # the rest is never empty: sums of nothing would not vary by device
 
-        def block_sums(block: Columns, lanes: int) -> list[jax.Array]:
+        def block_sums(block: Columns) -> list[tuple[jax.Array, jax.Array | None]]:
             index, *values = place(block)
-            return [_sum_of_block(index, value, num_bins, lanes) for value in values]
+            parts = [_parts(value) if turns > _TURNS else (value,) for value in values]
+            sums = [[_sum_of_block(index, part, num_bins, lanes) for part in both] for both in parts]
+            return [(both[0], both[1] if len(both) > 1 else None) for both in sums]
 
         def add(k: jax.Array, sums: list[Pair]) -> list[Pair]:
             block = jax.tree.map(lambda stream: lax.dynamic_slice_in_dim(stream, k * width, width, axis=1), streams)
-            return [added(sofar, (new, None)) for sofar, new in zip(sums, block_sums(block, lanes), strict=True)]
+            return [added(sofar, new) for sofar, new in zip(sums, block_sums(block), strict=True)]
 
-        rest = block_sums(jax.tree.map(lambda stream: stream[:, blocks * width :], streams), lanes)
+        rest = block_sums(jax.tree.map(lambda stream: stream[:, blocks * width :], streams))
+        sums = [(high, 0 * high if low is None else low) for high, low in rest]
         if blocks:
-            rest = [high + low for high, low in lax.fori_loop(0, blocks, add, [(sums, 0 * sums) for sums in rest])]
-        return tuple(_halved(sums, 0)[0] for sums in rest)
+            sums = lax.fori_loop(0, blocks, add, sums)
+        return tuple(_halved(high + low, 0)[0] for high, low in sums)
 
     def compared(columns: Columns) -> tuple[jax.Array, ...]:
         index, *values = place(columns)
@@ -149,9 +156,22 @@ def sums_by_bin(
     return lax.platform_dependent(columns, cpu=scattered, default=compared)  # few targets stall a GPU's atomics
 
 
+def _parts(values: jax.Array) -> tuple[jax.Array, ...]:
+    """Floats as the 12 digits of which 4096 equal ones are added exactly, and a rest that is 4096 times smaller."""
+    if values.dtype != np.float32:
+        return (values,)
+    high = lax.reduce_precision(values, exponent_bits=8, mantissa_bits=11)
+    return high, values - high
+
+
+def _power_of_two(number: int) -> int:
+    """The smallest that is not below it."""
+    return 1 << (number - 1).bit_length()
+
+
 def _sum_of_block(index: jax.Array, values: jax.Array, num_bins: int, most_lanes: int) -> jax.Array:
     """For each stream, lane by lane (a power of two of them), then the lanes two by two; shape [streams, bins]."""
-    lanes = 1 << (min(most_lanes, -(-values.shape[1] // _TURNS) or 1) - 1).bit_length()
+    lanes = _power_of_two(min(most_lanes, -(-values.shape[1] // _TURNS) or 1))
     place = index + num_bins * (lax.iota(np.int32, values.shape[1]) % lanes)[None]
     sums = jax.vmap(lambda i, v: jnp.zeros(lanes * num_bins, v.dtype).at[i].add(v))(place, values)
     return _halved(sums.reshape(-1, lanes, num_bins), 1)[:, 0]

@@ -117,7 +117,7 @@ def as_numbers(name: str, value: ArrayLike, dtype: np.dtype) -> jax.Array:
     array = value if isinstance(value, jax.Array) else np.asarray(value)
     if not (jnp.issubdtype(array.dtype, np.bool_) or jnp.issubdtype(array.dtype, np.integer)):
         (array,) = as_floats(**{name: array})
-    return jnp.asarray(array).astype(dtype)
+    return jnp.asarray(array.astype(dtype))  # in this order: JAX wraps integers of 64 bits
 
 
 def as_mask(where: ArrayLike) -> jax.Array:

@@ -60,8 +60,8 @@ class CalibrationState:
         if num_classes is not None:
             check_size("num_classes", num_classes)
             shape = (2, num_classes, num_bins)
-        zeros = jnp.zeros(shape, np.float32)
-        return cls(jnp.zeros(shape, np.int32), zeros, zeros, zeros, closed)
+        mass, confidence, residual = (jnp.zeros(shape, np.float32) for _ in range(3))  # each its own, to be donated
+        return cls(jnp.zeros(shape, np.int32), mass, confidence, residual, closed)
 
     @property
     def num_bins(self) -> int:

@@ -14,10 +14,12 @@ archive states nor the shape in a header is believed before the bytes are there.
 from __future__ import annotations
 
 import io
+import lzma
 import math
 import tokenize
 import zipfile
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -36,7 +38,7 @@ _LIMIT = 2**32  # bytes of an array
 _MOST_CLASSES = 2**16
 _DAMAGE = (
     *(zipfile.BadZipFile, zlib.error, tokenize.TokenError, EOFError, ValueError, TypeError, SyntaxError),
-    *(RuntimeError, NotImplementedError, OverflowError, MemoryError, RecursionError),
+    *(lzma.LZMAError, RuntimeError, NotImplementedError, OverflowError, MemoryError, RecursionError),
 )  # what zipfile and NumPy raise for bytes that are not theirs
 
 
@@ -46,7 +48,7 @@ def read_npz(path: Path) -> Dataset:
     Raises:
       RunError: for a file that is missing or damaged, and for arrays that are no data set.
     """
-    arrays = _arrays(path)
+    arrays = {_NAMES[name]: array for name, array in read_arrays(path, _NAMES.__contains__)[1].items()}
     missing = [f"{ours} (or {keras})" for ours, keras in _KEYS.items() if ours not in arrays]
     if missing:
         raise RunError(f"{path} has no array {missing[0]}; it has {', '.join(arrays) or 'none that is known'}")
@@ -57,12 +59,17 @@ def read_npz(path: Path) -> Dataset:
     return Dataset(path.stem, path.name, **inputs, **labels, class_names=names, max_pixel=_max_pixel(path, arrays))
 
 
-def _arrays(path: Path) -> dict[str, np.ndarray]:
-    """The arrays that belong to a data set, by our names."""
+def read_arrays(path: Path, wanted: Callable[[str], bool]) -> tuple[list[str], dict[str, np.ndarray]]:
+    """The names of all arrays of an npz file, and those that are wanted.
+
+    Raises:
+      RunError: for a file that is missing or damaged, and for arrays of Python objects.
+    """
     try:
         with readable(path), zipfile.ZipFile(path) as archive:
             members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
-            return {_NAMES[name]: _array(path, archive, info) for name, info in members.items() if name in _NAMES}
+            arrays = {name: _array(path, archive, info) for name, info in members.items() if wanted(name)}
+            return list(members), arrays
     except _DAMAGE:
         raise RunError(f"{path} is damaged, or is not an npz file") from None
 
@@ -76,7 +83,7 @@ def _array(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> np.nd
         raise ValueError(f"version {version}")
     shape, fortran, dtype = _HEADERS[version](start)
     if dtype.hasobject:
-        raise RunError(f"{path}: {info.filename} is not an array of numbers or strings, and pickles are not read")
+        raise RunError(f"{path}: {info.filename} is not an array of numbers, and pickles are not read")
     if min(shape, default=1) < 0 or math.prod(shape) * dtype.itemsize != len(content) - start.tell():
         raise RunError(f"{path}: {info.filename} is damaged: it does not hold the {shape} that its header says")
     return np.ndarray(shape, dtype, content, start.tell(), order="F" if fortran else "C")

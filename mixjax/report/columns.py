@@ -7,8 +7,6 @@ has to complain about it.
 from __future__ import annotations
 
 import csv
-import zipfile
-import zlib
 from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
@@ -16,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mixjax.datasets.npz import read_arrays
 from mixjax.runs import RunError
 
 _CHUNK = 20_000  # rows of a csv file that are text at a time
@@ -59,21 +58,9 @@ def _row(row: int) -> str:
 
 
 def _npz(path: Path, wanted: Callable[[str], bool]) -> Columns:
-    arrays = {}
-    try:
-        with open(path, "rb") as file:
-            if not zipfile.is_zipfile(file):
-                raise zipfile.BadZipFile
-            file.seek(0)
-            stored = np.load(file, allow_pickle=False)
-            for name in filter(wanted, stored.files):
-                try:
-                    arrays[name] = stored[name]
-                except ValueError:
-                    raise RunError(f"{path}: {name!r} is not an array of numbers, and pickles are not read") from None
-            return Columns(list(stored.files), arrays, _row)
-    except (ValueError, EOFError, zipfile.BadZipFile, zlib.error):
-        raise RunError(f"{path} is damaged, or is not an npz file") from None
+    names, arrays = read_arrays(path, wanted)
+    native = {name: array.astype(array.dtype.newbyteorder("="), copy=False) for name, array in arrays.items()}
+    return Columns(names, native, _row)
 
 
 def _csv(path: Path, wanted: Callable[[str], bool]) -> Columns:
@@ -82,15 +69,17 @@ def _csv(path: Path, wanted: Callable[[str], bool]) -> Columns:
         with open(path, newline="", encoding="utf-8-sig") as file:
             reader = csv.reader(file)
             names = [name.strip() for name in next(reader, [])]
-            twice = [name for name in names if names.count(name) > 1]
-            if twice:
-                raise RunError(f"{path}: two columns have the name {twice[0]!r}")
+            place = {name: k for k, name in enumerate(names)}
+            if len(place) < len(names):
+                twice = next(name for k, name in enumerate(names) if place[name] != k)
+                raise RunError(f"{path}: two columns have the name {twice!r}")
             parts: dict[str, list[Any]] = {name: [] for name in names if wanted(name)}
             rows = _cells(path, reader, len(names), lines)
             while chunk := list(islice(rows, _CHUNK)):
-                cells, start = np.char.strip(np.array(chunk)), len(lines) - len(chunk)
+                start = len(lines) - len(chunk)
                 for name, part in parts.items():
-                    part.append(_numbers(path, name, cells[:, names.index(name)], lines[start:]))
+                    cells = np.char.strip(np.array([row[place[name]] for row in chunk]))
+                    part.append(_numbers(path, name, cells, lines[start:]))
     except UnicodeDecodeError:
         raise RunError(f"{path} is not a csv file in UTF-8") from None
     except csv.Error as error:

@@ -172,8 +172,8 @@ ALSO_WRONG = {("critical_ratio", "t"): (1.0,), ("symmetric_alpha", "t"): (0.6,),
 # no rule: whether something is so, vectors of data, and the two numbers of a law, which gives NaN where its variance is
 # not positive
 NO_RULES = {
-    "CalibrationErrors", "ClassError", "ScoreLaw", "TemperatureFit", "TrainingSets", "mean_estimator",
-    "mixup_can_help_ood", "population_accuracy",
+    "CalibrationErrors", "ClassError", "ScoreLaw", "TemperatureFit", "TrainingSets", "Whitening", "fit_whitening",
+    "mean_estimator", "mixup_can_help_ood", "population_accuracy",
     "population_brier", "population_ece", "population_errors", "population_mce", "population_nll",
     "population_signed_gap", "scaled_ece", "sigma_estimator", "sufficient_ood",
 }  # fmt: skip
