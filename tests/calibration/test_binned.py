@@ -132,6 +132,35 @@ def test_float32_does_not_drift(rng):
     np.testing.assert_allclose(ece(confidence, correct, num_bins=2), exact, atol=1e-7)
 
 
+@pytest.mark.parametrize("size, num_bins", [(262_143, 2**20), (1_000_003, 65_536), (1_000_000, 8192), (400_001, 300)])
+def test_many_bins_do_not_drift(size, num_bins):
+    """Equal rows, which all are in one of them."""
+    found = ece(np.full(size, 0.3, np.float32), np.zeros(size), num_bins=num_bins)
+    np.testing.assert_allclose(found, np.float32(0.3), atol=1e-7)
+
+
+@pytest.mark.parametrize("norm", [1, 2, 10, 40, 1000, 1e300, np.inf])
+def test_no_power_underflows(norm):
+    """One bin with a gap of 0.1 has the error 0.1 for every norm."""
+    assert abs(float(ece(np.full(10, 0.5, np.float32), [1] * 6 + [0] * 4, norm=norm)) - 0.1) < 1e-7
+
+
+def test_integers_of_64_bits_do_not_wrap():
+    confidence = np.float32([0.2, 0.8])
+    with jax.enable_x64(False):
+        weights = np.array([2**32 + 1, 3])
+        assert abs(float(ece(confidence, [1, 1], weights=weights)) - 0.8) < 1e-6
+        with pytest.raises(ValueError, match="correct must be 0 or 1"):
+            ece(confidence, np.array([2**32 + 1, 2**32]))
+        with pytest.raises(ValueError, match="weights must be finite and not negative"):
+            ece(confidence, [1, 1], weights=np.array([-(2**32) + 1, 1]))
+
+
+def test_bytes_of_another_order():
+    confidence = np.float32([0.2, 0.8])
+    assert ece(confidence.astype(">f4"), [1, 1]) == ece(confidence, [1, 1])
+
+
 @pytest.mark.parametrize("num_bins", [2, 100])
 @pytest.mark.parametrize("binning", ["equal-width", "equal-mass"])
 def test_equal_rows_do_not_drift(binning, num_bins):

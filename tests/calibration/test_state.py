@@ -143,6 +143,12 @@ with jax.set_mesh(explicit):
 """)
 
 
+def test_a_fresh_state_can_be_donated():
+    donated = jax.jit(lambda state, *rows: state.update(*rows), donate_argnums=0)
+    state = donated(CalibrationState.empty(), np.float32([0.2]), np.float32([1]))
+    assert abs(float(state.ece()) - 0.8) < 1e-6
+
+
 def test_it_is_small_and_nothing_overflows():
     """...or is rounded away: 2^33 rows, doubled from 2^13, of which half are right."""
     state = CalibrationState.empty().update(np.full(2**13, 0.75, np.float32), np.arange(2**13) % 2)
