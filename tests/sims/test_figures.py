@@ -46,7 +46,7 @@ def test_figures_are_drawn_from_the_table_alone(study, table_of, tmp_path):
     for picture in pictures:
         assert picture.stat().st_size > 10_000
         caption = picture.with_suffix(".txt").read_text()
-        assert "2000 training sets" in caption
+        assert "2000 training sets" in caption or picture.stem in {"derivative_three_ways", "monotonicity"}  # no draws
         assert "Drawn:" not in caption  # all is
     assert not list(tmp_path.glob(".tmp-*"))
 
