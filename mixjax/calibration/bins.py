@@ -116,8 +116,8 @@ def sums_by_bin(
 
     Equal values round alike: what is added one after another is kept short (`_TURNS`), or with many bins in two parts
     of which equal ones add exactly (`_parts`); what then remains is added in a tree, and the sums of blocks of rows as
-    pairs of floats. Rows are in streams of neighbours, `_STREAMS` where
-    their number is a multiple of it, so that what is sharded over as many devices, or fewer, is added where it is.
+    pairs of floats. Rows are in streams of neighbours, `_STREAMS` where their number is a multiple of it, so that what
+    is sharded over as many devices, or fewer, is added where it is.
     """
 
     def scattered(columns: Columns) -> tuple[jax.Array, ...]:

@@ -42,7 +42,7 @@ def read_at_most(source: BinaryIO, limit: int, name: str) -> bytearray:
     while chunk := source.read(_CHUNK):
         content += chunk
         if len(content) > limit:
-            raise RunError(f"{name} holds more than {limit} bytes, which is no data set known here")
+            raise RunError(f"{name} holds more than {limit} bytes, more than is read")
     return content
 
 

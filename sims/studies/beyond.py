@@ -156,46 +156,17 @@ def _standard_error(values: np.ndarray) -> np.ndarray:
     return values.std(axis=-1, ddof=1) / np.sqrt(values.shape[-1])
 
 
+Described = tuple[tuple[str, ...], np.ndarray, str]  # dimensions, values, long name
+
+
 def _table(config: Beyond, pieces: Mapping[str, HostArrays]) -> xr.Dataset:
-    alphas, rates = _axis("alpha", config), _axis("positive_rate", config)
-    pairs = {name: np.array([pieces[f"pairs-{a:g}"][name] for a in alphas]) for name in pieces[f"pairs-{alphas[0]:g}"]}
-    imbalance = {name: np.array([pieces[f"imbalance-{r:g}"][name] for r in rates]) for name in ("change", "change_se",
-                 "limit")}  # fmt: skip
-    classes = {name: np.array([pieces[f"classes-{k}"][name] for k in _classes(config)]) for name in ("ece", "ece_se")}
-    cell = ("alpha", "ratio", "theta_norm")
-    wide, unequal = ("alpha", "epochs", "ratio", "theta_norm"), ("positive_rate", "error", "imbalanced_ratio")
-    fine = (*cell, "fine_epochs")
-    variables = {
-        "ece_plain": (cell, pairs["ece"][:, 0], "ECE without Mixup"),
-        "ece_expectation": (cell, pairs["ece"][:, 1], "ECE of the paper's Mixup, the expectation over pairs"),
-        "ece_pairs": (wide, pairs["ece"][:, 2:], "ECE of Mixup with finitely many pairs"),
-        "ece_pairs_se": (wide, pairs["ece_se"][:, 2:], "standard error of ece_pairs"),
-        "excess": (wide, pairs["excess"][:, 2:], "ece_pairs - ece_expectation"),
-        "excess_se": (wide, pairs["excess_se"][:, 2:], "standard error of the difference (paired)"),
-        "ece_pairs_limit": (fine, pairs["limit"], "limit of ece_pairs"),
-        "ece_plain_limit": (cell, pairs["ends"][..., 0], "limit of ece_plain"),
-        "ece_expectation_limit": (cell, pairs["ends"][..., 1], "limit of ece_expectation"),
-        "change": (unequal, imbalance["change"], "ECE(mix) - ECE with unequal classes"),
-        "change_se": (unequal, imbalance["change_se"], "standard error of the difference (paired)"),
-        "change_limit": (
-            ("positive_rate", "error", "fine_ratio"),
-            imbalance["limit"],
-            "limit of ECE(mix) - ECE with unequal classes",
-        ),
-    }
-    for place, name in enumerate(("plain", "mix")):
-        for end, text in (("", "limit of the ECE of K classes"), ("_se", "standard error of the limit of the ECE")):
-            values = classes[f"ece{end}"][:, place]
-            variables[f"classes_{name}{end}"] = (("classes", "class_ratio"), values, f"{text}, {name}")
+    variables = _of_pairs(config, pieces) | _of_imbalance(config, pieces) | _of_classes(config, pieces)
+    axes = {name: _axis(name, config) for name in ("alpha", "epochs", "ratio", "theta_norm", "positive_rate")}
     coordinates = {
-        "alpha": alphas,
-        "epochs": _axis("epochs", config),
-        "ratio": _axis("ratio", config),
-        "theta_norm": _axis("theta_norm", config),
-        "fine_epochs": FINE,
-        "positive_rate": rates,
-        "error": list(ERRORS),
+        **axes,
         "imbalanced_ratio": _axis("imbalanced_ratio", config),
+        "fine_epochs": FINE,
+        "error": list(ERRORS),
         "fine_ratio": RATIOS,
         "classes": _classes(config),
         "class_ratio": CLASS_RATIOS,
@@ -205,6 +176,48 @@ def _table(config: Beyond, pieces: Mapping[str, HostArrays]) -> xr.Dataset:
         for name, (dims, values, text) in variables.items()
     }
     return xr.Dataset(described, coordinates, {"n": config.n})
+
+
+def _stacked(pieces: Mapping[str, HostArrays], names: list[str]) -> dict[str, np.ndarray]:
+    """The arrays of some pieces of one kind, along a first axis."""
+    return {part: np.array([pieces[name][part] for name in names]) for part in pieces[names[0]]}
+
+
+def _of_pairs(config: Beyond, pieces: Mapping[str, HostArrays]) -> dict[str, Described]:
+    found = _stacked(pieces, [f"pairs-{alpha:g}" for alpha in _axis("alpha", config)])
+    cell = ("alpha", "ratio", "theta_norm")
+    wide = ("alpha", "epochs", "ratio", "theta_norm")
+    return {
+        "ece_plain": (cell, found["ece"][:, 0], "ECE without Mixup"),
+        "ece_expectation": (cell, found["ece"][:, 1], "ECE of the paper's Mixup, the expectation over pairs"),
+        "ece_pairs": (wide, found["ece"][:, 2:], "ECE of Mixup with finitely many pairs"),
+        "ece_pairs_se": (wide, found["ece_se"][:, 2:], "standard error of ece_pairs"),
+        "excess": (wide, found["excess"][:, 2:], "ece_pairs - ece_expectation"),
+        "excess_se": (wide, found["excess_se"][:, 2:], "standard error of the difference (paired)"),
+        "ece_pairs_limit": ((*cell, "fine_epochs"), found["limit"], "limit of ece_pairs"),
+        "ece_plain_limit": (cell, found["ends"][..., 0], "limit of ece_plain"),
+        "ece_expectation_limit": (cell, found["ends"][..., 1], "limit of ece_expectation"),
+    }
+
+
+def _of_imbalance(config: Beyond, pieces: Mapping[str, HostArrays]) -> dict[str, Described]:
+    found = _stacked(pieces, [f"imbalance-{rate:g}" for rate in _axis("positive_rate", config)])
+    dims, fine = ("positive_rate", "error", "imbalanced_ratio"), ("positive_rate", "error", "fine_ratio")
+    return {
+        "change": (dims, found["change"], "ECE(mix) - ECE with unequal classes"),
+        "change_se": (dims, found["change_se"], "standard error of the difference (paired)"),
+        "change_limit": (fine, found["limit"], "limit of ECE(mix) - ECE with unequal classes"),
+    }
+
+
+def _of_classes(config: Beyond, pieces: Mapping[str, HostArrays]) -> dict[str, Described]:
+    found = _stacked(pieces, [f"classes-{number}" for number in _classes(config)])
+    texts = {"": "limit of the ECE of K classes", "_se": "standard error of the limit of the ECE"}
+    return {
+        f"classes_{name}{end}": (("classes", "class_ratio"), found[f"ece{end}"][:, place], f"{text}, {name}")
+        for place, name in enumerate(("plain", "mix"))
+        for end, text in texts.items()
+    }
 
 
 STUDY = PiecewiseStudy(
