@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
@@ -28,6 +29,18 @@ jax.config.update("jax_numpy_dtype_promotion", "strict")
 def seed_of(name: str) -> int:
     """63 bits that belong to a name, the same in every process."""
     return int.from_bytes(hashlib.sha256(name.encode()).digest()[:8]) >> 1
+
+
+MAPS = Path("/proc/self/maps")  # where Linux lists the memory maps of a process
+MANY = 15_000  # of them; a process may have 65,530, of which each compiled program takes ten
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _forget_programs() -> Iterator[None]:
+    """After a file, let go of the compiled programs before there are too many: XLA crashes without a word then."""
+    yield
+    if not MAPS.exists() or MAPS.read_bytes().count(b"\n") > MANY:
+        jax.clear_caches()
 
 
 @pytest.fixture
