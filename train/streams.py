@@ -26,6 +26,7 @@ class Stream(enum.IntEnum):
     MIX = 3
     HALVES = 4
     HELD_OUT = 5
+    SHIFT = 6
 
 
 def stream_key(seed: ArrayLike, stream: Stream, *place: ArrayLike) -> PRNGKeyArray:
