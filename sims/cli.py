@@ -7,12 +7,12 @@ import dataclasses
 import shlex
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NoReturn
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 import mixjax
+from mixjax._commands import Parser
 from mixjax.runs import RunError, explained, write_atomically
 from sims.figures import write_figures
 from sims.publishing import publish
@@ -119,18 +119,11 @@ def _drawn(study: Study, out: Path) -> list[Path]:
     return pictures if all(path.exists() and path.stat().st_mtime >= made for path in pictures) else []
 
 
-class _Parser(argparse.ArgumentParser):
-    """An argument parser whose errors are one sentence."""
-
-    def error(self, message: str) -> NoReturn:
-        raise RunError(f"{message}; {self.prog} --help lists what there is")
-
-
 def _parser(name: str) -> argparse.ArgumentParser:
     """The options of a study, from the fields of its configuration."""
     study = STUDIES[name]
     axes = "Axes are start:stop:count, start:stop:count:log, or values separated by commas."
-    parser = _Parser(f"python -m sims {name}", description=f"{study.summary}. {axes}", allow_abbrev=False)
+    parser = Parser(f"python -m sims {name}", description=f"{study.summary}. {axes}", allow_abbrev=False)
     parser.add_argument("--preset", default="default", help=f"{', '.join(study.presets)} (default: default)")
     parser.add_argument("--out", default=f"runs/{name}", help=f"folder of the run (default: runs/{name})")
     for field in dataclasses.fields(study.config):
