@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import optax
 from flax import nnx
 from jaxtyping import Array, Float, UInt8
@@ -68,9 +69,10 @@ def _abstract(plan: Plan) -> Any:
     return nnx.eval_shape(lambda: plan.build(jax.random.key(0)))
 
 
-def start(plan: Plan, seed: jax.typing.ArrayLike) -> Nets:
+def start(plan: Plan, seed: int | np.integer | jax.Array) -> Nets:
     """A net before training, a function of the seed."""
-    _, params, statistics = nnx.split(plan.build(stream_key(seed, Stream.INIT)), nnx.Param, nnx.BatchStat)
+    _, *parts = nnx.split(plan.build(stream_key(seed, Stream.INIT)), nnx.Param, nnx.BatchStat)
+    params, statistics = parts
     return Nets(params, statistics, _rule(plan.recipe.optimiser).init(params))
 
 
