@@ -56,7 +56,7 @@ VARIANTS = Experiment(
     presets={
         "quick": {"width": (100,), "depth": (3,), "epochs": 15, "seeds": 2},
         "digits": {"width": (300,), "depth": (4,), "epochs": 60, "seeds": 5},
-        "fashion": {"dataset": "fashion_mnist", "width": (300,), "depth": (4,), "train_rows": 10_000, "epochs": 60},
+        "fashion": {"dataset": "fashion_mnist", "width": (300,), "depth": (4,), "train_rows": 10_000, "epochs": 40},
         "paper": {"dataset": "cifar10", "width": (400,), "epochs": 200, "augment": "crop+flip"},
     },
     jobs=jobs,
