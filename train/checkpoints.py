@@ -43,6 +43,11 @@ class Checkpoints:
             folder.mkdir(parents=True, exist_ok=True)
             self._manager = ocp.CheckpointManager(folder.resolve(), options=options)
 
+    @property
+    def last(self) -> int:
+        """The number of epochs before the last checkpoint; 0 if there is none."""
+        return self._manager.latest_step() or 0
+
     def save(self, epoch: int, state: Any) -> None:
         """Keep a state, a pytree of arrays, if it is time; those before the last two are deleted.
 
