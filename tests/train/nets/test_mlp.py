@@ -37,8 +37,10 @@ def numpy_logits(net: MLP, rows: np.ndarray, train: bool) -> np.ndarray:
         values = values @ np.asarray(layer.kernel[...], np.float64) + np.asarray(layer.bias[...])
         if net.norms:
             norm = net.norms[place]
-            mean, var = (values.mean(0), values.var(0)) if train else (norm.mean[...], norm.var[...])
-            values = (values - mean) / np.sqrt(np.asarray(var) + 1e-5) * np.asarray(norm.scale[...]) + norm.bias[...]
+            parts = (norm.mean, norm.var, norm.scale, norm.bias)
+            mean, var, scale, bias = (np.asarray(part[...], np.float64) for part in parts)
+            mean, var = (values.mean(0), values.var(0)) if train else (mean, var)
+            values = (values - mean) / np.sqrt(var + 1e-5) * scale + bias
         values = np.maximum(values, 0)
     return values @ np.asarray(net.head.kernel[...], np.float64) + np.asarray(net.head.bias[...])
 
