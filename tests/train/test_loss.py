@@ -59,18 +59,8 @@ def test_large_logits_overflow_nothing():
     )
 
 
-@pytest.mark.parametrize(
-    "targets",
-    [
-        np.zeros(3, np.float32),
-        np.zeros((2, 3), np.int32),
-        np.zeros((2, 4), np.float32),
-        np.zeros((1, 2, 3), np.float32),
-    ],
-)
-def test_targets_of_another_shape(targets):
+@pytest.mark.parametrize("shape", [(3,), (1, 3), (2, 4), (1, 2, 3)])
+def test_targets_of_another_shape(shape):
     """Report 15: a wrong rank or size raises."""
-    if targets.dtype == np.int32:
-        targets = targets[:1]
     with pytest.raises(ValueError, match=r"targets must be labels \[N\] or have the shape of the logits, \(2, 3\)"):
         cross_entropy(jnp.zeros((2, 3), jnp.float32), jnp.zeros(shape, jnp.float32))
