@@ -102,7 +102,7 @@ def test_what_a_run_leaves(finished):
     assert not (finished / "checkpoints").exists()
     with np.load(finished / "predictions" / "mlp-10x2-mixup-seed1.npz") as stored:
         right = (stored["logits"].argmax(1) == stored["labels"]).mean()
-    last = next(r for r in records if (r["arm"], r["seed"], r["epoch"]) == ("mixup", 1, 3))
+    last = next(r for r in tested if (r["arm"], r["seed"], r["epoch"]) == ("mixup", 1, 3))
     np.testing.assert_allclose(last["accuracy"], right, atol=1e-6)
     assert {"nll", "ece", "accuracy", "signed_gap"} <= last.keys()  # report 29
 
