@@ -80,7 +80,7 @@ def test_an_epoch_soon_after_another_is_not_kept(tmp_path, monkeypatch):
     now = [100.0]
     monkeypatch.setattr(checkpoints.time, "monotonic", lambda: now[0])
     kept = Checkpoints(tmp_path / "job", print)
-    for epoch, seconds in enumerate((1, 1, 1.5, 0.5, 2), start=1):
+    for epoch, seconds in enumerate((1, 1, 1.5, 0.4, 2), start=1):
         now[0] += seconds
         kept.save(epoch, state(epoch))
     assert kept.last == 5
