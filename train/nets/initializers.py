@@ -55,7 +55,7 @@ def start(init: Init, fan_in: int, *, rectified: bool = True) -> Start:
     return Start(_scaled(_normal_block, variance**0.5), initializers.zeros_init())
 
 
-def _scaled(draw: Callable[[jax.Array, np.uint32], jax.Array], scale: float) -> Any:
+def _scaled(draw: Callable[..., jax.Array], scale: float) -> Any:
     """An initialiser as Flax calls it."""
 
     def initial(key: jax.Array, shape: tuple[int, ...], dtype: Any = jnp.float32, *_: Any) -> jax.Array:
