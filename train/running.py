@@ -32,6 +32,7 @@ from train.lanes import first_part_size
 from train.metrics import NUM_BINS
 from train.nets.shapes import check_shape
 from train.pipeline import steps_per_epoch
+from train.placement import barrier, is_first
 from train.records import append_records, read_records, write_records
 from train.reliability import reliability_records
 from train.splits import hold_out
@@ -41,6 +42,7 @@ from train.training import train_job
 __all__ = ["configured", "load_records", "run"]
 
 Progress = Callable[[int, int, str], None]  # steps done, of all, and what is being trained
+_ENVIRONMENT = ("mixjax", "commit", "jax", "jaxlib", "platform", "device", "devices")
 _SETTINGS = {"num_bins": NUM_BINS, "closed": "left", "unit": "fraction", "temperature": 1, "epoch": "last"}
 
 
@@ -97,14 +99,9 @@ def run(
     dataset = training_set(config, data_dir)
     jobs = _jobs(chosen, config, dataset)
     made_with: dict[str, Any] = {**provenance()}
-    environment = {name: str(made_with[name]) for name in ("mixjax", "commit", "jax", "jaxlib", "platform", "device")}
-    directory = RunDirectory.open(
-        Path(out),
-        spec=_spec(chosen, config, dataset, jobs),
-        environment=environment,
-        layout={"devices": made_with["devices"]},
-        product="summary.csv",
-    )
+    environment = {name: str(made_with[name]) for name in _ENVIRONMENT}
+    spec = _spec(chosen, config, dataset, jobs)
+    directory = _opened(Path(out), spec, environment)
     if not directory.finished:
         started = time.perf_counter()
         work = _Work(chosen, dataset, directory, jobs, progress, warn, keep_checkpoints)
@@ -114,7 +111,9 @@ def run(
             "seconds": round(time.perf_counter() - started, 2),
             "jobs": f"{computed} of {len(jobs)}",
         }
-        work.conclude(made_with)
+        if is_first():
+            work.conclude(made_with)
+        barrier("concluded")
     return read_records(directory.path / "records.jsonl")
 
 
@@ -180,6 +179,15 @@ def _spec(experiment: Experiment, config: Config, dataset: Dataset, jobs: tuple[
     return json.loads(json.dumps(spec))
 
 
+def _opened(out: Path, spec: dict[str, Any], environment: dict[str, str]) -> RunDirectory:
+    """The run's folder, opened by the first process before the others."""
+    for turn in (True, False):
+        if is_first() == turn:
+            directory = RunDirectory.open(out, spec=spec, environment=environment, layout={}, product="summary.csv")
+        barrier("opened" if turn else "opened by all")
+    return directory
+
+
 class _Work:
     """The jobs of a run, and what is written of them."""
 
@@ -202,7 +210,9 @@ class _Work:
     def finish_jobs(self) -> int:
         """Train what is not stored yet; returns how many jobs that were."""
         stored = [job for job in self.jobs if self.directory.has(job.name)]
-        write_records(self.records_path, (record for job in stored for record in self._stored_records(job)))
+        if is_first():
+            write_records(self.records_path, (record for job in stored for record in self._stored_records(job)))
+        barrier("what is stored")
         for job, steps in zip(self.jobs, self.steps, strict=True):
             before = self.done
             if job not in stored:
@@ -227,12 +237,14 @@ class _Work:
             more = reliability_records(finished, self.dataset)
             more += self.experiment.evaluate(finished, self.dataset) if self.experiment.evaluate else []
             records = [*epoch_records(job, finished.history, range(job.epochs), self.dataset.num_classes), *more]
-            text = np.array(json.dumps(records))
-            self.directory.write(job.name, {"records": text, "logits": finished.logits})
+            if is_first():
+                text = np.array(json.dumps(records))
+                self.directory.write(job.name, {"records": text, "logits": finished.logits})
+                append_records(self.records_path, more)
         except BaseException:
             checkpoints.close(delete=False)
             raise
-        append_records(self.records_path, more)
+        barrier(f"{job.name} is stored")
         checkpoints.close(delete=not self.keep_checkpoints)
 
     def _stored_records(self, job: Job) -> Records:
@@ -263,7 +275,8 @@ class _Told:
     def epochs_done(self, history: History, epoch: int) -> None:
         """Called after each epoch, and first with what a checkpoint holds."""
         new = range(self.epoch or 0, epoch)
-        append_records(self.work.records_path, epoch_records(self.job, history, new, self.work.dataset.num_classes))
+        if is_first():
+            append_records(self.work.records_path, epoch_records(self.job, history, new, self.work.dataset.num_classes))
         if self.epoch is None:
             self.work.done += self._steps_before(epoch)
         self.epoch = epoch

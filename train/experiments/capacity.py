@@ -55,7 +55,8 @@ DEPTH = Experiment(
     presets={
         "quick": {"width": (80,), "depth": (1, 2, 4, 8), "epochs": 25, "seeds": 2},
         "digits": {"width": (80,), "depth": (1, 2, 3, 4, 6, 8, 12, 16, 24), "epochs": 60, "seeds": 5},
-        "fashion": _FASHION | {"width": (80,), "depth": (1, 2, 4, 8, 16, 24), "train_rows": 10_000, "epochs": 40},
+        "fashion": _FASHION
+        | {"width": (80,), "depth": (1, 2, 4, 8, 16, 24), "norm": "batch", "train_rows": 10_000, "epochs": 40},
         "paper": _PAPER | {"width": (400,), "depth": (1, 2, 4, 8, 12, 16, 20, 24), "augment": "crop+flip"},
     },
     jobs=jobs,
