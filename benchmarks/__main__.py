@@ -7,10 +7,15 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks import calibration, generative, simulator
+from benchmarks import calibration, generative, simulator, training
 from mixjax.runs import RunError
 
-BENCHMARKS = {"calibration": calibration.run, "generative": generative.run, "simulator": simulator.run}
+BENCHMARKS = {
+    "calibration": calibration.run,
+    "generative": generative.run,
+    "simulator": simulator.run,
+    "training": training.run,
+}
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -12,11 +12,12 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-from benchmarks import calibration, generative, simulator
+from benchmarks import calibration, generative, simulator, training
 from benchmarks.__main__ import main
 from benchmarks.calibration.sizes import Sizes
 from benchmarks.simulator import exact, rates
 from benchmarks.timing import Timing, interleaved
+from benchmarks.training.ours import Net
 from sims.engine import Arrays, Experiment, Layout
 from sims.studies import STUDIES
 
@@ -107,6 +108,17 @@ def test_the_simulation_is_timed_beside_its_normals(tmp_path: Path, monkeypatch:
     assert names == ["4 normals, jax.random", "4 normals, mixjax.random", "linear", "leaky-ReLU", "coupling"]
     assert len(section.ratios) == 6
     assert min(section.ratios.values()) > 0
+
+
+def test_training_takes_the_same_steps_as_pytorch(tmp_path: Path) -> None:
+    """Both bring the loss of the same data down; the files hold every table."""
+    pytest.importorskip("torch", reason="PyTorch is not installed (extra bench)")
+    tiny = training.Sizes(steps=8, repetitions=1, mlps=(Net(784, 20, 1),), resnets=(), lanes=2)
+    page = training.run(tmp_path, sizes=tiny)
+    assert (tmp_path / "training.md").read_text() == page
+    results = json.loads((tmp_path / "training.json").read_text())["results"]
+    assert list(results) == ["steps", "loss", "lanes"]
+    assert {row["library"]: row["epochs"] < 200 for row in results["loss"]["rows"]} == {"mixjax": True, "torch": True}
 
 
 def test_cases_are_timed_in_turn() -> None:
