@@ -28,7 +28,7 @@ def steps_section(sizes: Sizes) -> Section:
         ratios[name] = timings["torch"].median / timings["mixjax"].median
     text = (
         "Milliseconds a step, batch 64: an epoch of steps, data in memory; the epochs of both libraries in turn. "
-        "mixjax has Mixup's draws in it (alpha = 0). Compilation is left out; the last column is the first epoch, with it. "
+        "mixjax has Mixup's draws in it (alpha = 0). Compilation is left out; it is in the last column alone. "
         "PyTorch over mixjax: " + ", ".join(f"{name} {ratio:.2f}" for name, ratio in ratios.items()) + "."
     )
     return Section("steps", "Steps", text, rows, ratios)
