@@ -31,6 +31,7 @@ from mixjax.random import centred_chisquare_from
 
 __all__ = ["ClassSets", "limit_class_sets", "sample_class_sets"]
 
+MOST_CLASSES = 60
 _LABELS, _NORMALS, _LENGTHS = 18, 19, 20  # what words are spent on
 
 
@@ -96,8 +97,8 @@ def sample_class_sets(
 
 def _check_classes(num_classes: int) -> None:
     check_size("num_classes", num_classes, least=2)
-    if num_classes > 60:
-        raise ValueError(f"num_classes must be at most 60, got {num_classes}")
+    if num_classes > MOST_CLASSES:
+        raise ValueError(f"num_classes must be at most {MOST_CLASSES}, got {num_classes}")
 
 
 @partial(jax.jit, static_argnames=("num_classes", "replicates"))

@@ -118,9 +118,7 @@ def _scores(table: xr.Dataset) -> Any:
     figure.supxlabel(r"score along $\theta$", fontsize="medium")
     figure.supylabel("density in each class", fontsize="medium")
     keys = [plots.line_key(f"class ${sign}1$", color=colour) for sign, colour in zip("+-", plots.COLOURS, strict=False)]
-    keys += [plots.line_key("steps: rows", color="0.3", drawstyle="steps-mid"),
-             plots.line_key("curves: Definition 3.1", color="0.3")]  # fmt: skip
-    figure.legend(handles=keys, loc="outside lower center", ncols=4, frameon=False)
+    figure.legend(handles=keys, loc="outside upper center", ncols=2, frameon=False)
     return figure
 
 

@@ -33,6 +33,7 @@ from mixjax.gaussian import (
     sample_training_sets,
     with_positive_rate,
 )
+from mixjax.gaussian.class_sets import MOST_CLASSES
 from mixjax.gaussian.imbalanced_ece import Kind
 from mixjax.runs import RunError
 from sims.engine import HostArrays
@@ -86,7 +87,10 @@ def _pieces(config: Beyond) -> dict[str, Piece]:
 
 
 def _classes(config: Beyond) -> list[int]:
-    return [int(number) for number in axis("classes", config.classes, whole=True, least=2)]
+    numbers = [int(number) for number in axis("classes", config.classes, whole=True, least=2)]
+    if max(numbers) > MOST_CLASSES:
+        raise RunError(f"classes must be at most {MOST_CLASSES}, got {max(numbers)}")
+    return numbers
 
 
 def _axis(name: str, config: Beyond) -> np.ndarray:

@@ -81,6 +81,8 @@ def test_the_report_finds_the_boundary_of_the_limit(table):
 @pytest.mark.parametrize("wrong, words", [
     (["--positive-rate", "1"], "positive_rate must be below 1, got 1"),
     (["--epochs", "0"], "epochs must be above 0"),
+    (["--classes", "2,61"], "classes must be at most 60, got 61"),
+    (["--class-sets", "2"], "class_sets must be a whole number from 10"),
     (["--replicates", "1"], "replicates must be a whole number from 10"),
 ])  # fmt: skip
 def test_wrong_options_are_one_sentence(wrong, words, capsys, tmp_path, monkeypatch):
