@@ -124,8 +124,8 @@ def _noise(source: Source, p: jax.Array, num_classes: int) -> jax.Array:
     freedom = jnp.maximum(p[..., None] - (num_classes - 1.0) - column, 0.0)
     squares = freedom + centred_chisquare_from(_deeper(source.spend_on(_LENGTHS), num_classes), freedom)
     rests = jnp.sqrt(jnp.maximum(squares, 0.0))[..., None] * _like(p, np.eye(num_classes))
-    rest = normals[..., 2 * len(below[0]) : 3 * len(below[0])]
-    rests = rests.at[..., below[0], below[1]].set(jnp.where(freedom[..., below[1]] > 0, rest, 0.0))
+    entries = normals[..., 2 * len(below[0]) : 3 * len(below[0])]
+    rests = rests.at[..., below[0], below[1]].set(jnp.where(freedom[..., below[1]] > 0, entries, 0.0))
     return jnp.concatenate([axes, rests], axis=-1)
 
 
