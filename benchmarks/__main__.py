@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks import calibration, distances, generative, simulator
+from benchmarks import calibration, distances, generative, simulator, training
 from mixjax.runs import RunError
 
 BENCHMARKS = {
@@ -15,6 +15,7 @@ BENCHMARKS = {
     "distances": distances.run,
     "generative": generative.run,
     "simulator": simulator.run,
+    "training": training.run,
 }
 
 

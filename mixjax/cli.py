@@ -8,9 +8,10 @@ import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn, get_args
+from typing import TYPE_CHECKING, get_args
 
 import mixjax
+from mixjax._commands import Parser
 from mixjax.calibration.bins import Binning, Closed
 from mixjax.runs import RunError, explained, write_atomically
 
@@ -58,15 +59,8 @@ def _dispatch(arguments: list[str]) -> int:
     return _report(_parser().parse_args(rest))
 
 
-class _Parser(argparse.ArgumentParser):
-    """An argument parser whose errors are one sentence."""
-
-    def error(self, message: str) -> NoReturn:
-        raise RunError(f"{message}; {self.prog} --help lists what there is")
-
-
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(
+    parser = Parser(
         "mixjax report",
         usage="mixjax report (FILE | --compare A B) (--logits | --probs | --binary) [options]",
         description="Calibration errors of predictions with intervals, a reliability diagram, and a page with both.",

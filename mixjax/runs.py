@@ -2,7 +2,7 @@
 
     DIR/manifest.json       the spec (what is computed) and the environment (what computes it), written once
     DIR/shards/NAME.npz     one immutable file a finished unit of work, with a checksum inside
-    DIR/dataset.nc, figures/, provenance.json     made from the shards at the end
+    DIR/dataset.nc, figures/, provenance.json     made from the shards at the end (a run of nets: summary.csv, figures/)
 
 Every file is written beside its place, flushed to disk and renamed into it, so that a file that
 exists is whole. Nothing that is read can execute code.
@@ -37,9 +37,10 @@ class RunError(Exception):
 class RunDirectory:
     """One run on disk; open or create it with `RunDirectory.open`."""
 
-    def __init__(self, path: Path, manifest: Mapping[str, Any]):
+    def __init__(self, path: Path, manifest: Mapping[str, Any], product: str = "dataset.nc"):
         self.path = path
         self.manifest = manifest
+        self.product = product
 
     @classmethod
     def open(
@@ -49,6 +50,7 @@ class RunDirectory:
         spec: Mapping[str, Any],
         environment: Mapping[str, str],
         layout: Mapping[str, int],
+        product: str = "dataset.nc",
     ) -> RunDirectory:
         """Create the run, or resume it if the folder holds the same spec, made by the same environment.
 
@@ -57,6 +59,7 @@ class RunDirectory:
           spec: JSON values that determine every number of the run.
           environment: versions, source and device, on which the last digits depend.
           layout: how the work is cut into units; a run that is resumed keeps the one it was begun with.
+          product: the file that is made last, and says that the run is finished.
 
         Raises:
           RunError: if the folder holds something else or cannot be written.
@@ -74,15 +77,15 @@ class RunDirectory:
             manifest = read_manifest(path)
             (path / "shards").mkdir(exist_ok=True)
         _refuse_difference(path, "spec", manifest["spec"], spec)
-        run = cls(path, manifest)
+        run = cls(path, manifest, product)
         if not run.finished:
             _refuse_difference(path, "environment", manifest["environment"], environment)
         return run
 
     @property
     def finished(self) -> bool:
-        """Whether the final dataset is there."""
-        return (self.path / "dataset.nc").exists()
+        """Whether what is made last is there."""
+        return (self.path / self.product).exists()
 
     def _shard(self, name: str) -> Path:
         return self.path / "shards" / f"{name}.npz"
@@ -250,8 +253,8 @@ def _numeric(values: list[Any]) -> bool:
 
 
 @contextmanager
-def explained(path: Path) -> Iterator[None]:
-    """Turn what the file system refuses into one sentence."""
+def explained(path: Path, kept: str = "finished work is kept, and the same command goes on from it") -> Iterator[None]:
+    """Turn what the file system refuses into one sentence; `kept` is what to say of a disk that is full."""
     try:
         yield
     except OSError as error:
@@ -259,7 +262,7 @@ def explained(path: Path) -> Iterator[None]:
         full = {errno.ENOSPC: "the disk is full", errno.EDQUOT: "the disk quota is used up"}.get(error.errno or 0)
         advice = "choose another folder"
         if full:
-            reason, advice = full, "finished work is kept, and the same command goes on from it"
+            reason, advice = full, kept
         elif error.errno in (errno.EEXIST, errno.ENOTDIR):
             reason = "it is a file, or in one"
         raise RunError(f"cannot write to {path}: {reason}; {advice}") from None

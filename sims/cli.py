@@ -7,12 +7,12 @@ import dataclasses
 import shlex
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NoReturn
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 import mixjax
+from mixjax._commands import Parser, said, whole
 from mixjax.runs import RunError, explained, write_atomically
 from sims.figures import write_figures
 from sims.publishing import publish
@@ -76,7 +76,7 @@ def _study(name: str, arguments: list[str]) -> int:
     preset, out = given.pop("preset"), Path(given.pop("out"))
     axes = {axis: value for axis, value in given.items() if value is not None}
     options = [part for axis, value in axes.items() for part in (f"--{axis.replace('_', '-')}", str(value))]
-    command = shlex.join(["python", "-m", "sims", name, "--preset", preset, "--out", _said(out), *options])
+    command = shlex.join(["python", "-m", "sims", name, "--preset", preset, "--out", said(out), *options])
     with _Progress(name) as shown:
         table = run(name, out, preset=preset, progress=shown, command=command, **axes)
     study = STUDIES[name]
@@ -106,12 +106,6 @@ def _print_markdown(text: str) -> None:
         print(text)
 
 
-def _said(out: Path) -> str:
-    """The folder as it may be published: relative to where the command runs, or its name alone."""
-    here, there = Path.cwd(), out.resolve()
-    return str(there.relative_to(here)) if there.is_relative_to(here) else out.name
-
-
 def _drawn(study: Study, out: Path) -> list[Path]:
     """The pictures of an earlier call, if all are there and not older than the table."""
     pictures = [out / "figures" / f"{figure.name}.png" for figure in study.figures]
@@ -119,36 +113,18 @@ def _drawn(study: Study, out: Path) -> list[Path]:
     return pictures if all(path.exists() and path.stat().st_mtime >= made for path in pictures) else []
 
 
-class _Parser(argparse.ArgumentParser):
-    """An argument parser whose errors are one sentence."""
-
-    def error(self, message: str) -> NoReturn:
-        raise RunError(f"{message}; {self.prog} --help lists what there is")
-
-
 def _parser(name: str) -> argparse.ArgumentParser:
     """The options of a study, from the fields of its configuration."""
     study = STUDIES[name]
     axes = "Axes are start:stop:count, start:stop:count:log, or values separated by commas."
-    parser = _Parser(f"python -m sims {name}", description=f"{study.summary}. {axes}", allow_abbrev=False)
+    parser = Parser(f"python -m sims {name}", description=f"{study.summary}. {axes}", allow_abbrev=False)
     parser.add_argument("--preset", default="default", help=f"{', '.join(study.presets)} (default: default)")
     parser.add_argument("--out", default=f"runs/{name}", help=f"folder of the run (default: runs/{name})")
     for field in dataclasses.fields(study.config):
-        kind = _whole if isinstance(field.default, int) else str
+        kind = whole if isinstance(field.default, int) else str
         usual = "" if field.default is None else f" (default: {field.default})"
         parser.add_argument(f"--{field.name.replace('_', '-')}", type=kind, help=field.metadata["help"] + usual)
     return parser
-
-
-def _whole(text: str) -> int:
-    """A whole number, also as 1e3."""
-    try:
-        value = int(text) if text.lstrip("+-").isdecimal() else float(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"must be a whole number, got {text!r}") from None
-    if value != value or abs(value) == float("inf") or value != int(value):
-        raise argparse.ArgumentTypeError(f"must be a whole number, got {text!r}")
-    return int(value)
 
 
 def _figures(folder: Path) -> int:

@@ -7,21 +7,19 @@ Two kinds. A `GridStudy` is the same experiment in every cell of a grid and goes
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import xarray as xr
 
+from mixjax._commands import option
 from sims.engine import Experiment, HostArrays
 from sims.grid import Grid
 from sims.moments import Moments
 
+__all__ = ["Figure", "GridStudy", "Piece", "PiecewiseStudy", "Study", "option"]
+
 Piece = Callable[[], HostArrays]
-
-
-def option(default: Any, description: str) -> Any:
-    """A field of a study's configuration, with the line that --help shows."""
-    return field(default=default, metadata={"help": description})
 
 
 @dataclass(frozen=True)

@@ -12,12 +12,13 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-from benchmarks import calibration, distances, generative, simulator
+from benchmarks import calibration, distances, generative, simulator, training
 from benchmarks.__main__ import main
 from benchmarks.calibration.sizes import Sizes
 from benchmarks.distances.criteria import criteria
 from benchmarks.simulator import exact, rates
 from benchmarks.timing import Timing, interleaved
+from benchmarks.training.ours import Net
 from sims.engine import Arrays, Experiment, Layout
 from sims.studies import STUDIES
 
@@ -140,6 +141,17 @@ def test_an_opponent_finds_a_larger_distance(key: jax.Array) -> None:
             for turn in range(turns):
                 opponent = improve(jax.random.fold_in(key, turn), opponent, samples, means)
             assert (criterion.distances(key, opponent, samples, means) > first).all(), name
+
+
+def test_training_takes_the_same_steps_as_pytorch(tmp_path: Path) -> None:
+    """Both bring the loss of the same data down; the files hold every table."""
+    pytest.importorskip("torch", reason="PyTorch is not installed (extra bench)")
+    tiny = training.Sizes(steps=8, repetitions=1, mlps=(Net(784, 20, 1),), resnets=(), lanes=2)
+    page = training.run(tmp_path, sizes=tiny)
+    assert (tmp_path / "training.md").read_text() == page
+    results = json.loads((tmp_path / "training.json").read_text())["results"]
+    assert list(results) == ["steps", "loss", "lanes"]
+    assert {row["library"]: row["epochs"] < 200 for row in results["loss"]["rows"]} == {"mixjax": True, "torch": True}
 
 
 def test_cases_are_timed_in_turn() -> None:

@@ -1,15 +1,17 @@
 """From the name of a data set to its arrays.
 
-| name | read from |
+| name | read from, the first that is there |
 |---|---|
 | `digits` | scikit-learn |
-| `mnist`, `fashion_mnist`, `kmnist` | four IDX files, zipped or not |
+| `mnist`, `fashion_mnist`, `kmnist` | four IDX files, zipped or not; a folder that tensorflow-datasets has prepared |
+| `cifar10`, `cifar100` | the binary archive of its authors; a folder that tensorflow-datasets has prepared |
 | a path that ends in `.npz` | that file |
 
 IDX files are looked for in `FOLDER/fashion_mnist`, `FOLDER/fashion-mnist` and `FOLDER/FashionMNIST/raw`, which is
-torchvision's; likewise the others. FOLDER is `data_dir`, which may also hold the files itself; without it the folder
-that the variable MIXJAX_DATA names, and then /usr/share/datasets, where Debian's packages put them. (The files of the
-three have the same names: a folder that is not given by hand is believed only by its name.)
+torchvision's; archives in `FOLDER/cifar10` and `FOLDER/cifar-10`; prepared folders are `FOLDER/NAME/VERSION`; likewise
+the others. FOLDER is `data_dir`, which may also hold the files itself; without it the folders that the variables
+MIXJAX_DATA and TFDS_DATA_DIR name, `~/tensorflow_datasets`, and /usr/share/datasets, where Debian's packages put them.
+(The files of the three MNISTs have the same names: a folder that is not given by hand is believed only by its name.)
 """
 
 from __future__ import annotations
@@ -17,18 +19,20 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from mixjax.datasets.archives import archive_name, find_archive, read_archive
 from mixjax.datasets.dataset import Dataset, MissingDataError
 from mixjax.datasets.digits import read_digits
 from mixjax.datasets.idx import FILES, find_idx, read_idx_dataset
-from mixjax.datasets.known import KNOWN
+from mixjax.datasets.known import KNOWN, whole
 from mixjax.datasets.npz import read_npz
+from mixjax.datasets.tfds import find_tfds, read_tfds
 from mixjax.runs import RunError
 
 __all__ = ["NAMES", "load"]
 
 NAMES = ("digits", *KNOWN)
-_VARIABLE = "MIXJAX_DATA"
-_SYSTEM = "/usr/share/datasets"
+_VARIABLES = ("MIXJAX_DATA", "TFDS_DATA_DIR")
+_SYSTEM = ("~/tensorflow_datasets", "/usr/share/datasets")
 
 
 def load(name: str | os.PathLike[str], *, data_dir: str | os.PathLike[str] | None = None) -> Dataset:
@@ -36,19 +40,20 @@ def load(name: str | os.PathLike[str], *, data_dir: str | os.PathLike[str] | Non
 
     Args:
       name: one of `NAMES`, or the path of an .npz file (arrays: `mixjax.datasets.npz`).
-      data_dir: the folder to look in, and then in no other; only for data sets that are kept in IDX files.
+      data_dir: the folder to look in, and then in no other; only for data sets that are kept in files.
 
     Returns:
-      Raw pixels and labels, rows in the order of the files.
+      Raw pixels and labels, rows in the order of their authors' files, whichever kind of file they are read from.
 
     Raises:
       ValueError: for an unknown name, and for `data_dir` where no folder is looked in.
-      MissingDataError: if the files are not there; the message says what was looked for, where, and where to get it.
-      RunError: if they are damaged, or hold something else.
+      MissingDataError: if the files are not there (the message says what was looked for, where, and where to get it),
+        or a package that reads them is not.
+      RunError: if they are damaged, are not all there, or hold something else.
     """
     name = os.fspath(name)
     if name in KNOWN:
-        return read_idx_dataset(name, _find(name, None if data_dir is None else Path(data_dir)))
+        return _from_files(name, None if data_dir is None else Path(data_dir))
     if name != "digits" and not name.endswith(".npz"):
         raise ValueError(f"name must be one of {', '.join(NAMES)}, or a path that ends in .npz, got {name!r}")
     if data_dir is not None:
@@ -56,19 +61,43 @@ def load(name: str | os.PathLike[str], *, data_dir: str | os.PathLike[str] | Non
     return read_digits() if name == "digits" else read_npz(Path(name))
 
 
-def _find(name: str, data_dir: Path | None) -> dict[str, Path]:
-    """The four files of a data set."""
+def read_folder(name: str, folder: Path) -> Dataset | None:
+    """The data set from the authors' files that a folder holds, or None if it holds none of them.
+
+    Raises:
+      RunError: if they are damaged, are not all there, or hold something else.
+    """
+    if archive_name(name) is None:
+        files = find_idx(folder)
+        return whole(read_idx_dataset(name, files)) if files else None
+    archive = find_archive(folder, name)
+    return whole(read_archive(name, archive).dataset) if archive else None
+
+
+def _from_files(name: str, data_dir: Path | None) -> Dataset:
     if data_dir is not None and not data_dir.is_dir():
         raise RunError(f"data_dir {data_dir} is not a folder")
-    roots = (
-        [data_dir] if data_dir is not None else [Path(root) for root in (os.environ.get(_VARIABLE), _SYSTEM) if root]
-    )
-    folders = [root / folder for root in roots for folder in KNOWN[name].folders]
-    folders += [] if data_dir is None else [data_dir]
+    roots = _usual_roots() if data_dir is None else [data_dir]
+    by_hand = [] if data_dir is None else [data_dir]
+    folders = [root / folder for root in roots for folder in KNOWN[name].folders] + by_hand
     for folder in folders:
-        if files := find_idx(folder):
-            return files
-    raise MissingDataError(
-        f"{name} is not there: looked for {FILES['train_inputs']}[.gz] and its three companions in "
-        f"{', '.join(map(str, folders))}; {KNOWN[name].advice}; then say where with data_dir or {_VARIABLE}"
+        if dataset := read_folder(name, folder):
+            return dataset
+    for root in roots:
+        if version := find_tfds(root, name):
+            return whole(read_tfds(name, version))
+    raise MissingDataError(_not_found(name, folders, roots))
+
+
+def _usual_roots() -> list[Path]:
+    named = [os.environ[variable] for variable in _VARIABLES if os.environ.get(variable)]
+    return [Path(root).expanduser() for root in (*named, *_SYSTEM)]
+
+
+def _not_found(name: str, folders: list[Path], roots: list[Path]) -> str:
+    files = archive_name(name) or f"{FILES['train_inputs']}[.gz] and its three companions"
+    prepared = ", ".join(str(root / name / "VERSION") for root in roots)
+    return (
+        f"{name} is not there: looked for {files} in {', '.join(map(str, folders))}, and for what tensorflow-datasets "
+        f"prepares in {prepared}; {KNOWN[name].advice}; then say where with data_dir or {_VARIABLES[0]}"
     )

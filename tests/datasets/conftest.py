@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import gzip
+import io
 import struct
+import tarfile
 from pathlib import Path
 
 import numpy as np
 import pytest
+
+from mixjax.datasets.known import KNOWN
 
 IDX = {
     "train_inputs": "train-images-idx3-ubyte",
@@ -15,10 +19,26 @@ IDX = {
     "test_inputs": "t10k-images-idx3-ubyte",
     "test_labels": "t10k-labels-idx1-ubyte",
 }
+SIZES = (7, 3)
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path, monkeypatch):
+    """No data set of this machine is found, unless a test says so."""
+    for variable in ("MIXJAX_DATA", "TFDS_DATA_DIR"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setattr("mixjax.datasets.loading._SYSTEM", (str(tmp_path / "system"),))
 
 
 @pytest.fixture
-def arrays(rng) -> dict[str, np.ndarray]:
+def small(monkeypatch):
+    """Every data set is known to have seven training and three test images, and for the rest is as it is."""
+    for name, known in KNOWN.items():
+        monkeypatch.setitem(KNOWN, name, known._replace(sizes=SIZES))
+
+
+@pytest.fixture
+def arrays(rng, small) -> dict[str, np.ndarray]:
     """Seven training and three test images of 28x28 pixels."""
     return {
         "train_inputs": rng.integers(0, 256, (7, 28, 28), np.uint8),
@@ -40,3 +60,35 @@ def write_idx(folder: Path, arrays: dict[str, np.ndarray], *, zipped: bool = Fal
         content = idx_bytes(array)
         (folder / f"{IDX[part]}{'.gz' * zipped}").write_bytes(gzip.compress(content, 1) if zipped else content)
     return folder
+
+
+def cifar_rows(rng, name: str, size: int) -> np.ndarray:
+    """Rows of a CIFAR file as they are stored: labels, then a red, a green and a blue plane."""
+    labels = [rng.integers(0, 20, size), rng.integers(0, 100, size)] if name == "cifar100" else [np.arange(size) % 10]
+    return np.concatenate([np.stack(labels, 1), rng.integers(0, 256, (size, 3072))], axis=1).astype(np.uint8)
+
+
+def cifar_members(name: str, train: np.ndarray, test: np.ndarray) -> dict[str, bytes]:
+    """The files of an archive; CIFAR-10's training rows are in five of them."""
+    if name == "cifar100":
+        coarse = "".join(f"group_{number}\n" for number in range(20))
+        fine = "\n".join(KNOWN[name].class_names) + "\n"
+        files = {"train.bin": bytes(train), "test.bin": bytes(test), "fine_label_names.txt": fine.encode()}
+        return {f"cifar-100-binary/{file}": content for file, content in files.items()} | {
+            "cifar-100-binary/coarse_label_names.txt": coarse.encode()
+        }
+    batches = np.array_split(train, 5)
+    files = {f"data_batch_{number}.bin": bytes(batch) for number, batch in enumerate(batches, 1)}
+    files |= {"test_batch.bin": bytes(test), "batches.meta.txt": "\n".join(KNOWN[name].class_names).encode() + b"\n\n"}
+    return {f"cifar-10-batches-bin/{file}": content for file, content in files.items()}
+
+
+def write_tar(path: Path, members: dict[str, bytes]) -> Path:
+    """A zipped archive of files."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tarfile.open(path, "w:gz", compresslevel=1) as archive:
+        for name, content in members.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(content)
+            archive.addfile(info, io.BytesIO(content))
+    return path

@@ -90,6 +90,13 @@ def test_files_of_something_else(tmp_path, arrays, part, change, message):
         load("mnist", data_dir=folder)
 
 
+def test_a_part_of_a_data_set_is_not_taken_for_it(tmp_path, arrays):
+    """Files that are in order, with six of the seven training images."""
+    folder = write_idx(tmp_path / "part", arrays | {part: arrays[part][:6] for part in IDX if "train" in part})
+    with pytest.raises(RunError, match="mnist from IDX files is not whole: 6 x 28 x 28 x 1 bytes of training images"):
+        load("mnist", data_dir=folder)
+
+
 def test_a_folder_that_is_none(tmp_path):
     with pytest.raises(RunError, match="is not a folder"):
         load("mnist", data_dir=tmp_path / "nowhere")
@@ -152,7 +159,7 @@ def test_a_file_that_unzips_to_more_than_the_limit_is_left(tmp_path):
 @pytest.mark.skipif(not DEBIAN.is_dir(), reason="the Debian package dataset-fashion-mnist is not installed")
 def test_the_files_of_the_debian_package():
     """The sizes that the data set's authors state."""
-    dataset = load("fashion_mnist")
+    dataset = load("fashion_mnist", data_dir=DEBIAN)
     assert dataset.train_inputs.shape == (60_000, 28, 28, 1) and dataset.test_inputs.shape == (10_000, 28, 28, 1)
     np.testing.assert_array_equal(np.bincount(dataset.train_labels), np.full(10, 6000))
     np.testing.assert_array_equal(np.bincount(dataset.test_labels), np.full(10, 1000))

@@ -11,6 +11,7 @@ from sklearn.datasets import load_digits
 
 import sims
 from mixjax.datasets import MissingDataError
+from mixjax.datasets.known import KNOWN
 from mixjax.gaussian import critical_ratio
 from mixjax.runs import RunError
 from sims.cli import main
@@ -27,7 +28,8 @@ def no_files(tmp_path, monkeypatch):
     """A machine without Fashion-MNIST, and two pairs that are quick."""
     image_pairs._dataset.cache_clear()
     monkeypatch.setenv("MIXJAX_DATA", str(tmp_path))
-    monkeypatch.setattr("mixjax.datasets.loading._SYSTEM", str(tmp_path))
+    monkeypatch.delenv("TFDS_DATA_DIR", raising=False)
+    monkeypatch.setattr("mixjax.datasets.loading._SYSTEM", (str(tmp_path),))
     for module in (image_pairs, real_images):
         monkeypatch.setattr(module, "PAIRS", [pair for pair in image_pairs.PAIRS if pair.name in ("digits: 3, 8",)])
     yield tmp_path
@@ -47,6 +49,7 @@ def with_fashion(no_files, monkeypatch, rng):
     pairs = [*image_pairs.PAIRS, image_pairs.Pair("fashion", "fashion_mnist", (1,), (2,))]
     for module in (image_pairs, real_images):
         monkeypatch.setattr(module, "PAIRS", pairs)
+    monkeypatch.setitem(KNOWN, "fashion_mnist", KNOWN["fashion_mnist"]._replace(sizes=(300, 300)))
     monkeypatch.setitem(image_pairs.DIMENSIONS, "fashion_mnist", 4)
     return pairs
 

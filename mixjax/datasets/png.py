@@ -1,0 +1,48 @@
+"""PNG images of a size that is known beforehand, encoded and decoded by Pillow."""
+
+from __future__ import annotations
+
+import io
+import struct
+import zlib
+from collections.abc import Sequence
+
+import numpy as np
+from jaxtyping import UInt8
+
+from mixjax.datasets.packages import package
+
+_SIGNATURE = b"\x89PNG\r\n\x1a\n"
+_COLOUR_TYPES = {1: 0, 3: 2}  # channels: grey or red, green, blue; 8 bits each
+_WHAT = "a PNG image"
+
+
+def decode_pngs(encoded: Sequence[bytes], shape: tuple[int, int, int]) -> UInt8[np.ndarray, "N H W C"]:
+    """The pixels of images of one shape (height, width, channels).
+
+    The size within each header is compared before anything is unpacked.
+
+    Raises:
+      MissingDataError: if Pillow is not installed.
+      ValueError: for what is no such image; the message has its row.
+    """
+    pillow = package("PIL.Image", _WHAT)
+    height, width, channels = shape
+    header = struct.pack(">II2B", width, height, 8, _COLOUR_TYPES[channels])
+    pixels = np.empty((len(encoded), *shape), np.uint8)
+    for row, content in enumerate(encoded):
+        if content[:8] != _SIGNATURE or content[16:26] != header:
+            raise ValueError(f"image {row} is not a PNG file of {height}x{width} pixels with {channels} channels")
+        try:
+            with pillow.open(io.BytesIO(content), formats=("PNG",)) as image:
+                pixels[row] = np.asarray(image).reshape(shape)
+        except (OSError, SyntaxError, ValueError, EOFError, struct.error, zlib.error) as error:
+            raise ValueError(f"image {row} cannot be decoded: {error}") from None
+    return pixels
+
+
+def encode_png(image: UInt8[np.ndarray, "H W C"]) -> bytes:
+    """A PNG file of one or three channels."""
+    buffer = io.BytesIO()
+    package("PIL.Image", _WHAT).fromarray(image[..., 0] if image.shape[-1] == 1 else image).save(buffer, "PNG")
+    return buffer.getvalue()

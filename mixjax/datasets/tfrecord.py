@@ -1,0 +1,55 @@
+"""TFRecord files, without TensorFlow.
+
+    length (64 bits), masked CRC-32C of the length, the record, masked CRC-32C of the record; all little-endian
+
+Every length is held against what is left of the file, and every checksum is compared.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+
+from mixjax.datasets.files import read_bytes
+from mixjax.datasets.packages import package
+from mixjax.runs import RunError
+
+_HEAD, _TAIL = struct.Struct("<QI"), struct.Struct("<I")
+_MASK = 0xA282EAD8
+
+
+def read_tfrecord(path: Path) -> list[bytes]:
+    """The records of a file.
+
+    Raises:
+      RunError: if the file is damaged, cut off, or not a TFRecord file.
+      MissingDataError: if google-crc32c is not installed.
+    """
+    crc32c = package("google_crc32c", str(path)).value
+    content = memoryview(read_bytes(path))
+    records = []
+    for number, (length, record, sums) in enumerate(_framed(path, content)):
+        if tuple(_masked(crc32c(part)) for part in (length, record)) != sums:
+            raise RunError(f"{path} is damaged: record {number} does not have its checksum; get it again")
+        records.append(record)
+    return records
+
+
+def _framed(path: Path, content: memoryview) -> Iterator[tuple[bytes, bytes, tuple[int, int]]]:
+    """Of each record: the bytes of its length, the record, and the two checksums as they are stored."""
+    position, number = 0, 0
+    while left := len(content) - position:
+        length, of_length = _HEAD.unpack_from(content, position) if left >= _HEAD.size else (left, 0)
+        if length > left - _HEAD.size - _TAIL.size:
+            raise RunError(f"{path} is cut off or damaged in record {number}; get it again")
+        begin = position + _HEAD.size
+        end = begin + length
+        (of_record,) = _TAIL.unpack_from(content, end)
+        yield bytes(content[position : position + 8]), bytes(content[begin:end]), (of_length, of_record)
+        position, number = end + _TAIL.size, number + 1
+
+
+def _masked(crc: int) -> int:
+    """A checksum as it is stored: rotated by 15 bits, with a constant added modulo 2^32."""
+    return (((crc >> 15) | (crc << 17)) + _MASK) & 0xFFFFFFFF

@@ -1,0 +1,191 @@
+"""Folders for tensorflow-datasets: what is written is what it reads and what we read; the rest is one sentence."""
+
+from __future__ import annotations
+
+import errno
+import subprocess
+import sys
+
+import pytest
+
+from mixjax.datasets import MissingDataError, load, prepare
+from mixjax.datasets.png import encode_png
+from mixjax.runs import RunError
+from tests.datasets.conftest import cifar_members, cifar_rows, write_idx, write_tar
+from tests.datasets.tfrecords import as_tfrecord
+
+tfds = pytest.importorskip("tensorflow_datasets", reason="tensorflow-datasets is not installed")
+
+ALL = ["mnist", "fashion_mnist", "kmnist", "cifar10", "cifar100"]
+TWO = ["kmnist", "cifar10"]
+
+
+@pytest.fixture
+def original(request, tmp_path, rng, arrays):
+    """The name of a data set and the folder with its authors' files."""
+    name = request.param
+    folder = tmp_path / "original"
+    if name.startswith("cifar"):
+        archive = folder / f"cifar-{name.removeprefix('cifar')}-binary.tar.gz"
+        write_tar(archive, cifar_members(name, cifar_rows(rng, name, 7), cifar_rows(rng, name, 3)))
+    else:
+        write_idx(folder, arrays, zipped=True)
+    return name, folder
+
+
+def every(names):
+    return pytest.mark.parametrize("original", names, indirect=True)
+
+
+@every(ALL)
+def test_plain_tensorflow_datasets_reads_what_we_read(tmp_path, original):
+    """Its rows, in the order in which it shuffles them, are the authors'; ours are in the authors' order."""
+    name, folder = original
+    made = prepare(name, folder, data_dir=tmp_path / "data")
+    expected, found = load(name, data_dir=folder), load(name, data_dir=tmp_path / "data")
+    assert found.source == f"tensorflow-datasets {made.name}, array_record"
+    assert found.fingerprint == expected.fingerprint and found.class_names == expected.class_names
+    for source in (
+        lambda split: tfds.data_source(name, data_dir=tmp_path / "data", split=split, download=False),
+        lambda split: tfds.builder_from_directory(made).as_data_source(split),
+    ):
+        for split in ("train", "test"):
+            inputs, labels = getattr(expected, f"{split}_inputs"), getattr(expected, f"{split}_labels")
+            rows = [(example["image"].tobytes(), example["label"]) for example in source(split)]
+            assert sorted(rows) == sorted(zip(map(bytes, inputs), labels.tolist(), strict=True))
+            names = source(split).dataset_info.features["label"].names
+            assert tuple(names) == expected.class_names
+    assert sorted(path.name for path in (tmp_path / "data").iterdir()) == [name], "nothing else is left behind"
+
+
+@every(["cifar100"])
+def test_coarse_labels_and_numbers_are_kept(tmp_path, original, rng):
+    name, folder = original
+    prepare(name, folder / "cifar-100-binary.tar.gz", data_dir=tmp_path)
+    rows = tfds.data_source(name, data_dir=tmp_path, split="train", download=False)
+    labels = {row["id"]: (row["coarse_label"], row["label"]) for row in rows}
+    fine = load(name, data_dir=folder).train_labels
+    assert sorted(labels) == [f"train_{number:05d}".encode() for number in range(7)]
+    assert [labels[number][1] for number in sorted(labels)] == fine.tolist()
+    assert rows.dataset_info.features["coarse_label"].names[3] == "group_3"
+
+
+@every(ALL)
+@pytest.mark.parametrize("shards", [1, 3])
+def test_tfrecord_folders_hold_the_same(tmp_path, original, shards):
+    name, folder = original
+    as_tfrecord(prepare(name, folder, data_dir=tmp_path / "data"), name, shards)
+    found = load(name, data_dir=tmp_path / "data")
+    assert found.fingerprint == load(name, data_dir=folder).fingerprint
+    assert found.source.endswith(", tfrecord")
+
+
+@every(["kmnist"])
+def test_neither_imports_tensorflow(tmp_path, original):
+    """In a process of its own."""
+    name, folder = original
+    code = (
+        "import sys\n"
+        "from mixjax.datasets import known, load, prepare\n"
+        f"known.KNOWN[{name!r}] = known.KNOWN[{name!r}]._replace(sizes=(7, 3))\n"
+        f"prepare({name!r}, {str(folder)!r}, data_dir={str(tmp_path)!r})\n"
+        f"print(load({name!r}, data_dir={str(tmp_path)!r}).fingerprint)\n"
+        "print('tensorflow' in sys.modules)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == [load(name, data_dir=folder).fingerprint, "False"]
+
+
+@every(TWO)
+def test_a_folder_that_exists_is_left_as_it_is(tmp_path, original):
+    name, folder = original
+    made = prepare(name, folder, data_dir=tmp_path)
+    before = {path.name: path.read_bytes() for path in made.iterdir()}
+    with pytest.raises(RunError, match="exists and is left as it is; remove it, or choose another data_dir"):
+        prepare(name, folder, data_dir=tmp_path)
+    assert {path.name: path.read_bytes() for path in made.iterdir()} == before
+
+
+FAILURES = {
+    "full, says Python": (OSError(errno.ENOSPC, ""), "cannot write to .*data: the disk is full; nothing is kept; make"),
+    "full, says array_record": (
+        RuntimeError("write() failed: No space left on device; writing /a/b"),
+        "cannot write to .*data: .*No space left on device; nothing is kept; choose another folder",
+    ),
+}
+
+
+@every(TWO)
+@pytest.mark.parametrize(("failure", "message"), FAILURES.values(), ids=FAILURES)
+def test_nothing_is_left_of_what_failed(tmp_path, original, monkeypatch, failure, message):
+    """Half-way through the images."""
+    name, folder = original
+    images = []
+
+    def encode(image):
+        images.append(image)
+        if len(images) == 5:
+            raise failure
+        return encode_png(image)
+
+    monkeypatch.setattr("mixjax.datasets.preparing.encode_png", encode)
+    with pytest.raises(RunError, match=message) as error:
+        prepare(name, folder, data_dir=tmp_path / "data")
+    assert "\n" not in str(error.value)
+    assert [path for path in (tmp_path / "data").rglob("*") if path.is_file()] == []
+
+
+@every(["cifar10"])
+def test_a_process_that_dies_leaves_no_data_set(tmp_path, original):
+    """Just before the folder gets its name: what is there is not taken for a data set, and the next call makes it."""
+    name, folder = original
+    code = (
+        "import os\n"
+        "from mixjax.datasets import known, prepare\n"
+        f"known.KNOWN[{name!r}] = known.KNOWN[{name!r}]._replace(sizes=(7, 3))\n"
+        "os.rename = lambda *_: os._exit(9) if 'incomplete' not in str(_[0]) else os.replace(*_)\n"
+        f"prepare({name!r}, {str(folder)!r}, data_dir={str(tmp_path / 'data')!r})\n"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True).returncode == 9
+    assert any(path.is_file() for path in (tmp_path / "data").rglob("*"))
+    with pytest.raises(MissingDataError, match="cifar10 is not there"):
+        load(name, data_dir=tmp_path / "data")
+    prepare(name, folder, data_dir=tmp_path / "data")
+    assert load(name, data_dir=tmp_path / "data").fingerprint == load(name, data_dir=folder).fingerprint
+
+
+@every(TWO)
+def test_what_does_not_read_back_is_not_kept(tmp_path, original, monkeypatch):
+    name, folder = original
+    monkeypatch.setattr("mixjax.datasets.preparing.encode_png", lambda image: encode_png(image ^ 1))
+    with pytest.raises(RunError, match="does not read back as what was written; nothing is kept"):
+        prepare(name, folder, data_dir=tmp_path / "data")
+    assert [path for path in (tmp_path / "data").rglob("*") if path.is_file()] == []
+
+
+SOURCES = {
+    "nothing": (lambda folder: folder / "nowhere", MissingDataError, "there is nothing at .*get"),
+    "an empty folder": (lambda folder: folder.parent, MissingDataError, "does not hold .*get"),
+}
+
+
+@every(TWO)
+@pytest.mark.parametrize(("source", "kind", "message"), SOURCES.values(), ids=SOURCES)
+def test_sources_that_are_none(tmp_path, original, source, kind, message):
+    name, folder = original
+    with pytest.raises(kind, match=message):
+        prepare(name, source(folder), data_dir=tmp_path / "data")
+    assert not (tmp_path / "data").exists()
+
+
+@every(TWO)
+def test_a_place_that_cannot_be_written(tmp_path, original):
+    name, folder = original
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises(RunError, match=r"cannot write to .*it is a file, or in one"):
+        prepare(name, folder, data_dir=tmp_path / "file")
+
+
+def test_a_name_that_is_not_kept_in_files(tmp_path):
+    with pytest.raises(ValueError, match=r"name must be one of mnist, .*, got 'digits'"):
+        prepare("digits", tmp_path)

@@ -1,0 +1,209 @@
+"""The command line: experiments with their options, and what can be done with a stored run."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import shlex
+import typing
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, get_args, get_origin
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+
+import mixjax
+from mixjax._commands import Parser, said, whole
+from mixjax.runs import RunError, explained, read_manifest
+from train.experiments import EXPERIMENTS
+from train.figures.lines import ARM_NAMES
+from train.figures.writing import write_figures
+from train.placement import is_first, join
+from train.running import load_records, run
+from train.summary import ACCURACY_FLOOR, Cell, cells_of, estimate
+
+USAGE = """usage: python -m train EXPERIMENT [--preset quick|digits|fashion|paper] [--dataset NAME] [--out DIR]
+       python -m train figures RUN        draw the figures of a stored run again
+       python -m train publish RUN DIR    write its figures, a table and their origin into a folder
+       python -m train prepare DATASET --from ARCHIVE    an official archive into a TFDS folder
+
+experiments:
+{experiments}
+
+python -m train EXPERIMENT --help lists its options. A run that was interrupted goes on by the same command."""
+
+_TABLE_WIDTH = 110  # where it is not a terminal
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run a command; returns the exit status: 0, 2 for an error the user can put right, 130 when interrupted."""
+    console = Console(stderr=True, highlight=False)
+    try:
+        return _dispatch(list(arguments))
+    except RunError as error:
+        console.print(f"error: {error}", markup=False, soft_wrap=True)
+        return 2
+    except KeyboardInterrupt:
+        console.print("\nInterrupted. What is finished is stored; the same command goes on from the last epoch.")
+        return 130
+
+
+def _dispatch(arguments: list[str]) -> int:
+    if not arguments or arguments[0] in ("-h", "--help"):
+        lines = {name: experiment.summary for name, experiment in EXPERIMENTS.items()}
+        width = max(map(len, lines))
+        text = "\n".join(f"  {name:{width}}  {summary}" for name, summary in lines.items())
+        print(USAGE.format(experiments=text))
+        return 0 if arguments else 2
+    command, *rest = arguments
+    if command == "--version":
+        print(f"mixjax {mixjax.__version__}")
+        return 0
+    if command == "prepare":
+        from train.preparing import main as prepare
+
+        return prepare(rest)
+    if command in _STORED:
+        if {"-h", "--help"} & set(rest):
+            return _dispatch(["--help"])
+        function, arity = _STORED[command]
+        if len(rest) != arity:
+            raise RunError(f"{command} takes {arity} folder{'s' * (arity > 1)}; python -m train --help shows how")
+        with explained(Path(rest[-1])):
+            return function(*map(Path, rest))
+    return _experiment(command, rest)
+
+
+def _experiment(name: str, arguments: list[str]) -> int:
+    if name not in EXPERIMENTS:
+        raise RunError(f"there is no experiment {name!r}; there are {', '.join(EXPERIMENTS)}")
+    given = vars(_parser(name).parse_args(arguments))
+    preset, out = given.pop("preset"), Path(given.pop("out"))
+    data_dir, keep = given.pop("data_dir"), given.pop("keep_checkpoints")
+    _join(given.pop("coordinator"), given.pop("processes"), given.pop("process"))
+    options = {option: value for option, value in given.items() if value is not None}
+    command = shlex.join(["python", "-m", "train", name, "--preset", preset, "--out", said(out), *_words(options)])
+    console = Console(stderr=True, highlight=False)
+    with _Bar(console) as bar:
+        records = run(
+            name, out, preset=preset, data_dir=data_dir, keep_checkpoints=keep, progress=bar,
+            warn=lambda text: console.print(text, markup=False, soft_wrap=True), command=command, **options,
+        )  # fmt: skip
+    if not is_first():
+        return 0
+    with explained(out):
+        pictures = write_figures(EXPERIMENTS[name], records, out / "figures")
+    _print_summary(cells_of(records))
+    print(f"records: {out / 'records.jsonl'}\nsummary: {out / 'summary.csv'}")
+    for picture in pictures:
+        print(f"figure: {picture}")
+    return 0
+
+
+def _join(coordinator: str | None, processes: int | None, process: int | None) -> None:
+    given = [value is not None for value in (coordinator, processes, process)]
+    if any(given) and not all(given):
+        raise RunError("--coordinator HOST:PORT, --processes N and --process I go together")
+    if coordinator is not None and processes is not None and process is not None:
+        join(coordinator, processes, process)
+
+
+def _words(options: dict[str, Any]) -> list[str]:
+    words = []
+    for option, value in options.items():
+        text = ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
+        words += [f"--{option.replace('_', '-')}", *([] if value is True else [text])]
+    return words
+
+
+def _parser(name: str) -> argparse.ArgumentParser:
+    """The options of an experiment, from the fields of its configuration."""
+    experiment = EXPERIMENTS[name]
+    parser = Parser(f"python -m train {name}", description=f"{experiment.summary}.", allow_abbrev=False)
+    presets = ", ".join(experiment.presets)
+    parser.add_argument("--preset", default="digits", help=f"{presets} (default: digits)")
+    parser.add_argument("--out", default=f"runs/{name}", help=f"folder of the run (default: runs/{name})")
+    parser.add_argument("--data-dir", help="folder of the data set's files (default: where MIXJAX_DATA says)")
+    parser.add_argument("--keep-checkpoints", action="store_true", help="keep the parameters of the final nets")
+    several = parser.add_argument_group("several processes, which share the folder of the run")
+    several.add_argument("--coordinator", metavar="HOST:PORT", help="where the first process can be reached")
+    several.add_argument("--processes", type=whole, metavar="N", help="how many there are")
+    several.add_argument("--process", type=whole, metavar="I", help="which of them this is, from 0")
+    kinds = typing.get_type_hints(experiment.config)
+    for field in dataclasses.fields(experiment.config):
+        usual = ",".join(map(str, field.default)) if isinstance(field.default, tuple) else field.default
+        text = f"{field.metadata['help']} (default: {usual})"
+        parser.add_argument(f"--{field.name.replace('_', '-')}", help=text, **_kind(kinds[field.name]))
+    return parser
+
+
+def _kind(annotation: Any) -> dict[str, Any]:
+    """How argparse reads a field."""
+    if annotation is bool:
+        return {"action": "store_true", "default": None}
+    if annotation is int:
+        return {"type": whole}
+    if get_origin(annotation) is tuple:
+        return {"type": lambda text: tuple(whole(part) for part in text.split(","))}
+    return {"choices": get_args(annotation)} if get_args(annotation) else {"type": annotation}
+
+
+def _print_summary(cells: list[Cell]) -> None:
+    table = Table(box=None, pad_edge=False)
+    for heading in ("net", "arm", "tested on", "accuracy", "ECE", "MCE", "conf. - acc.", "NLL"):
+        table.add_column(heading, justify="left" if heading in ("net", "arm", "tested on") else "right", no_wrap=True)
+    for cell in cells:
+        tested = cell.evaluation + (f" {cell.severity:g}" if cell.severity else "")
+        means = [estimate(cell.figures[name]).mean for name in ("accuracy", "ece", "mce", "signed_gap", "nll")]
+        marked = f"{means[0]:.4f}{'!' if cell.at_chance else ''}"
+        table.add_row(
+            cell.net, ARM_NAMES.get(cell.arm, cell.arm), tested, marked, *(f"{mean:.4f}" for mean in means[1:])
+        )
+    console = Console(highlight=False)
+    console.width = max(console.width, _TABLE_WIDTH)
+    console.print(table)
+    if any(cell.at_chance for cell in cells):
+        console.print(
+            f"! a net below {ACCURACY_FLOOR:g} times chance: that it is calibrated says nothing", markup=False
+        )
+
+
+def _figures(folder: Path) -> int:
+    experiment = EXPERIMENTS[str(read_manifest(folder)["spec"].get("experiment"))]
+    for picture in write_figures(experiment, load_records(folder), folder / "figures"):
+        print(picture)
+    return 0
+
+
+def _publish(run_folder: Path, folder: Path) -> int:
+    from train.publishing import publish
+
+    print(publish(run_folder, folder))
+    return 0
+
+
+_STORED: dict[str, tuple[Callable[..., int], int]] = {"figures": (_figures, 1), "publish": (_publish, 2)}
+
+
+class _Bar:
+    """A progress bar over steps, as a context that gives the function to call."""
+
+    def __init__(self, console: Console):
+        columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn())
+        self.bar = Progress(*columns, TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn(), console=console)
+
+    def __enter__(self) -> Any:
+        return self._advance
+
+    def _advance(self, done: int, total: int, text: str) -> None:
+        if not self.bar.tasks:
+            self.bar.start()
+            self.bar.add_task(text, total=total, completed=done)
+            return
+        self.bar.update(self.bar.tasks[0].id, completed=done, description=text)
+
+    def __exit__(self, *_: object) -> None:
+        if self.bar.tasks:
+            self.bar.stop()

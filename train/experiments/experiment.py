@@ -1,0 +1,49 @@
+"""What an experiment is: options, the jobs that they mean, what more is measured at the end, and figures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mixjax.datasets import Dataset
+from train.config import Config
+from train.job import Job
+from train.training import Finished
+
+__all__ = ["Evaluation", "Experiment", "Figure", "Records"]
+
+Records = list[dict[str, Any]]
+Evaluation = Callable[[Finished, Dataset], Records]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure to draw from records: its file name, how, and the caption that goes with it."""
+
+    name: str
+    draw: Callable[[Records], Any]
+    caption: Callable[[Records], str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Experiment:
+    """A named experiment.
+
+    Attributes:
+      name: on the command line.
+      summary: one line.
+      config: the class of its options.
+      presets: for each name, the options that differ from the defaults.
+      jobs: config -> what to train.
+      figures: made from the records alone, the main one first.
+      evaluate: further records of the final nets of a job.
+    """
+
+    name: str
+    summary: str
+    config: type[Config]
+    presets: Mapping[str, Mapping[str, Any]]
+    jobs: Callable[[Any], tuple[Job, ...]]
+    figures: tuple[Figure, ...]
+    evaluate: Evaluation | None = None

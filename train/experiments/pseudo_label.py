@@ -1,0 +1,61 @@
+"""Figure 7: pseudo-labels, inserted at the midpoint of training, without and with Mixup in the second half.
+
+Half of the training rows have labels. All arms train on these for the first half of the epochs. Then the net labels the
+other half itself (hard labels, no threshold, images as they are, in evaluation mode), once, and trains on all rows; the
+supervised arm goes on with the labelled ones.
+"""
+
+from __future__ import annotations
+
+from train.config import ResNetConfig
+from train.experiments.experiment import Experiment
+from train.figures.epochs import epoch_figures
+from train.figures.reliability import reliability_figure
+from train.job import Arm, Job, Phase
+from train.nets.shapes import ResNetShape
+
+__all__ = ["PSEUDO_LABEL"]
+
+
+def jobs(config: ResNetConfig) -> tuple[Job, ...]:
+    """Each net alone: `Job.apart`.
+
+    Raises:
+      ValueError: for fewer than two epochs.
+    """
+    if config.epochs < 2:
+        raise ValueError(f"epochs must be at least 2, one before the pseudo-labels and one after, got {config.epochs}")
+    net = ResNetShape(config.width_multiplier, config.final_norm, config.init)
+    before, after = config.epochs - config.epochs // 2, config.epochs // 2
+    alone, inserted = (Phase(before), Phase(after)), (Phase(before), Phase(after, "all"))
+    arms = {
+        Arm("supervised", (0.0, 0.0)): alone,
+        Arm("pseudo-label", (0.0, 0.0)): inserted,
+        Arm("pseudo-label + Mixup", (0.0, config.alpha)): inserted,
+    }
+    return tuple(
+        Job(
+            net.name,
+            config.recipe(net),
+            (arm,),
+            tuple(range(config.seeds)),
+            phases,
+            division="halves",
+        )
+        for arm, phases in arms.items()
+    )
+
+
+PSEUDO_LABEL = Experiment(
+    name="pseudo_label",
+    summary="Figure 7: a ResNet whose unlabelled half gets pseudo-labels at the midpoint, without and with Mixup",
+    config=ResNetConfig,
+    presets={
+        "quick": {"width_multiplier": 0.125, "epochs": 10, "seeds": 2},
+        "digits": {"width_multiplier": 0.25, "epochs": 40},
+        "fashion": {"dataset": "fashion_mnist", "width_multiplier": 0.125, "train_rows": 10_000, "epochs": 20},
+        "paper": {"dataset": "cifar10", "epochs": 200, "augment": "crop+flip"},
+    },
+    jobs=jobs,
+    figures=(*epoch_figures(), reliability_figure()),
+)

@@ -1,0 +1,55 @@
+"""Out-of-domain calibration: nets with and without Mixup on test images that are turned, noisy, or pale.
+
+The paper's Theorem 3.4 is about data of another mean; here the images change and the nets stay.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from mixjax.datasets import Dataset
+from train.config import MLPConfig
+from train.experiments import capacity
+from train.experiments.experiment import Experiment
+from train.figures.shift import shift_figure
+from train.history import record_of
+from train.metrics import score_logits
+from train.placement import fetched
+from train.shifts import SHIFTS
+from train.training import Finished
+
+__all__ = ["SHIFT"]
+
+
+def evaluate(finished: Finished, dataset: Dataset) -> list[dict[str, Any]]:
+    """A record of each net, shift and severity; a severity of 0 is the test set as it is."""
+    job, records = finished.job, []
+    labels = jnp.broadcast_to(dataset.test_labels, (len(job.lanes), len(dataset.test_labels)))
+    for name, shift in SHIFTS.items():
+        for severity in shift.severities:
+            images = np.asarray(shift.apply(dataset.test_inputs, severity, dataset.max_pixel))
+            scores = fetched(score_logits(finished.program.logits(finished.nets, images), labels))
+            for place, lane in enumerate(job.lanes):
+                figures = {metric: float(values[place]) for metric, values in scores.items()}
+                more = {"evaluation": name, "severity": severity}
+                records.append(record_of(job, lane, job.epochs - 1, dataset.num_classes, figures, **more))
+    return records
+
+
+SHIFT = Experiment(
+    name="shift",
+    summary="calibration on rotated, noisy and pale test images, with and without Mixup",
+    config=MLPConfig,
+    presets={
+        "quick": {"width": (100,), "depth": (3,), "epochs": 20, "seeds": 2},
+        "digits": {"width": (300,), "depth": (4,), "epochs": 60, "seeds": 5},
+        "fashion": {"dataset": "fashion_mnist", "width": (300,), "depth": (4,), "train_rows": 10_000, "epochs": 40},
+        "paper": {"dataset": "cifar10", "width": (400,), "epochs": 200, "augment": "crop+flip"},
+    },
+    jobs=capacity.jobs,
+    evaluate=evaluate,
+    figures=(shift_figure(),),
+)

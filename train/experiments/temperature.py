@@ -1,0 +1,75 @@
+"""Mixup against temperature scaling, and both together: beyond the paper, whose model makes Mixup a temperature.
+
+A tenth of the training rows is held out; the others train the nets. A temperature is fitted to the held-out rows, and
+each net is scored as it is and with it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from mixjax.datasets import Dataset
+from mixjax.recalibration import fit_temperature
+from train.config import MLPConfig
+from train.experiments import capacity
+from train.experiments.experiment import Experiment
+from train.figures.temperature import temperature_figure
+from train.history import record_of
+from train.job import Job
+from train.metrics import score_logits
+from train.placement import fetched
+from train.training import Finished
+
+__all__ = ["TEMPERATURE"]
+
+
+def jobs(config: MLPConfig) -> tuple[Job, ...]:
+    """Those of the sweep over width, with rows held out."""
+    return tuple(replace(job, division="held-out") for job in capacity.jobs(config))
+
+
+def evaluate(finished: Finished, dataset: Dataset) -> list[dict[str, Any]]:
+    """A record of each net with its temperature.
+
+    A net that has no best temperature (it is right on all held-out rows) is left as it is, `fitted` false.
+    """
+    program, job = finished.program, finished.job
+    held_out = fetched(finished.lanes.rows)[:, finished.first_size :]
+    every = fetched(program.logits(finished.nets, program.inputs))
+    records = []
+    for place, lane in enumerate(job.lanes):
+        rows = held_out[place]
+        temperature, fitted = _temperature(every[place][rows], dataset.train_labels[rows])
+        scaled = jnp.asarray(finished.logits[place] / np.float32(temperature))[None]
+        scores = score_logits(scaled, jnp.asarray(dataset.test_labels)[None])
+        figures = {name: float(value[0]) for name, value in scores.items()}
+        more = {"evaluation": "temperature", "temperature": temperature, "fitted": fitted, "held_out": len(rows)}
+        records.append(record_of(job, lane, job.epochs - 1, dataset.num_classes, figures, **more))
+    return records
+
+
+def _temperature(logits: np.ndarray, labels: np.ndarray) -> tuple[float, bool]:
+    try:
+        return float(f"{float(fit_temperature(logits, labels).temperature):.7g}"), True
+    except ValueError:
+        return 1.0, False
+
+
+TEMPERATURE = Experiment(
+    name="temperature",
+    summary="Mixup against temperature scaling fitted on held-out rows, and both together",
+    config=MLPConfig,
+    presets={
+        "quick": {"width": (30, 300), "depth": (4,), "epochs": 20, "seeds": 2},
+        "digits": {"width": (10, 30, 100, 300, 1000), "epochs": 60, "seeds": 5},
+        "fashion": {"dataset": "fashion_mnist", "width": (10, 30, 100, 300), "train_rows": 10_000, "epochs": 40},
+        "paper": {"dataset": "cifar10", "width": (10, 50, 100, 200, 400, 1000, 3000), "epochs": 200},
+    },
+    jobs=jobs,
+    evaluate=evaluate,
+    figures=(temperature_figure(),),
+)

@@ -1,0 +1,64 @@
+"""The Mixup family: one lambda a batch or one a row, CutMix, manifold Mixup and RegMixup, beside no Mixup."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from mixjax._commands import option
+from train.config import MLPConfig
+from train.experiments.experiment import Experiment
+from train.figures.variants import variants_figure
+from train.job import Arm, Job
+from train.mixing import Mixing
+
+__all__ = ["VARIANTS"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class VariantsConfig(MLPConfig):
+    """Of nets of one shape; `alpha` is of all variants but RegMixup."""
+
+    regmixup_alpha: float = option(20.0, "of RegMixup; its authors take 10 to 20")
+
+
+def variants(config: VariantsConfig) -> dict[str, tuple[Mixing, float]]:
+    """How, and how much."""
+    usual = config.mixing()
+    return {
+        "erm": (usual, 0.0),
+        "mixup": (usual, config.alpha),
+        "Mixup, one lambda a row": (replace(usual, weight="sample"), config.alpha),
+        "CutMix": (replace(usual, kind="cutmix", fold=False), config.alpha),
+        "manifold Mixup": (replace(usual, kind="manifold"), config.alpha),
+        "RegMixup": (replace(usual, kind="regmixup"), config.regmixup_alpha),
+    }
+
+
+def jobs(config: VariantsConfig) -> tuple[Job, ...]:
+    """One for each variant and shape."""
+    return tuple(
+        Job(
+            f"{shape.name}-{name.replace(', ', '-').replace(' ', '-').lower()}",
+            config.recipe(shape, mixing),
+            (Arm(name, (alpha,)),),
+            tuple(range(config.seeds)),
+            config.whole_training,
+        )
+        for shape in config.shapes
+        for name, (mixing, alpha) in variants(config).items()
+    )
+
+
+VARIANTS = Experiment(
+    name="variants",
+    summary="no Mixup, Mixup, CutMix, manifold Mixup and RegMixup side by side",
+    config=VariantsConfig,
+    presets={
+        "quick": {"width": (100,), "depth": (3,), "epochs": 15, "seeds": 2},
+        "digits": {"width": (300,), "depth": (4,), "epochs": 60, "seeds": 5},
+        "fashion": {"dataset": "fashion_mnist", "width": (300,), "depth": (4,), "train_rows": 10_000, "epochs": 40},
+        "paper": {"dataset": "cifar10", "width": (400,), "epochs": 200, "augment": "crop+flip"},
+    },
+    jobs=jobs,
+    figures=(variants_figure(),),
+)

@@ -1,0 +1,1 @@
+"""Figures of the experiments, drawn from records alone."""

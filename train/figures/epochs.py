@@ -1,0 +1,65 @@
+"""Figure 7: calibration over the epochs, and where pseudo-labels are inserted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mixjax.plots import BAND, COLOURS, panels
+from train.experiments.experiment import Figure, Records
+from train.figures.lines import LINES, METRIC_NAMES
+
+__all__ = ["epoch_figures"]
+
+_METRICS = ("ece", "accuracy", "signed_gap")
+
+
+def epoch_figures() -> tuple[Figure, ...]:
+    """One figure, a panel a metric."""
+    return (Figure("epochs", _draw, _caption),)
+
+
+def _draw(records: Records) -> Any:
+    figure, axes = panels(len(_METRICS), 1, height=1.5, share_y=False)
+    rows = [record for record in records if record["evaluation"] == "test"]
+    arms = list(dict.fromkeys(record["arm"] for record in rows))
+    for ax, metric in zip(axes, _METRICS, strict=True):
+        for order, arm in enumerate(arms):
+            _draw_arm(ax, [record for record in rows if record["arm"] == arm], metric, order, arm)
+        ax.axvline(_midpoint(rows) + 0.5, color="0.4", linewidth=0.7, linestyle=(0, (4, 2)))
+        ax.set_ylabel(METRIC_NAMES[metric])
+    axes[2].axhline(0, color="0.4", linewidth=0.6, zorder=0)
+    axes[0].annotate("pseudo-labels", (_midpoint(rows) + 0.5, 1), (3, -2), xycoords=("data", "axes fraction"),
+                     textcoords="offset points", va="top", fontsize="small", color="0.3")  # fmt: skip
+    axes[-1].set_xlabel("epoch")
+    handles, labels = axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper center", ncols=2, frameon=False, handlelength=2.2)
+    return figure
+
+
+def _draw_arm(ax: Any, rows: Records, metric: str, order: int, arm: str) -> None:
+    epochs = sorted({row["epoch"] for row in rows})
+    values = [np.array([row[metric] for row in rows if row["epoch"] == epoch]) for epoch in epochs]
+    ends = [[each.min() for each in values], [each.max() for each in values]]
+    ax.fill_between(epochs, *ends, color=COLOURS[order], alpha=BAND, linewidth=0)
+    ax.plot(
+        epochs, [each.mean() for each in values], color=COLOURS[order], linestyle=LINES[order], linewidth=1, label=arm
+    )
+
+
+def _midpoint(rows: Records) -> int:
+    """The last epoch before the pseudo-labels: the one whose record says how good they are."""
+    return max((row["epoch"] for row in rows if "pseudo_label_accuracy" in row), default=0)
+
+
+def _caption(records: Records) -> str:
+    rows = [record for record in records if record["evaluation"] == "test"]
+    inserted = [row for row in rows if "pseudo_label_accuracy" in row]
+    accuracy, error = (np.mean([row[f"pseudo_label_{name}"] for row in inserted]) for name in ("accuracy", "ece"))
+    return (
+        "ECE, accuracy and confidence - accuracy over the epochs (paper: Figure 7). Half of the training rows have "
+        "labels; at the dashed line the net's own labels of the other half are inserted "
+        f"(accuracy {accuracy:.3f}, ECE {error:.3f}). "
+        f"Lines: mean of {len({row['seed'] for row in rows})} seeds; bands: from the smallest seed to the largest."
+    )

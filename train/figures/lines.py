@@ -1,0 +1,71 @@
+"""A metric of each arm along an axis: the mean over seeds, a band from the smallest seed to the largest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from mixjax.plots import BAND, COLOURS, COLUMN_WIDTH, MARKERS
+from train.summary import ACCURACY_FLOOR, Cell
+
+__all__ = ["ARM_NAMES", "METRIC_NAMES", "draw_arms", "legend", "seeds_text"]
+
+METRIC_NAMES = {
+    "accuracy": "accuracy",
+    "ece": "ECE",
+    "ece_2": "ECE$_2$",
+    "mce": "MCE",
+    "signed_gap": "confidence\n$-$ accuracy",
+    "nll": "NLL (nats)",
+    "relative_loss": "test loss, relative to no Mixup",
+}
+ARM_NAMES = {"erm": "no Mixup", "mixup": "Mixup"}
+LINES = ("-", "--", ":", "-.", (0, (1, 1)), (0, (5, 1)))
+
+
+def draw_arms(
+    ax: Any, cells: Sequence[Cell], place: Callable[[Cell], float], values: Callable[[Cell], np.ndarray]
+) -> None:
+    """Each arm's line, in the order of the arms; hollow where a net is near chance."""
+    for order, arm in enumerate(dict.fromkeys(cell.arm for cell in cells)):
+        own = sorted((cell for cell in cells if cell.arm == arm), key=place)
+        x, figures = np.array([place(cell) for cell in own]), [values(cell) for cell in own]
+        mean = np.array([each.mean() for each in figures])
+        colour, label = COLOURS[order % len(COLOURS)], ARM_NAMES.get(arm, arm)
+        ends = [[each.min() for each in figures], [each.max() for each in figures]]
+        ax.fill_between(x, *ends, color=colour, alpha=BAND, linewidth=0)
+        ax.plot(x, mean, color=colour, linestyle=LINES[order % len(LINES)], linewidth=1, label=label)
+        chance = np.array([cell.at_chance for cell in own])
+        for hollow in (False, True):
+            ax.plot(x[chance == hollow], mean[chance == hollow], linestyle="", marker=MARKERS[order % len(MARKERS)],
+                    markersize=3.2, color=colour, markerfacecolor="white" if hollow else colour)  # fmt: skip
+
+
+def legend(figure: Any, ax: Any, cells: Sequence[Cell]) -> None:
+    """The arms, above the panels, and what a hollow point is if there are any."""
+    from matplotlib.lines import Line2D
+
+    handles, labels = ax.get_legend_handles_labels()
+    styles = [(handle.get_color(), handle.get_linestyle(), marker) for handle, marker in zip(handles, MARKERS * 2)]  # noqa: B905
+    keys = [
+        Line2D([], [], color=colour, linestyle=line, marker=marker, markersize=3.2, linewidth=1, label=label)
+        for (colour, line, marker), label in zip(styles, labels, strict=True)
+    ]
+    if any(cell.at_chance for cell in cells):
+        text = f"accuracy below {ACCURACY_FLOOR:g}/K"
+        keys.append(Line2D([], [], color="0.3", linestyle="", marker="o", markersize=3.2, mfc="white", label=text))
+    columns = 2 if figure.get_size_inches()[0] <= COLUMN_WIDTH else 4
+    figure.legend(handles=keys, loc="outside upper center", ncols=columns, frameon=False, handlelength=2.2)
+
+
+def seeds_text(cells: Sequence[Cell]) -> str:
+    """How many seeds, and what the band is."""
+    count = max(len(cell.seeds) for cell in cells)
+    chance = (
+        " Hollow points: some seed's accuracy is below three times chance." if any(c.at_chance for c in cells) else ""
+    )
+    if count == 1:
+        return f"One seed, at its last epoch.{chance}"
+    return f"Lines: mean of {count} seeds at their last epoch; bands: from the smallest seed to the largest.{chance}"

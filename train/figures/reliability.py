@@ -1,0 +1,70 @@
+"""Reliability diagrams of the arms, a panel for each net."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mixjax.plots import COLOURS, COLUMN_WIDTH, MARKERS, panels
+from mixjax.report.diagram import draw_diagonal
+from train.experiments.experiment import Figure, Records
+from train.figures.lines import ARM_NAMES, LINES
+
+__all__ = ["reliability_figure"]
+
+_MOST_PANELS = 6
+
+
+def reliability_figure() -> Figure:
+    """Of the last epoch, the test rows of all seeds together."""
+    return Figure("reliability", _draw, _caption)
+
+
+def _draw(records: Records) -> Any:
+    rows = [record for record in records if record["evaluation"] == "reliability"]
+    nets = _shown(rows)
+    columns = min(2, len(nets))
+    figure, axes = panels(len(nets), columns, height=1.75 if columns > 1 else 2.8, width=COLUMN_WIDTH)
+    for ax, net in zip(axes, nets, strict=True):
+        own = [row for row in rows if row["net"] == net]
+        for order, arm in enumerate(dict.fromkeys(row["arm"] for row in own)):
+            confidence, accuracy = _pooled([row for row in own if row["arm"] == arm])
+            ax.plot(confidence, accuracy, color=COLOURS[order], linestyle=LINES[order], marker=MARKERS[order],
+                    markersize=2.6, linewidth=0.9, label=ARM_NAMES.get(arm, arm), clip_on=False)  # fmt: skip
+        draw_diagonal(ax)
+        ax.set_aspect("equal")
+        ax.set_title(net, pad=3)
+    figure.supxlabel("confidence", fontsize="medium")
+    figure.supylabel("accuracy", fontsize="medium")
+    handles, labels = axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper center", ncols=2, frameon=False, handlelength=2.2)
+    return figure
+
+
+def _pooled(rows: Records) -> tuple[np.ndarray, np.ndarray]:
+    """Mean confidence and accuracy of each bin over all seeds; bins of fewer than ten rows are left out."""
+    count = np.sum([row["count"] for row in rows], axis=0)
+    sums = [
+        np.sum([np.multiply(row["count"], row[name]) for row in rows], axis=0)
+        for name in ("confidence", "accuracy_in_bin")
+    ]
+    kept = count >= 10
+    return tuple(total[kept] / count[kept] for total in sums)  # type: ignore[return-value]
+
+
+def _shown(rows: Records) -> list[str]:
+    nets = list(dict.fromkeys(row["net"] for row in rows))
+    places = np.unique(np.linspace(0, len(nets) - 1, min(_MOST_PANELS, len(nets))).round().astype(int))
+    return [nets[place] for place in places]
+
+
+def _caption(records: Records) -> str:
+    rows = [record for record in records if record["evaluation"] == "reliability"]
+    nets, shown = {row["net"] for row in rows}, _shown(rows)
+    seeds = len({row["seed"] for row in rows})
+    some = f" {len(shown)} of the {len(nets)} nets." if len(shown) < len(nets) else ""
+    return (
+        f"Accuracy against confidence of the final nets in 15 bins, the test rows of {seeds} seed{'s' * (seeds > 1)} "
+        f"together; bins of fewer than ten rows are left out.{some} Below the diagonal a net is overconfident."
+    )

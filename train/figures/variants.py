@@ -1,0 +1,59 @@
+"""The Mixup family side by side: calibration and accuracy of each variant."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mixjax.plots import COLOURS, COLUMN_WIDTH
+from train.experiments.experiment import Figure, Records
+from train.figures.lines import ARM_NAMES, METRIC_NAMES
+from train.summary import Cell, cells_of, estimate
+
+__all__ = ["variants_figure"]
+
+_METRICS = ("ece", "signed_gap", "nll", "accuracy")
+
+
+def variants_figure() -> Figure:
+    """A panel a metric, a row a variant."""
+    return Figure("variants", _draw, _caption)
+
+
+def _draw(records: Records) -> Any:
+    from matplotlib.figure import Figure as Picture
+
+    cells = _cells(records)
+    names = [f"{ARM_NAMES.get(cell.arm, cell.arm)}{_size(cell, cells)}" for cell in cells]
+    figure = Picture(figsize=(2 * COLUMN_WIDTH, 0.7 + 0.2 * len(cells)), layout="constrained")
+    axes = figure.subplots(1, len(_METRICS), sharey=True)
+    for ax, metric in zip(axes, _METRICS, strict=True):
+        for row, cell in enumerate(cells):
+            values = cell.figures[metric]
+            found = estimate(values)
+            ax.plot(values, np.full(len(values), row), ".", color="0.6", markersize=3, zorder=1)
+            reach = 0.0 if np.isnan(found.low) else found.high - found.mean
+            ax.errorbar(found.mean, row, xerr=reach, fmt="o", color=COLOURS[0], markersize=3.2, elinewidth=0.9,
+                        mfc="white" if cell.at_chance else COLOURS[0])  # fmt: skip
+        ax.set_ylim(len(cells) - 0.5, -0.5)
+        ax.set_yticks(range(len(cells)), names)
+        ax.set_xlabel(METRIC_NAMES[metric])
+    axes[1].axvline(0, color="0.4", linewidth=0.6, zorder=0)
+    return figure
+
+
+def _cells(records: Records) -> list[Cell]:
+    return [cell for cell in cells_of(records) if cell.evaluation == "test"]
+
+
+def _size(cell: Cell, cells: list[Cell]) -> str:
+    return f" ({cell.net})" if len({each.net for each in cells}) > 1 else ""
+
+
+def _caption(records: Records) -> str:
+    cells = _cells(records)
+    return (
+        "Final nets of each variant: seeds (grey), their mean and its 95 % interval (Student's t, "
+        f"{len(cells[0].seeds)} seeds). A confidence - accuracy below 0 is underconfident."
+    )

@@ -1,0 +1,56 @@
+"""What is reported of a net: on the whole of a test set, by the functions of `mixjax.calibration`.
+
+All are fractions, never percent; calibration errors are of the top label in 15 equal-width bins, closed at the left,
+of the probabilities as the net gives them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+from mixjax import brier_score, classwise_ece, debiased_ece2, ece, mce
+from mixjax.calibration.scoring import nll_from_logits, signed_gap
+from mixjax.scores import top_label_from_logits
+
+__all__ = ["METRICS", "score_logits"]
+
+NUM_BINS = 15
+
+Logits = Float[Array, "N K"]
+Labels = Int[Array, " N"]
+
+
+def _of_top_label(metric: Callable[..., jax.Array], **options: float) -> Callable[[Logits, Labels], jax.Array]:
+    return lambda logits, labels: metric(*top_label_from_logits(logits, labels), **options)
+
+
+METRICS: dict[str, Callable[[Logits, Labels], jax.Array]] = {
+    "accuracy": lambda logits, labels: top_label_from_logits(logits, labels)[1].mean(),
+    "nll": nll_from_logits,
+    "brier": lambda logits, labels: brier_score(jax.nn.softmax(logits), labels),
+    "ece": _of_top_label(ece, num_bins=NUM_BINS),
+    "ece_2": _of_top_label(ece, num_bins=NUM_BINS, norm=2),
+    "mce": _of_top_label(mce, num_bins=NUM_BINS),
+    "signed_gap": _of_top_label(signed_gap),
+    "debiased_ece_2_squared": lambda logits, labels: (
+        debiased_ece2(*top_label_from_logits(logits, labels), num_bins=NUM_BINS).squared
+    ),
+    "classwise_ece": lambda logits, labels: classwise_ece(jax.nn.softmax(logits), labels, num_bins=NUM_BINS),
+}
+
+
+@jax.jit
+def score_logits(logits: Float[Array, "lanes N K"], labels: Int[Array, "lanes N"]) -> dict[str, Float[Array, " lanes"]]:
+    """Every metric of every net; NaN for a net with logits that are not finite.
+
+    Args:
+      logits: of all rows of a split.
+      labels: of the same rows; those of a lane may differ from those of another.
+    """
+    return jax.vmap(lambda one, truth: {name: metric(one, truth) for name, metric in METRICS.items()})(
+        logits.astype(jnp.float32), labels
+    )

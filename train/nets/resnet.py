@@ -1,0 +1,119 @@
+"""The pre-activation ResNet-18 for small images: the paper's pseudo-label experiments (Figure 7).
+
+K. He, X. Zhang, S. Ren, J. Sun, "Identity mappings in deep residual networks" (ECCV 2016), in the form that "the
+standard pre-activation ResNet with 18 layers" has in public code for CIFAR: a 3x3 convolution of stride 1, four stages
+of two blocks (64, 128, 256, 512 channels; strides 1, 2, 2, 2), the mean over pixels, a linear layer. A shortcut that
+changes shape is a 1x1 convolution of what the block's first normalisation gives; any other is the block's input. There
+is no normalisation before the first block, nor after the last one unless `final_norm` asks for it, as He et al. do.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from flax import nnx
+from jax.typing import DTypeLike
+from jaxtyping import Array, Float
+
+from train.nets.batch_norm import BatchNorm
+from train.nets.hidden_mixing import MixHidden, unmixed
+from train.nets.initializers import Init, start
+
+__all__ = ["PreActResNet18"]
+
+_CHANNELS = (64, 128, 256, 512)
+_BLOCKS = 2
+
+
+class PreActResNet18(nnx.Module):
+    """Images [N, H, W, C] to logits; 11,171,146 parameters for ten classes and three channels.
+
+    Args:
+      num_classes: K.
+      in_channels: C.
+      width_multiplier: of the four numbers of channels, rounded, at least 1 each; 1/8 trains on a laptop.
+      final_norm: whether a normalisation and a ReLU precede the mean over pixels.
+      init: "torch", the reference's; or "he" or "lecun".
+      dtype: of the convolutions; parameters, statistics and logits are float32 always.
+      rngs: `nnx.Rngs(seed)`.
+
+    Raises:
+      ValueError: for sizes below 1, and a multiplier that is not positive.
+    """
+
+    def __init__(
+        self,
+        num_classes: int,
+        in_channels: int,
+        width_multiplier: float = 1,
+        final_norm: bool = False,
+        init: Init = "torch",
+        *,
+        dtype: DTypeLike = jnp.float32,
+        rngs: nnx.Rngs,
+    ):
+        for name, size in (("num_classes", num_classes), ("in_channels", in_channels)):
+            if size < 1:
+                raise ValueError(f"{name} must be at least 1, got {size}")
+        if not width_multiplier > 0:
+            raise ValueError(f"width_multiplier must be positive, got {width_multiplier}")
+        channels = [max(1, round(width_multiplier * count)) for count in _CHANNELS]
+        layers = _Layers(init, dtype, rngs)
+        self.stem = layers.convolution(in_channels, channels[0], 3, 1)
+        self.stages: nnx.List[Any] = nnx.List([])
+        for stage, outputs in enumerate(channels):
+            inputs = channels[max(stage - 1, 0)]
+            first = _Block(inputs, outputs, 1 if stage == 0 else 2, layers)
+            self.stages.append(nnx.List([first, *(_Block(outputs, outputs, 1, layers) for _ in range(_BLOCKS - 1))]))
+        self.norm = BatchNorm(channels[-1]) if final_norm else None
+        kernel, bias = start(init, channels[-1], rectified=False)
+        self.head = nnx.Linear(channels[-1], num_classes, kernel_init=kernel, bias_init=bias, rngs=rngs)
+
+    @property
+    def mixing_places(self) -> int:
+        """Where manifold Mixup may mix: the images, and the inputs of the first two stages, as its authors do."""
+        return 3
+
+    def __call__(self, images: Float[Array, "N H W C"], mix: MixHidden = unmixed) -> Float[Array, "N K"]:
+        """Logits, float32; `mix` is given the images (place 0), and the inputs of stage s (place s + 1)."""
+        values = self.stem(mix(images, 0))
+        for place, stage in enumerate(self.stages):
+            values = mix(values, place + 1)
+            for block in stage:
+                values = block(values)
+        if self.norm is not None:
+            values = jax.nn.relu(self.norm(values))
+        return self.head(values.astype(jnp.float32).mean((1, 2)))
+
+
+class _Layers:
+    """Convolutions without bias, started and computed alike."""
+
+    def __init__(self, init: Init, dtype: DTypeLike, rngs: nnx.Rngs):
+        self.init, self.dtype, self.rngs = init, dtype, rngs
+
+    def convolution(self, inputs: int, outputs: int, size: int, stride: int) -> nnx.Conv:
+        """With as many zeros on each side as a stride of 1 needs: "SAME" would put fewer before than after."""
+        side = (size - 1) // 2
+        kernel, _ = start(self.init, inputs * size * size)
+        return nnx.Conv(
+            inputs, outputs, (size, size), (stride, stride), padding=((side, side),) * 2, use_bias=False,
+            kernel_init=kernel, dtype=self.dtype, rngs=self.rngs,
+        )  # fmt: skip
+
+
+class _Block(nnx.Module):
+    def __init__(self, inputs: int, outputs: int, stride: int, layers: _Layers):
+        self.first_norm = BatchNorm(inputs)
+        self.first = layers.convolution(inputs, outputs, 3, stride)
+        self.second_norm = BatchNorm(outputs)
+        self.second = layers.convolution(outputs, outputs, 3, 1)
+        changes = stride != 1 or inputs != outputs
+        self.shortcut = layers.convolution(inputs, outputs, 1, stride) if changes else None
+
+    def __call__(self, values: jax.Array) -> jax.Array:
+        active = jax.nn.relu(self.first_norm(values))
+        shortcut = values if self.shortcut is None else self.shortcut(active)
+        return shortcut + self.second(jax.nn.relu(self.second_norm(self.first(active))))

@@ -1,0 +1,296 @@
+"""Run an experiment to its end, or take up one that was interrupted; read what a run left.
+
+DIR/manifest.json        options, data set, jobs; versions and device
+DIR/records.jsonl        a line for each net and epoch
+DIR/shards/JOB.npz       a job that is done: its records, the nets' logits of the test set
+DIR/checkpoints/JOB/     of the job that is being trained
+DIR/predictions/*.npz    logits and labels of each net, for `mixjax report FILE --logits`
+DIR/summary.csv, figures/, provenance.json      made at the end
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import time
+from collections.abc import Callable, Mapping
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mixjax.datasets import Dataset, load
+from mixjax.runs import RunDirectory, RunError, explained, provenance, write_atomically
+from train.checkpoints import Checkpoints
+from train.config import Config
+from train.experiments import EXPERIMENTS
+from train.experiments.experiment import Experiment, Records
+from train.history import History, epoch_records
+from train.job import Job
+from train.lanes import first_part_size
+from train.metrics import NUM_BINS
+from train.nets.shapes import check_shape
+from train.pipeline import steps_per_epoch
+from train.placement import barrier, is_first
+from train.records import append_records, read_records, write_records
+from train.reliability import reliability_records
+from train.splits import hold_out
+from train.summary import summary_csv
+from train.training import train_job
+
+__all__ = ["configured", "load_records", "run"]
+
+Progress = Callable[[int, int, str], None]  # steps done, of all, and what is being trained
+_ENVIRONMENT = ("mixjax", "commit", "jax", "jaxlib", "platform", "device", "devices")
+_SETTINGS = {"num_bins": NUM_BINS, "closed": "left", "unit": "fraction", "temperature": 1, "epoch": "last"}
+
+
+def configured(experiment: str, preset: str = "digits", **options: Any) -> Config:
+    """The options of an experiment: a preset with some replaced.
+
+    Raises:
+      RunError: for an unknown experiment, preset or option, and for options that are out of range.
+    """
+    if experiment not in EXPERIMENTS:
+        raise RunError(f"there is no experiment {experiment!r}; there are {', '.join(EXPERIMENTS)}")
+    chosen = EXPERIMENTS[experiment]
+    if preset not in chosen.presets:
+        raise RunError(f"{experiment} has no preset {preset!r}; it has {', '.join(chosen.presets)}")
+    fields = [field.name for field in dataclasses.fields(chosen.config)]
+    if unknown := [name for name in options if name not in fields]:
+        raise RunError(f"{experiment} has no option {unknown[0]!r}; it has {', '.join(fields)}")
+    try:
+        return chosen.config(**{**chosen.presets[preset], **options})
+    except (TypeError, ValueError) as error:
+        raise RunError(str(error)) from None
+
+
+def run(
+    experiment: str,
+    out: str | PathLike[str],
+    *,
+    preset: str = "digits",
+    data_dir: str | PathLike[str] | None = None,
+    keep_checkpoints: bool = False,
+    progress: Progress | None = None,
+    warn: Callable[[str], None] = print,
+    command: str = "",
+    **options: Any,
+) -> Records:
+    """Run an experiment and return its records.
+
+    Args:
+      experiment: a name in `train.experiments.EXPERIMENTS`, as "width".
+      out: folder of the run; the same call takes up an interrupted run, and a finished one is read.
+      preset: "quick", "digits", "fashion" or "paper".
+      data_dir: where the data set is, as for `mixjax.datasets.load`.
+      keep_checkpoints: whether the last checkpoint of each job stays, with its parameters, when the job is done.
+      progress: called as training goes on.
+      warn: told what was found damaged.
+      command: what to record as the origin of the run.
+      **options: of the experiment, in place of those of the preset.
+
+    Raises:
+      RunError: for wrong options, data that are missing, a folder that cannot be used, a loss that is not finite.
+    """
+    config = configured(experiment, preset, **options)
+    chosen = EXPERIMENTS[experiment]
+    dataset = training_set(config, data_dir)
+    jobs = _jobs(chosen, config, dataset)
+    made_with: dict[str, Any] = {**provenance()}
+    environment = {name: str(made_with[name]) for name in _ENVIRONMENT}
+    spec = _spec(chosen, config, dataset, jobs)
+    directory = _opened(Path(out), spec, environment)
+    if not directory.finished:
+        started = time.perf_counter()
+        work = _Work(chosen, dataset, directory, jobs, progress, warn, keep_checkpoints)
+        computed = work.finish_jobs()
+        made_with |= {
+            "command": command or f"train.run({experiment!r}, ...)",
+            "seconds": round(time.perf_counter() - started, 2),
+            "jobs": f"{computed} of {len(jobs)}",
+        }
+        if is_first():
+            work.conclude(made_with)
+        barrier("concluded")
+    return read_records(directory.path / "records.jsonl")
+
+
+def load_records(path: str | PathLike[str]) -> Records:
+    """The records of a finished run.
+
+    Raises:
+      RunError: if there is none, or it is not finished.
+    """
+    path = Path(path)
+    if not (path / "summary.csv").exists():
+        raise RunError(f"the folder {path} holds no finished run; run the same command again to go on")
+    return read_records(path / "records.jsonl")
+
+
+def training_set(config: Config, data_dir: str | PathLike[str] | None) -> Dataset:
+    """The data set of a configuration, with as many training rows as it asks for.
+
+    Raises:
+      RunError: if it is not there, or has too few rows.
+    """
+    try:
+        dataset = load(config.dataset, data_dir=data_dir)
+    except ValueError as error:
+        raise RunError(str(error)) from None
+    if config.train_rows == 0 or config.train_rows == len(dataset.train_labels):
+        return dataset
+    if not 0 < config.train_rows < len(dataset.train_labels):
+        raise RunError(f"train_rows must be in [1, {len(dataset.train_labels)}] or 0 for all, got {config.train_rows}")
+    rows, _ = hold_out(dataset.train_labels, config.train_rows, seed=0)
+    return dataclasses.replace(
+        dataset, train_inputs=dataset.train_inputs[rows], train_labels=dataset.train_labels[rows]
+    )
+
+
+def _jobs(experiment: Experiment, config: Config, dataset: Dataset) -> tuple[Job, ...]:
+    """All jobs, checked before anything is trained."""
+    try:
+        jobs = tuple(part for job in experiment.jobs(config) for part in job.apart())
+        for job in jobs:
+            steps_per_epoch(first_part_size(job, dataset.train_labels), job.recipe.batch_size)
+            check_shape(job.recipe.net, dataset.train_inputs.shape[1:], dataset.num_classes)
+    except ValueError as error:
+        raise RunError(str(error)) from None
+    return jobs
+
+
+def _spec(experiment: Experiment, config: Config, dataset: Dataset, jobs: tuple[Job, ...]) -> dict[str, Any]:
+    """All that the numbers depend on, as JSON has it."""
+    spec = {
+        "experiment": experiment.name,
+        "options": dataclasses.asdict(config),
+        "dataset": {
+            "name": dataset.name,
+            "source": dataset.source,
+            "sha256": dataset.fingerprint,
+            "rows": [len(dataset.train_labels), len(dataset.test_labels)],
+            "classes": dataset.num_classes,
+        },
+        "metrics": _SETTINGS,
+        "jobs": [dataclasses.asdict(job) | {"kind": type(job.recipe.net).__name__} for job in jobs],
+    }
+    return json.loads(json.dumps(spec))
+
+
+def _opened(out: Path, spec: dict[str, Any], environment: dict[str, str]) -> RunDirectory:
+    """The run's folder, opened by the first process before the others."""
+    for turn in (True, False):
+        if is_first() == turn:
+            directory = RunDirectory.open(out, spec=spec, environment=environment, layout={}, product="summary.csv")
+        barrier("opened" if turn else "opened by all")
+    return directory
+
+
+class _Work:
+    """The jobs of a run, and what is written of them."""
+
+    def __init__(
+        self,
+        experiment: Experiment,
+        dataset: Dataset,
+        directory: RunDirectory,
+        jobs: tuple[Job, ...],
+        progress: Progress | None,
+        warn: Callable[[str], None],
+        keep_checkpoints: bool,
+    ):
+        self.experiment, self.dataset, self.directory, self.jobs = experiment, dataset, directory, jobs
+        self.progress, self.warn, self.keep_checkpoints = progress, warn, keep_checkpoints
+        self.records_path = directory.path / "records.jsonl"
+        self.steps = [self._steps_of(job) for job in jobs]
+        self.done = 0
+
+    def finish_jobs(self) -> int:
+        """Train what is not stored yet; returns how many jobs that were."""
+        stored = [job for job in self.jobs if self.directory.has(job.name)]
+        if is_first():
+            write_records(self.records_path, (record for job in stored for record in self._stored_records(job)))
+        barrier("what is stored")
+        for job, steps in zip(self.jobs, self.steps, strict=True):
+            before = self.done
+            if job not in stored:
+                self._train(job)
+            self.done = before + steps
+        return len(self.jobs) - len(stored)
+
+    def conclude(self, made_with: Mapping[str, Any]) -> None:
+        """Write what is made of all jobs together; the summary last, since it says that the run is finished."""
+        records = [record for job in self.jobs for record in self._stored_records(job)]
+        write_records(self.records_path, records)
+        with explained(self.directory.path):
+            self._write_predictions()
+            write_atomically(self.directory.path / "provenance.json", json.dumps(made_with, indent=2).encode())
+            write_atomically(self.directory.path / "summary.csv", summary_csv(records).encode())
+
+    def _train(self, job: Job) -> None:
+        told = _Told(job, self)
+        checkpoints = Checkpoints(self.directory.path / "checkpoints" / job.name, self.warn)
+        try:
+            finished = train_job(job, self.dataset, checkpoints, told.epochs_done, told.steps_done)
+            more = reliability_records(finished, self.dataset)
+            more += self.experiment.evaluate(finished, self.dataset) if self.experiment.evaluate else []
+            records = [*epoch_records(job, finished.history, range(job.epochs), self.dataset.num_classes), *more]
+            if is_first():
+                text = np.array(json.dumps(records))
+                self.directory.write(job.name, {"records": text, "logits": finished.logits})
+                append_records(self.records_path, more)
+        except BaseException:
+            checkpoints.close(delete=False)
+            raise
+        barrier(f"{job.name} is stored")
+        checkpoints.close(delete=not self.keep_checkpoints)
+
+    def _stored_records(self, job: Job) -> Records:
+        return json.loads(str(self.directory.read(job.name)["records"]))
+
+    def _write_predictions(self) -> None:
+        folder = self.directory.path / "predictions"
+        folder.mkdir(exist_ok=True)
+        for job in self.jobs:
+            for lane, logits in zip(job.lanes, self.directory.read(job.name)["logits"], strict=True):
+                temporary = folder / ".tmp-predictions.npz"
+                np.savez(temporary, logits=logits, labels=self.dataset.test_labels)
+                temporary.replace(folder / f"{job.recipe.net.name}-{lane.arm.name}-seed{lane.seed}.npz")
+
+    def _steps_of(self, job: Job) -> int:
+        first, rows = first_part_size(job, self.dataset.train_labels), len(self.dataset.train_labels)
+        sizes = {"first": first, "all": rows}
+        return sum(phase.epochs * steps_per_epoch(sizes[phase.rows], job.recipe.batch_size) for phase in job.phases)
+
+
+class _Told:
+    """What a job says while it is trained: to the records, and to the progress bar."""
+
+    def __init__(self, job: Job, work: _Work):
+        self.job, self.work, self.text = job, work, job.name
+        self.epoch: int | None = None
+
+    def epochs_done(self, history: History, epoch: int) -> None:
+        """Called after each epoch, and first with what a checkpoint holds."""
+        new = range(self.epoch or 0, epoch)
+        if is_first():
+            append_records(self.work.records_path, epoch_records(self.job, history, new, self.work.dataset.num_classes))
+        if self.epoch is None:
+            self.work.done += self._steps_before(epoch)
+        self.epoch = epoch
+        if epoch:
+            accuracy = history["accuracy"][epoch - 1]
+            self.text = f"{self.job.name} epoch {epoch}/{self.job.epochs}, accuracy {accuracy.mean():.3f}"
+        self.steps_done(0)
+
+    def steps_done(self, number: int) -> None:
+        """Called every few hundred steps."""
+        self.work.done += number
+        if self.work.progress is not None:
+            self.work.progress(self.work.done, sum(self.work.steps), self.text)
+
+    def _steps_before(self, epoch: int) -> int:
+        share = epoch / self.job.epochs
+        return round(share * self.work.steps[self.work.jobs.index(self.job)])
