@@ -28,6 +28,7 @@ from jaxtyping import PRNGKeyArray
 from mixjax._arguments import check_size
 from mixjax._threefry import single
 from mixjax.calibration.bins import Binning, Closed, binned, check_bins, sum_by_bin
+from mixjax.calibration.reliability import check_level
 from mixjax.calibration.rows import Rows
 
 __all__ = ["CalibrationIntervals", "Interval", "bootstrap_intervals", "mean_interval"]
@@ -69,19 +70,18 @@ def bootstrap_intervals(
     Args:
       key: spent; the same key gives the same intervals.
       confidence, correct, num_bins, binning, closed, where: as for `ece`. Equal-mass bins are kept as they are.
-      replicates: bootstrap samples.
+      replicates: bootstrap samples, 2 at least.
       level: of the intervals, in (0, 1).
 
     Returns:
       Intervals; of ECE and MCE they are clipped to [0, 1]. NaN for NaN in a row that counts, and for no rows.
 
     Raises:
-      ValueError, TypeError: as `ece`; for a level outside (0, 1).
+      ValueError, TypeError: as `ece`; for a level outside (0, 1), and fewer than 2 replicates.
     """
-    check_bins(num_bins, binning, closed)
-    check_size("replicates", replicates)
-    if not 0 < level < 1:
-        raise ValueError(f"level must be between 0 and 1, got {level}")
+    num_bins = check_bins(num_bins, binning, closed)
+    replicates = check_size("replicates", replicates, least=2)
+    check_level(level)
     seed = np.asarray(jax.random.key_data(single(key))).tolist()
     rows = Rows.of(confidence, correct, None, where)
     sums = np.asarray(rows.answer(_category_sums(rows, num_bins, binning, closed)), np.float64)
@@ -158,8 +158,7 @@ def mean_interval(values: ArrayLike, level: float = 0.95) -> Interval:
     """
     from scipy.special import ndtri
 
-    if not 0 < level < 1:
-        raise ValueError(f"level must be between 0 and 1, got {level}")
+    check_level(level)
     values = np.asarray(values, np.float64).ravel()
     if len(values) < 2:
         return Interval(float(values.mean()) if len(values) else float("nan"), *[float("nan")] * 3)
