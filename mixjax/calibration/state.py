@@ -85,8 +85,9 @@ class CalibrationState:
 
         Args:
           confidence, correct: as for `ece`; for a state class by class probabilities [N, K] and labels [N].
-          weights, where: as for `ece`, but weights are 0 or from 1e-30 to 1e30, and their sum is below 1e38: the largest,
-            to which others could be compared, is not known before the end of the stream.
+          weights: as for `ece`, but 0 or from 1e-30 to 1e30, and of a sum below 1e38: the largest of a stream, to which
+            others could be compared, is not known before its end.
+          where: as for `ece`.
 
         Raises:
           ValueError, TypeError: as `ece`. Under `jit` wrong values turn all later errors into NaN.

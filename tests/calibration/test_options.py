@@ -63,9 +63,9 @@ WRONG = {
     "masked scores": (
         lambda: ece(np.ma.array(ROWS[0], mask=[0, 0, 1]), ROWS[1]), TypeError, "confidence must be an array without a",
     ),
-    "masked correct": (lambda: ece(ROWS[0], np.ma.array(ROWS[1])), TypeError, "correct must be an array without a mask"),
-    "masked labels": (lambda: nll(PROBS[0], np.ma.array(PROBS[1])), TypeError, "labels must be an array without a mask"),
-    "masked probs": (lambda: nll(np.ma.array(PROBS[0]), PROBS[1]), TypeError, "probs must be an array without a mask"),
+    "masked correct": (lambda: ece(ROWS[0], np.ma.array(ROWS[1])), TypeError, "correct must be an array without a"),
+    "masked labels": (lambda: nll(PROBS[0], np.ma.array(PROBS[1])), TypeError, "labels must be an array without a"),
+    "masked probs": (lambda: nll(np.ma.array(PROBS[0]), PROBS[1]), TypeError, "probs must be an array without a"),
     "ragged correct": (lambda: ece(ROWS[0], [[1], [0, 1], 1]), ValueError, "correct must be an array, and has rows of"),
     "ragged labels": (lambda: nll(PROBS[0], [[1], [0, 1]]), ValueError, "labels must be an array, and has rows of"),
 }  # fmt: skip

@@ -67,7 +67,7 @@ def test_a_power_of_two_changes_nothing(name, power, rows, predictions):
 def test_a_far_smaller_weight_is_none(name, rows, predictions):
     """3e38 beside 1e-38; derivatives are finite."""
     function = (BINARY | CLASSES)[name]
-    *data, weights = rows if name in BINARY else predictions
+    *data, _ = rows if name in BINARY else predictions
     where = np.arange(SIZE) % 3 > 0
     found = np.asarray(function(*data, weights=np.where(where, 3e38, 1e-38).astype(np.float32)))
     alone = np.asarray(function(*data, weights=where.astype(np.float32)))
@@ -141,7 +141,7 @@ def test_a_stream_takes_weights_within_the_range_that_it_says():
         many = many.merge(many)
     assert np.isnan(many.ece())
     for scale in (3e38, 1e-45):
-        with pytest.raises(ValueError, match="weights must be 0 or from 1e-30 to 1e30 in a stream, got .* in row 1"):
+        with pytest.raises(ValueError, match=r"weights must be 0 or from 1e-30 to 1e30 in a stream, got .* in row 1"):
             CalibrationState.empty().update(confidence, correct, weights=np.float32([0, scale]))
         update = jax.jit(lambda w: CalibrationState.empty().update(confidence, correct, weights=w).ece())
         assert np.isnan(update(np.float32([1, scale])))
