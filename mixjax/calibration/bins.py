@@ -24,7 +24,7 @@ from mixjax._arguments import check_size
 from mixjax.calibration.order import sorted_rows, tie_ranks
 from mixjax.calibration.rows import Rows
 from mixjax.calibration.selection import order_statistics
-from mixjax.calibration.sums import Pair, added, floor_product, total
+from mixjax.calibration.sums import Pair, Prefix, added, floor_product, total
 
 Binning = Literal["equal-width", "equal-mass"]
 Closed = Literal["left", "right"]
@@ -87,18 +87,18 @@ def index_among(confidence: jax.Array, inner: list[jax.Array | np.ndarray], clos
     return index
 
 
-def share_index(rank: jax.Array | Pair, total: jax.Array | Pair, num_bins: int) -> jax.Array:
-    """floor(M rank / total), at most M - 1, exactly: of int32, whose product may not be formed, and of `Pair`s.
+def share_index(rank: Prefix, total: Prefix, num_bins: int) -> jax.Array:
+    """floor(M rank / total), at most M - 1; exact for int32, whose product may not be formed.
 
-    What is less than 2^-34 of the total below a border, as rounding may leave it, is on it; for up to 4096 bins.
+    A rank of floats that is below a border by less than 2^-34 of it, as rounding leaves it, is on it (up to 4096 bins).
     """
-    if not isinstance(rank, tuple) or not isinstance(total, tuple):
-        return jnp.searchsorted(_share_starts(total, num_bins), rank, side="right").astype(np.int32)
+    if len(rank) == 1:
+        return jnp.searchsorted(_share_starts(total[0], num_bins), rank[0], side="right").astype(np.int32)
 
-    def product(k: jax.Array, pair: Pair) -> Pair:
+    def product(k: jax.Array, sums: Prefix) -> Pair:
         half = jnp.finfo(k.dtype).nmant // 2
-        high = lax.reduce_precision(pair[0], jnp.finfo(k.dtype).nexp, half)
-        return k * high, k * (pair[0] - high) + k * pair[1]
+        high = lax.reduce_precision(sums[0], jnp.finfo(k.dtype).nexp, half)  # its product with k is exact
+        return k * high, k * (sums[0] - high) + k * sums[1]
 
     def reached(k: jax.Array) -> jax.Array:
         mass, border = product(jnp.full_like(k, num_bins), rank), product(k, total)

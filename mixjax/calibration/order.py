@@ -8,7 +8,7 @@ import numpy as np
 from jax import lax
 
 from mixjax.calibration.rows import Rows
-from mixjax.calibration.sums import Pair, prefix_sums
+from mixjax.calibration.sums import Prefix, prefix_sums
 
 
 def sorted_rows(rows: Rows) -> Rows:
@@ -52,15 +52,15 @@ def _sorted_packed_jvp(primals: tuple[Rows], tangents: tuple[Rows]) -> tuple[Row
     return jax.jvp(_sorted_together, primals, tangents)
 
 
-def tie_ranks(rows: Rows) -> tuple[jax.Array | Pair, jax.Array | Pair]:
-    """Of sorted rows: how many are of smaller confidence, and how many there are in all; of weights, as pairs."""
+def tie_ranks(rows: Rows) -> tuple[Prefix, Prefix]:
+    """Of sorted rows: how many (or what weight) are of smaller confidence, and how many there are in all."""
     size = len(rows.confidence)
     index = lax.iota(np.int32, size)  # rows that count come first
     first = lax.cummax(jnp.where(starts_of_ties(rows), index, 0)) if size else index
     if rows.weights is None:
-        return first, jnp.int32(size) if rows.where is None else jnp.sum(rows.where, dtype=np.int32)
-    high, low = prefix_sums(rows.weights)
-    return (high[first], low[first]), (high[-1], low[-1])
+        return (first,), (jnp.int32(size) if rows.where is None else jnp.sum(rows.where, dtype=np.int32),)
+    sums = prefix_sums(rows.weights)
+    return tuple(part[first] for part in sums), tuple(part[-1] for part in sums)
 
 
 def starts_of_ties(rows: Rows) -> jax.Array:
