@@ -67,7 +67,8 @@ def calibration_test(
     Raises:
       ValueError, TypeError: as `ece`; if max_bins < 2 or > 2^20, or draws < 1.
 
-    Cost: (draws + 1) passes over the rows.
+    Cost: (draws + 1) passes over the rows, at 1e6 rows and 999 draws about ten seconds on two cores. Labels are drawn
+    row by row: sums of r^2, unlike those of r, do not follow from how many rows of a bin are correct.
     """
     check_size("max_bins", max_bins, least=2)
     max_bins = check_bins(max_bins)

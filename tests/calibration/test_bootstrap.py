@@ -83,7 +83,7 @@ def test_estimates_are_the_estimators(rng, key):
 
 
 def test_many_bins_take_the_room_of_those_that_hold_rows(key, rng, monkeypatch):
-    """A million bins of 40 rows are 40 bins; samples are drawn in parts if they take much room, the same ones."""
+    """A million bins of 40 rows are 40 bins; samples are drawn in parts if they take much room."""
     rows = rng.random(40), rng.random(40) < 0.5
     many = bootstrap_intervals(key, *rows, num_bins=2**20, replicates=400)
     few = bootstrap_intervals(key, *rows, num_bins=2**19, replicates=400)
