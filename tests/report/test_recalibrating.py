@@ -73,7 +73,7 @@ def test_logits_that_are_nearly_infinite(two):
     after, _ = recalibrated(huge, "temperature", small)
     largest = huge.scores == huge.scores.max(axis=1, keepdims=True)
     np.testing.assert_allclose(after.scores, largest / largest.sum(axis=1, keepdims=True), atol=1e-6)
-    with pytest.raises(RunError, match="vector scaling cannot be applied to test.npz: its logits are too large"):
+    with pytest.raises(RunError, match=r"vector scaling cannot be applied to test\.npz: its logits are too large"):
         recalibrated(huge, "vector", small)
 
 
