@@ -26,6 +26,7 @@ from train.summary import ACCURACY_FLOOR, Cell, cells_of, estimate
 
 USAGE = """usage: python -m train EXPERIMENT [--preset quick|digits|fashion|paper] [--dataset NAME] [--out DIR]
        python -m train figures RUN        draw the figures of a stored run again
+       python -m train tensorboard RUN    write event files of what is recorded so far
        python -m train publish RUN DIR    write its figures, a table and their origin into a folder
        python -m train prepare DATASET --from ARCHIVE    an official archive into a TFDS folder
 
@@ -177,6 +178,13 @@ def _figures(folder: Path) -> int:
     return 0
 
 
+def _tensorboard(folder: Path) -> int:
+    from train.tensorboard import write_events
+
+    print(write_events(folder))
+    return 0
+
+
 def _publish(run_folder: Path, folder: Path) -> int:
     from train.publishing import publish
 
@@ -184,7 +192,11 @@ def _publish(run_folder: Path, folder: Path) -> int:
     return 0
 
 
-_STORED: dict[str, tuple[Callable[..., int], int]] = {"figures": (_figures, 1), "publish": (_publish, 2)}
+_STORED: dict[str, tuple[Callable[..., int], int]] = {
+    "figures": (_figures, 1),
+    "publish": (_publish, 2),
+    "tensorboard": (_tensorboard, 1),
+}
 
 
 class _Bar:
