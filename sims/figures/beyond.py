@@ -122,13 +122,14 @@ def _classes(table: xr.Dataset) -> Any:
     shown = (
         (kinds[0], False, "predicted class"),
         (kinds[0], True, "predicted class"),
-        (kinds[1], False, "all classes"),
+        (kinds[1], False, "class-wise"),
     )
     figure, axes = panels(3, 3, height=2.3, width=2 * COLUMN_WIDTH, share_y=False)
     for ax, (kind, effective, title) in zip(axes, shown, strict=True):
         ax.axhline(0, color="0.6", linewidth=0.6)
         for number, count in enumerate(table["classes"].values):
-            _draw_class_change(ax, table.sel(classes=count, kind=kind), number, (count - 1) if effective else 1)
+            row = table.sel(classes=count, kind=kind).assign_attrs(table.attrs)
+            _draw_class_change(ax, row, number, (count - 1) if effective else 1)
         ax.set_title(title, pad=3)
         ax.set_xscale("log")
         ax.set_xlim(*table["class_ratio"].values[[0, -1]])
@@ -136,20 +137,20 @@ def _classes(table: xr.Dataset) -> Any:
         decades(ax, x=True)
     axes[1].sharey(axes[0])
     axes[0].set_ylabel(r"ECE(mix) $-$ ECE")
-    axes[2].set_ylabel(r"ECE(mix) $-$ ECE, class-wise")
     handles, _ = axes[0].get_legend_handles_labels()
     figure.legend(handles=handles, loc="outside upper center", ncols=6, frameon=False, handlelength=2.8)
     return figure
 
 
 def _draw_class_change(ax: Any, row: xr.Dataset, number: int, factor: int) -> None:
-    """The limit of one K as a line, and training sets as points."""
+    """The limit of one K as a line, and training sets as points at their p/n, of which p is K at least."""
+    n, count = int(row.attrs["n"]), int(row["classes"])
+    realised = np.maximum(count, np.rint(row["classes_ratio"].values * n)) / n
     colour = (*COLOURS, "0.3")[number % 7]
     ax.plot(row["class_ratio"] * factor, row["classes_mix"] - row["classes_plain"], color=colour, linewidth=0.9,
             linestyle=DASHES[number % len(DASHES)])  # fmt: skip
-    points_with_bars(ax, row["classes_ratio"].values * factor, row["classes_change"].values,
-                     row["classes_change_se"].values, colour=colour, marker=MARKERS[number % 6],
-                     label=f"$K = {int(row['classes'])}$")  # fmt: skip
+    points_with_bars(ax, realised * factor, row["classes_change"].values, row["classes_change_se"].values,
+                     colour=colour, marker=MARKERS[number % 6], label=f"$K = {count}$")  # fmt: skip
 
 
 def _classes_caption(table: xr.Dataset) -> str:
@@ -158,10 +159,10 @@ def _classes_caption(table: xr.Dataset) -> str:
     return (
         f"ECE(mix) - ECE of K classes for lambda ~ Beta({float(table['alpha'][-1]):g}, {float(table['alpha'][-1]):g}) "
         f"and |theta|/sigma = 1; below 0 Mixup helps. Points: means over {sets} training sets of n = "
-        f"{int(table.attrs['n'])} (exact law) with bars of two standard errors; lines: the limit as n grows, with "
-        f"standard errors of each ECE of at most {worst:.2g}. Left and middle: of the predicted class, against p/n and "
-        "against (K - 1) p/n, of which the best Mixup weight is a function. Right: class-wise, the mean over the K "
-        "claims."
+        f"{int(table.attrs['n'])} and K dimensions or more (exact law), bars of two standard errors; lines: the limit "
+        f"as n grows, with standard errors of each ECE of at most {worst:.2g}. Left and middle: predicted class, "
+        "against p/n and against (K - 1) p/n, of which the best Mixup weight is a function. Right: class-wise, mean of "
+        "the K claims."
     )
 
 

@@ -63,7 +63,7 @@ class Beyond:
     positive_rate: AxisValue = option("0.5,0.7,0.9,0.97", "P(y = +1)")
     imbalanced_ratio: AxisValue = option("0.03:8:12:log", "p/n with unequal classes")
     classes: AxisValue = option("2,3,5,10", "Numbers of classes K")
-    classes_ratio: AxisValue = option("0.03:8:8:log", "p/n with K classes")
+    classes_ratio: AxisValue = option("0.03:8:8:log", "p/n with K classes; p is K at least")
     class_sets: int = option(100, "Training sets of a cell with K classes")
     draws: int = option(100_000, "Draws of K logits in the limit")
     replicates: int = option(1000, "Training sets of a cell")
