@@ -232,17 +232,32 @@ def _unsealed(content: bytes) -> dict[str, np.ndarray] | None:
 
 
 def _refuse_difference(path: Path, what: str, stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
-    wanted = json.loads(json.dumps(dict(wanted)))
+    there, here = _flat(stored), _flat(json.loads(json.dumps(dict(wanted))))
     differences = [
-        f"{key} is {_brief(stored.get(key))} there and {_brief(wanted.get(key))} here"
-        for key in sorted({*stored, *wanted})
-        if stored.get(key) != wanted.get(key)
+        _difference(key, there.get(key), here.get(key))
+        for key in sorted({*there, *here})
+        if there.get(key) != here.get(key)
     ]
     if differences:
         raise RunError(f"{path} holds a run of another {what} ({'; '.join(differences)}); choose another output folder")
 
 
+def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """What is nested by its path, as `options.epochs`."""
+    flat: dict[str, Any] = {}
+    for key, value in values.items():
+        flat |= _flat(value, f"{prefix}{key}.") if isinstance(value, dict) else {prefix + key: value}
+    return flat
+
+
+def _difference(key: str, there: object, here: object) -> str:
+    one, other = _brief(there), _brief(here)
+    return f"{key} is {one} there and {other} here" if one != other else f"{key} is not the same"
+
+
 def _brief(value: object) -> str:
+    if isinstance(value, list) and any(isinstance(entry, dict) for entry in value):
+        return f"{len(value)} entries"
     if isinstance(value, list) and len(value) > 4:
         return f"{len(value)} values from {value[0]:g} to {value[-1]:g}" if _numeric(value) else f"{len(value)} values"
     return json.dumps(value)[:80]

@@ -16,12 +16,12 @@ from rich.table import Table
 
 import mixjax
 from mixjax._commands import Parser, said, whole
-from mixjax.runs import RunError, explained, read_manifest
+from mixjax.runs import RunError, explained
 from train.experiments import EXPERIMENTS
 from train.figures.lines import ARM_NAMES
 from train.figures.writing import write_figures
 from train.placement import is_first, join
-from train.running import load_records, run
+from train.running import experiment_of, load_records, run
 from train.summary import ACCURACY_FLOOR, Cell, cells_of, estimate
 
 USAGE = """usage: python -m train EXPERIMENT [--preset quick|digits|fashion|paper] [--dataset NAME] [--out DIR]
@@ -172,7 +172,7 @@ def _print_summary(cells: list[Cell]) -> None:
 
 
 def _figures(folder: Path) -> int:
-    experiment = EXPERIMENTS[str(read_manifest(folder)["spec"].get("experiment"))]
+    experiment = experiment_of(folder)
     for picture in write_figures(experiment, load_records(folder), folder / "figures"):
         print(picture)
     return 0
