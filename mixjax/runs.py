@@ -268,8 +268,8 @@ def _numeric(values: list[Any]) -> bool:
 
 
 @contextmanager
-def explained(path: Path) -> Iterator[None]:
-    """Turn what the file system refuses into one sentence."""
+def explained(path: Path, kept: str = "finished work is kept, and the same command goes on from it") -> Iterator[None]:
+    """Turn what the file system refuses into one sentence; `kept` is what to say of a disk that is full."""
     try:
         yield
     except OSError as error:
@@ -277,7 +277,7 @@ def explained(path: Path) -> Iterator[None]:
         full = {errno.ENOSPC: "the disk is full", errno.EDQUOT: "the disk quota is used up"}.get(error.errno or 0)
         advice = "choose another folder"
         if full:
-            reason, advice = full, "finished work is kept, and the same command goes on from it"
+            reason, advice = full, kept
         elif error.errno in (errno.EEXIST, errno.ENOTDIR):
             reason = "it is a file, or in one"
         raise RunError(f"cannot write to {path}: {reason}; {advice}") from None

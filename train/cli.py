@@ -20,18 +20,20 @@ from mixjax.runs import RunError, explained
 from train.experiments import EXPERIMENTS
 from train.figures.lines import ARM_NAMES
 from train.figures.writing import write_figures
+from train.placement import is_first, join
 from train.running import experiment_of, load_records, run
 from train.summary import ACCURACY_FLOOR, Cell, cells_of, estimate
 
 USAGE = """usage: python -m train EXPERIMENT [--preset quick|digits|fashion|paper] [--dataset NAME] [--out DIR]
        python -m train figures RUN        draw the figures of a stored run again
+       python -m train tensorboard RUN    write event files of what is recorded so far
        python -m train publish RUN DIR    write its figures, a table and their origin into a folder
        python -m train prepare DATASET --from ARCHIVE    an official archive into a TFDS folder
 
 experiments:
 {experiments}
 
-python -m train EXPERIMENT --help lists its options."""
+python -m train EXPERIMENT --help lists its options. A run that was interrupted goes on by the same command."""
 
 _TABLE_WIDTH = 110  # where it is not a terminal
 
@@ -81,6 +83,7 @@ def _experiment(name: str, arguments: list[str]) -> int:
     given = vars(_parser(name).parse_args(arguments))
     preset, out = given.pop("preset"), Path(given.pop("out"))
     data_dir, keep = given.pop("data_dir"), given.pop("keep_checkpoints")
+    _join(given.pop("coordinator"), given.pop("processes"), given.pop("process"))
     options = {option: value for option, value in given.items() if value is not None}
     command = shlex.join(["python", "-m", "train", name, "--preset", preset, "--out", said(out), *_words(options)])
     console = Console(stderr=True, highlight=False)
@@ -89,6 +92,8 @@ def _experiment(name: str, arguments: list[str]) -> int:
             name, out, preset=preset, data_dir=data_dir, keep_checkpoints=keep, progress=bar,
             warn=lambda text: console.print(text, markup=False, soft_wrap=True), command=command, **options,
         )  # fmt: skip
+    if not is_first():
+        return 0
     with explained(out):
         pictures = write_figures(EXPERIMENTS[name], records, out / "figures")
     _print_summary(cells_of(records))
@@ -96,6 +101,14 @@ def _experiment(name: str, arguments: list[str]) -> int:
     for picture in pictures:
         print(f"figure: {picture}")
     return 0
+
+
+def _join(coordinator: str | None, processes: int | None, process: int | None) -> None:
+    given = [value is not None for value in (coordinator, processes, process)]
+    if any(given) and not all(given):
+        raise RunError("--coordinator HOST:PORT, --processes N and --process I go together")
+    if coordinator is not None and processes is not None and process is not None:
+        join(coordinator, processes, process)
 
 
 def _words(options: dict[str, Any]) -> list[str]:
@@ -115,6 +128,10 @@ def _parser(name: str) -> argparse.ArgumentParser:
     parser.add_argument("--out", default=f"runs/{name}", help=f"folder of the run (default: runs/{name})")
     parser.add_argument("--data-dir", help="folder of the data set's files (default: where MIXJAX_DATA says)")
     parser.add_argument("--keep-checkpoints", action="store_true", help="keep the parameters of the final nets")
+    several = parser.add_argument_group("several processes, which share the folder of the run")
+    several.add_argument("--coordinator", metavar="HOST:PORT", help="where the first process can be reached")
+    several.add_argument("--processes", type=whole, metavar="N", help="how many there are")
+    several.add_argument("--process", type=whole, metavar="I", help="which of them this is, from 0")
     kinds = typing.get_type_hints(experiment.config)
     for field in dataclasses.fields(experiment.config):
         usual = ",".join(map(str, field.default)) if isinstance(field.default, tuple) else field.default
@@ -161,6 +178,13 @@ def _figures(folder: Path) -> int:
     return 0
 
 
+def _tensorboard(folder: Path) -> int:
+    from train.tensorboard import write_events
+
+    print(write_events(folder))
+    return 0
+
+
 def _publish(run_folder: Path, folder: Path) -> int:
     from train.publishing import publish
 
@@ -168,7 +192,11 @@ def _publish(run_folder: Path, folder: Path) -> int:
     return 0
 
 
-_STORED: dict[str, tuple[Callable[..., int], int]] = {"figures": (_figures, 1), "publish": (_publish, 2)}
+_STORED: dict[str, tuple[Callable[..., int], int]] = {
+    "figures": (_figures, 1),
+    "publish": (_publish, 2),
+    "tensorboard": (_tensorboard, 1),
+}
 
 
 class _Bar:

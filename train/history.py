@@ -58,11 +58,11 @@ def record_of(
 
 
 def last_epochs(records: list[dict[str, Any]], evaluation: str = "test") -> list[dict[str, Any]]:
-    """Of each net the record of its last epoch: what is reported, whatever an earlier epoch may have been like."""
-    last: dict[tuple[str, str, int], dict[str, Any]] = {}
+    """Of each net (and severity) the record of its last epoch: what is reported, whatever came before."""
+    last: dict[tuple[str, str, int, float], dict[str, Any]] = {}
     for record in records:
         if record["evaluation"] == evaluation:
-            key = (record["job"], record["arm"], record["seed"])
+            key = (record["job"], record["arm"], record["seed"], record.get("severity", 0.0))
             if key not in last or record["epoch"] >= last[key]["epoch"]:
                 last[key] = record
     return list(last.values())

@@ -16,12 +16,14 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.sharding import Sharding
 from jaxtyping import Array, Float, UInt8
 
 from train.job import Recipe
 from train.lanes import Lanes
 from train.mixing import Mixing, StepDraw, draw_step
 from train.pipeline import Scale, epoch_order, steps_per_epoch
+from train.placement import fetched
 from train.step import Nets, Plan, StepFigures, logits_of, mixing_places, start, step
 from train.streams import Stream, stream_key
 
@@ -38,17 +40,26 @@ class Program:
       inputs: raw training images, on the device.
       scale: of their pixels.
       num_classes: K.
+      batch_layout: over which devices the rows of a batch are spread, if they are.
     """
 
-    def __init__(self, recipe: Recipe, inputs: UInt8[Array, "N H W C"], scale: Scale, num_classes: int):
+    def __init__(
+        self,
+        recipe: Recipe,
+        inputs: UInt8[Array, "N H W C"],
+        scale: Scale,
+        num_classes: int,
+        batch_layout: Sharding | None = None,
+    ):
         height, width, channels = inputs.shape[1:]
-        self.plan, self.inputs, self.scale = Plan(recipe, (height, width, channels), num_classes), inputs, scale
+        self.plan = Plan(recipe, (height, width, channels), num_classes, batch_layout)
+        self.inputs, self.scale = inputs, scale
         slow_loops = not recipe.net.vectorised and jax.default_backend() == "cpu"
         self._steps_at_once = 1 if slow_loops else _STEPS_AT_ONCE
 
     def start(self, lanes: Lanes) -> Nets:
         """Nets before training; those of the same seed are the same."""
-        seeds = np.asarray(lanes.seed)
+        seeds = fetched(lanes.seed)
         nets = {seed: start(self.plan, seed) for seed in np.unique(seeds)}
         return jax.tree.map(lambda *leaves: jnp.stack(leaves), *(nets[seed] for seed in seeds))
 
@@ -67,10 +78,8 @@ class Program:
             nets, figures = _steps(self.plan, self.inputs, self.scale, nets, lanes, orders, number, now)
             yield nets, figures
 
-    def logits(
-        self, nets: Nets, inputs: Float[Array, "M H W C"] | UInt8[Array, "M H W C"]
-    ) -> Float[Array, "lanes M K"]:
-        """Of images that are not augmented, by nets in evaluation mode."""
+    def logits(self, nets: Nets, inputs: np.ndarray | jax.Array) -> Float[Array, "lanes M K"]:
+        """Of raw images [M, H, W, C], as they are, by nets in evaluation mode."""
         return _logits(self.plan, self.scale, nets, inputs)
 
 

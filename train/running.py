@@ -29,12 +29,14 @@ from train.lanes import first_part_size
 from train.metrics import NUM_BINS
 from train.nets.shapes import check_shape
 from train.pipeline import steps_per_epoch
+from train.placement import barrier, is_first
 from train.records import read_records
 from train.splits import hold_out
 from train.work import Keeping, Progress, Work
 
 __all__ = ["configured", "experiment_of", "load_records", "run"]
 
+_ENVIRONMENT = ("mixjax", "commit", "jax", "jaxlib", "platform", "device", "devices")
 _SETTINGS = {"num_bins": NUM_BINS, "closed": "left", "unit": "fraction", "temperature": 1, "epoch": "last"}
 
 
@@ -93,14 +95,9 @@ def run(
     dataset = training_set(config, data_dir)
     jobs = _jobs(chosen, config, dataset)
     made_with: dict[str, Any] = {**provenance()}
-    environment = {name: str(made_with[name]) for name in ("mixjax", "commit", "jax", "jaxlib", "platform", "device")}
-    directory = RunDirectory.open(
-        Path(out),
-        spec=_spec(chosen, config, dataset, jobs),
-        environment=environment,
-        layout={"devices": made_with["devices"]},
-        product="summary.csv",
-    )
+    environment = {name: str(made_with[name]) for name in _ENVIRONMENT}
+    spec = _spec(chosen, config, dataset, jobs)
+    directory = _opened(Path(out), spec, environment)
     if not directory.finished:
         started = time.perf_counter()
         keeping = Keeping(checkpoint_seconds, keep_checkpoints, warn)
@@ -111,7 +108,9 @@ def run(
             "seconds": round(time.perf_counter() - started, 2),
             "jobs": f"{computed} of {len(jobs)}",
         }
-        work.conclude(made_with)
+        if is_first():
+            work.conclude(made_with)
+        barrier("concluded")
     return read_records(directory.path / "records.jsonl")
 
 
@@ -187,3 +186,12 @@ def _spec(experiment: Experiment, config: Config, dataset: Dataset, jobs: tuple[
         "jobs": [dataclasses.asdict(job) | {"kind": type(job.recipe.net).__name__} for job in jobs],
     }
     return json.loads(json.dumps(spec))
+
+
+def _opened(out: Path, spec: dict[str, Any], environment: dict[str, str]) -> RunDirectory:
+    """The run's folder, opened by the first process before the others."""
+    for turn in (True, False):
+        if is_first() == turn:
+            directory = RunDirectory.open(out, spec=spec, environment=environment, layout={}, product="summary.csv")
+        barrier("opened" if turn else "opened by all")
+    return directory

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 from flax import nnx
+from jax.sharding import Sharding
 from jaxtyping import Array, Float, UInt8
 
 from train.augmentation import augment
@@ -46,6 +47,7 @@ class Plan(NamedTuple):
     recipe: Recipe
     image_shape: tuple[int, int, int]
     num_classes: int
+    batch_layout: Sharding | None = None
 
     def build(self, key: jax.Array) -> nnx.Module:
         """A net before training."""
@@ -108,7 +110,7 @@ def logits_of(plan: Plan, scale: Scale, nets: Nets, inputs: jax.Array) -> Float[
     """Of raw images, by the net in evaluation mode; every row, and a batch at a time."""
     net = nnx.merge(structure(plan), nets.params, nets.statistics)
     net.eval()
-    return in_batches(lambda rows: net(normalise(rows, scale)), inputs, min(_ROWS_AT_ONCE, len(inputs)))
+    return in_batches(lambda rows: net(_spread(plan, normalise(rows, scale))), inputs, min(_ROWS_AT_ONCE, len(inputs)))
 
 
 def _batch(
@@ -121,7 +123,12 @@ def _batch(
         key = stream_key(lane.seed, Stream.AUGMENT, epoch, place)
         padding = max(1, images.shape[1] // 8)  # 4 of 32 pixels, as in the paper
         images = augment(key, images, crop_padding=padding, flip=recipe.augment == "crop+flip")
-    return normalise(images, scale), jax.nn.one_hot(labels, plan.num_classes, dtype=jnp.float32)
+    return _spread(plan, normalise(images, scale)), jax.nn.one_hot(labels, plan.num_classes, dtype=jnp.float32)
+
+
+def _spread(plan: Plan, images: jax.Array) -> jax.Array:
+    """Over the devices, if the plan says so; XLA spreads the rest of the step alike."""
+    return images if plan.batch_layout is None else jax.lax.with_sharding_constraint(images, plan.batch_layout)
 
 
 def _rule(optimiser: Optimiser) -> optax.GradientTransformation:

@@ -20,9 +20,10 @@ from mixjax.runs import RunError
 from train.checkpoints import Checkpoints
 from train.history import OF_PSEUDO_LABELS, History, empty_history
 from train.job import Job
-from train.lanes import HIDDEN, Lanes, alphas_of, lanes_of
+from train.lanes import Lanes, alphas_of, lanes_of
 from train.metrics import score_logits
 from train.pipeline import channel_scale
+from train.placement import Placement, fetched
 from train.program import Program
 from train.step import Nets
 
@@ -72,16 +73,18 @@ def train_job(
     Raises:
       RunError: if the loss of a net becomes NaN or infinite; says which net and step, and the last checkpoint stays.
     """
-    program = Program(
-        job.recipe, jnp.asarray(dataset.train_inputs), channel_scale(dataset.train_inputs), dataset.num_classes
-    )
+    place, inputs = Placement.of(job), dataset.train_inputs
+    on_device, scale = place.put((inputs, channel_scale(inputs)), place.everywhere)
+    program = Program(job.recipe, on_device, scale, dataset.num_classes, place.batch)
     lanes, first_size = lanes_of(job, dataset.train_labels)
-    state = _taken_up(_State(program.start(lanes), lanes.labels, empty_history(job)), checkpoints)
+    nets, lanes = place.put((program.start(lanes), lanes), place.lanes)
+    state = _taken_up(_State(nets, lanes.labels, empty_history(job)), checkpoints)
     told(state.history, state.epoch)
     while state.epoch < job.epochs:
         phase = job.phase_of(state.epoch)
         size = first_size if job.phases[phase].rows == "first" else len(dataset.train_labels)
-        lanes = lanes._replace(labels=state.labels, alpha=alphas_of(job, phase))
+        alphas = place.put(alphas_of(job, phase), place.lanes)
+        lanes = lanes._replace(labels=state.labels, alpha=alphas)
         _train_epoch(job, program, state, lanes, size, stepped, checkpoints.last)
         _score(state, program, dataset)
         state.epoch += 1
@@ -91,7 +94,7 @@ def train_job(
             _score_training_rows(state, program, lanes, size, dataset)
         told(state.history, state.epoch)
         checkpoints.save(state.epoch, state.tree())
-    logits = np.asarray(program.logits(state.nets, jnp.asarray(dataset.test_inputs)))
+    logits = fetched(program.logits(state.nets, dataset.test_inputs))
     return Finished(job, program, state.nets, lanes, first_size, state.history, logits)
 
 
@@ -110,8 +113,9 @@ def _train_epoch(
     losses, accuracies = [], []
     for nets, figures in program.epoch(state.nets, lanes, state.epoch, size):
         state.nets = nets
-        losses.append(np.asarray(figures.loss))
-        accuracies.append(np.asarray(figures.accuracy))
+        figures = fetched(figures)
+        losses.append(figures.loss)
+        accuracies.append(figures.accuracy)
         stepped(losses[-1].shape[1])
         _check_finite(job, state.epoch, np.concatenate(losses, axis=1), kept)
     state.history["train_mix_loss"][state.epoch] = np.concatenate(losses, axis=1).mean(1)
@@ -133,10 +137,10 @@ def _check_finite(job: Job, epoch: int, losses: np.ndarray, kept: int) -> None:
 
 
 def _score(state: _State, program: Program, dataset: Dataset) -> None:
-    logits = program.logits(state.nets, jnp.asarray(dataset.test_inputs))
+    logits = program.logits(state.nets, dataset.test_inputs)
     labels = jnp.broadcast_to(dataset.test_labels, (len(logits), len(dataset.test_labels)))
-    for name, values in score_logits(logits, labels).items():
-        state.history[name][state.epoch] = np.asarray(values)
+    for name, values in fetched(score_logits(logits, labels)).items():
+        state.history[name][state.epoch] = values
 
 
 def _labels_are_due(job: Job, epoch: int) -> bool:
@@ -152,9 +156,9 @@ def _insert_labels(state: _State, program: Program, lanes: Lanes, first_size: in
     logits = jnp.take_along_axis(program.logits(state.nets, program.inputs), rows[..., None], axis=1)
     state.labels = jnp.put_along_axis(state.labels, rows, logits.argmax(-1).astype(jnp.int32), axis=1, inplace=False)
     truth = jnp.asarray(dataset.train_labels)[rows]  # for the record alone
-    scores = score_logits(logits, truth)
+    scores = fetched(score_logits(logits, truth))
     for name in OF_PSEUDO_LABELS:
-        state.history[name][state.epoch - 1] = np.asarray(scores[name.removeprefix("pseudo_label_")])
+        state.history[name][state.epoch - 1] = scores[name.removeprefix("pseudo_label_")]
 
 
 def _score_training_rows(state: _State, program: Program, lanes: Lanes, size: int, dataset: Dataset) -> None:
@@ -162,6 +166,6 @@ def _score_training_rows(state: _State, program: Program, lanes: Lanes, size: in
     rows = lanes.rows[:, :size]
     logits = jnp.take_along_axis(program.logits(state.nets, program.inputs), rows[..., None], axis=1)
     labels = jnp.take_along_axis(state.labels, rows, axis=1)
-    scores = score_logits(logits, jnp.where(labels == HIDDEN, 0, labels))
+    scores = fetched(score_logits(logits, labels))
     for name in ("accuracy", "nll"):
-        state.history[f"train_{name}"][state.epoch - 1] = np.asarray(scores[name])
+        state.history[f"train_{name}"][state.epoch - 1] = scores[name]

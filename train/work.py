@@ -19,6 +19,7 @@ from train.history import History, epoch_records
 from train.job import Job
 from train.lanes import first_part_size
 from train.pipeline import steps_per_epoch
+from train.placement import barrier, is_first
 from train.records import append_records, write_records
 from train.reliability import reliability_records
 from train.summary import summary_csv
@@ -58,7 +59,9 @@ class Work:
     def finish_jobs(self) -> int:
         """Train what is not stored yet; returns how many jobs that were."""
         stored = [job for job in self.jobs if self.directory.has(job.name)]
-        write_records(self.records_path, (record for job in stored for record in self._stored_records(job)))
+        if is_first():
+            write_records(self.records_path, (record for job in stored for record in self._stored_records(job)))
+        barrier("what is stored")
         for job, steps in zip(self.jobs, self.steps, strict=True):
             before = self.done
             if job not in stored:
@@ -87,12 +90,14 @@ class Work:
                 more = reliability_records(finished, self.dataset)
                 more += self.experiment.evaluate(finished, self.dataset) if self.experiment.evaluate else []
             records = [*epoch_records(job, finished.history, range(job.epochs), self.dataset.num_classes), *more]
-            text = np.array(json.dumps(records))
-            self.directory.write(job.name, {"records": text, "logits": finished.logits})
+            if is_first():
+                text = np.array(json.dumps(records))
+                self.directory.write(job.name, {"records": text, "logits": finished.logits})
+                append_records(self.records_path, more)
         except BaseException:
             checkpoints.close(delete=False)
             raise
-        append_records(self.records_path, more)
+        barrier(f"{job.name} is stored")
         checkpoints.close(delete=not stay)
 
     def _stored_records(self, job: Job) -> Records:
@@ -123,7 +128,8 @@ class _Told:
     def epochs_done(self, history: History, epoch: int) -> None:
         """Called after each epoch, and first with what a checkpoint holds."""
         new = range(self.epoch or 0, epoch)
-        append_records(self.work.records_path, epoch_records(self.job, history, new, self.work.dataset.num_classes))
+        if is_first():
+            append_records(self.work.records_path, epoch_records(self.job, history, new, self.work.dataset.num_classes))
         if self.epoch is None:
             self.work.done += self._steps_before(epoch)
         self.epoch = epoch

@@ -78,14 +78,15 @@ def _from_files(name: str, data_dir: Path | None) -> Dataset:
     if data_dir is not None and not data_dir.is_dir():
         raise RunError(f"data_dir {data_dir} is not a folder")
     roots = _usual_roots() if data_dir is None else [data_dir]
-    folders = [root / folder for root in roots for folder in KNOWN[name].folders]
-    for folder in folders + ([] if data_dir is None else [data_dir]):
+    by_hand = [] if data_dir is None else [data_dir]
+    folders = [root / folder for root in roots for folder in KNOWN[name].folders] + by_hand
+    for folder in folders:
         if dataset := read_folder(name, folder):
             return dataset
     for root in roots:
         if version := find_tfds(root, name):
             return whole(read_tfds(name, version))
-    raise MissingDataError(_not_found(name, folders + ([] if data_dir is None else [data_dir]), roots))
+    raise MissingDataError(_not_found(name, folders, roots))
 
 
 def _usual_roots() -> list[Path]:

@@ -51,7 +51,7 @@ def prepare(name: str, source: str | os.PathLike[str], *, data_dir: str | os.Pat
     if target.exists():
         raise RunError(f"{target} exists and is left as it is; remove it, or choose another data_dir")
     original = _read(name, Path(source))
-    with explained(root):
+    with explained(root, kept="nothing is kept; make room, or choose another folder"):
         target.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".tmp-", dir=root) as scratch:
             made = Path(scratch) / name / target.name
@@ -125,7 +125,11 @@ def _write(official: Any, original: _Original, root: Path) -> None:
                 self.info.features[feature].names = labels
             return {split: _examples(columns) for split, columns in original.columns.items()}
 
-    Prepared(data_dir=str(root), file_format="array_record").download_and_prepare()
+    try:
+        Prepared(data_dir=str(root), file_format="array_record").download_and_prepare()
+    except RuntimeError as error:  # what array_record raises where a file cannot be written
+        reason = str(error).partition(";")[0].partition("\n")[0]
+        raise RunError(f"cannot write to {root.parent}: {reason}; nothing is kept; choose another folder") from None
 
 
 def _examples(columns: dict[str, Any]) -> Iterator[tuple[int, dict[str, Any]]]:

@@ -92,6 +92,14 @@ def test_a_label_out_of_range(tmp_path, name, rows):
         load(name, data_dir=tmp_path)
 
 
+def test_a_coarse_label_out_of_range(tmp_path, rng, small):
+    rows = cifar_rows(rng, "cifar100", 7), cifar_rows(rng, "cifar100", 3)
+    rows[1][2, 0] = 20
+    write_tar(tmp_path / ARCHIVES["cifar100"], cifar_members("cifar100", *rows))
+    with pytest.raises(RunError, match=r"coarse label 20, where coarse_label_names.txt names 20"):
+        load("cifar100", data_dir=tmp_path)
+
+
 def test_links_and_paths_lead_nowhere(tmp_path, name, rows):
     """A link in the place of a file is no file, and files outside the folder of the archive are not looked at."""
     path = write_tar(tmp_path / ARCHIVES[name], {})

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import subprocess
 import sys
 
 import pytest
 
 from mixjax.datasets import MissingDataError, load, prepare
+from mixjax.datasets.png import encode_png
 from mixjax.runs import RunError
 from tests.datasets.conftest import cifar_members, cifar_rows, write_idx, write_tar
 from tests.datasets.tfrecords import as_tfrecord
@@ -104,29 +106,57 @@ def test_a_folder_that_exists_is_left_as_it_is(tmp_path, original):
     assert {path.name: path.read_bytes() for path in made.iterdir()} == before
 
 
+FAILURES = {
+    "full, says Python": (OSError(errno.ENOSPC, ""), "cannot write to .*data: the disk is full; nothing is kept; make"),
+    "full, says array_record": (
+        RuntimeError("write() failed: No space left on device; writing /a/b"),
+        "cannot write to .*data: .*No space left on device; nothing is kept; choose another folder",
+    ),
+}
+
+
 @every(TWO)
-def test_nothing_is_left_of_what_failed(tmp_path, original, monkeypatch):
-    """An image that cannot be encoded, half-way."""
+@pytest.mark.parametrize(("failure", "message"), FAILURES.values(), ids=FAILURES)
+def test_nothing_is_left_of_what_failed(tmp_path, original, monkeypatch, failure, message):
+    """Half-way through the images."""
     name, folder = original
-    calls = []
+    images = []
 
     def encode(image):
-        calls.append(image)
-        if len(calls) == 5:
-            raise RunError("no more")
-        return b"not a PNG file"
+        images.append(image)
+        if len(images) == 5:
+            raise failure
+        return encode_png(image)
 
     monkeypatch.setattr("mixjax.datasets.preparing.encode_png", encode)
-    with pytest.raises(Exception, match="no more"):
+    with pytest.raises(RunError, match=message) as error:
         prepare(name, folder, data_dir=tmp_path / "data")
+    assert "\n" not in str(error.value)
     assert [path for path in (tmp_path / "data").rglob("*") if path.is_file()] == []
+
+
+@every(["cifar10"])
+def test_a_process_that_dies_leaves_no_data_set(tmp_path, original):
+    """Just before the folder gets its name: what is there is not taken for a data set, and the next call makes it."""
+    name, folder = original
+    code = (
+        "import os\n"
+        "from mixjax.datasets import known, prepare\n"
+        f"known.KNOWN[{name!r}] = known.KNOWN[{name!r}]._replace(sizes=(7, 3))\n"
+        "os.rename = lambda *_: os._exit(9) if 'incomplete' not in str(_[0]) else os.replace(*_)\n"
+        f"prepare({name!r}, {str(folder)!r}, data_dir={str(tmp_path / 'data')!r})\n"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True).returncode == 9
+    assert any(path.is_file() for path in (tmp_path / "data").rglob("*"))
+    with pytest.raises(MissingDataError, match="cifar10 is not there"):
+        load(name, data_dir=tmp_path / "data")
+    prepare(name, folder, data_dir=tmp_path / "data")
+    assert load(name, data_dir=tmp_path / "data").fingerprint == load(name, data_dir=folder).fingerprint
 
 
 @every(TWO)
 def test_what_does_not_read_back_is_not_kept(tmp_path, original, monkeypatch):
     name, folder = original
-    from mixjax.datasets.png import encode_png
-
     monkeypatch.setattr("mixjax.datasets.preparing.encode_png", lambda image: encode_png(image ^ 1))
     with pytest.raises(RunError, match="does not read back as what was written; nothing is kept"):
         prepare(name, folder, data_dir=tmp_path / "data")

@@ -61,6 +61,16 @@ def test_a_preparation_that_was_interrupted(prepared):
         reading(prepared)
 
 
+@pytest.mark.parametrize("prepared", ["tfrecord"], indirect=True)
+def test_a_file_that_ends_early_with_a_whole_record(prepared):
+    """Every checksum is right; only the count tells."""
+    (path,) = prepared.glob("kmnist-train.*")
+    content = path.read_bytes()
+    path.write_bytes(content[: 16 + int.from_bytes(content[:8], "little")])
+    with pytest.raises(RunError, match=r"holds 1 examples, and dataset_info.json says 7; prepare the data set again"):
+        reading(prepared)
+
+
 def drop_split(info):
     del info["splits"][1]
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 import jax.numpy as jnp
+import numpy as np
 
 from mixjax.datasets import Dataset
 from train.config import MLPConfig
@@ -16,6 +17,7 @@ from train.experiments.experiment import Experiment
 from train.figures.shift import shift_figure
 from train.history import record_of
 from train.metrics import score_logits
+from train.placement import fetched
 from train.shifts import SHIFTS
 from train.training import Finished
 
@@ -28,8 +30,8 @@ def evaluate(finished: Finished, dataset: Dataset) -> list[dict[str, Any]]:
     labels = jnp.broadcast_to(dataset.test_labels, (len(job.lanes), len(dataset.test_labels)))
     for name, shift in SHIFTS.items():
         for severity in shift.severities:
-            images = shift.apply(dataset.test_inputs, severity, dataset.max_pixel)
-            scores = score_logits(finished.program.logits(finished.nets, images), labels)
+            images = np.asarray(shift.apply(dataset.test_inputs, severity, dataset.max_pixel))
+            scores = fetched(score_logits(finished.program.logits(finished.nets, images), labels))
             for place, lane in enumerate(job.lanes):
                 figures = {metric: float(values[place]) for metric, values in scores.items()}
                 more = {"evaluation": name, "severity": severity}

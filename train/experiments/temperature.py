@@ -21,6 +21,7 @@ from train.figures.temperature import temperature_figure
 from train.history import record_of
 from train.job import Job
 from train.metrics import score_logits
+from train.placement import fetched
 from train.training import Finished
 
 __all__ = ["TEMPERATURE"]
@@ -37,8 +38,8 @@ def evaluate(finished: Finished, dataset: Dataset) -> list[dict[str, Any]]:
     A net that has no best temperature (it is right on all held-out rows) is left as it is, `fitted` false.
     """
     program, job = finished.program, finished.job
-    held_out = np.asarray(finished.lanes.rows[:, finished.first_size :])
-    every = np.asarray(program.logits(finished.nets, program.inputs))
+    held_out = fetched(finished.lanes.rows)[:, finished.first_size :]
+    every = fetched(program.logits(finished.nets, program.inputs))
     records = []
     for place, lane in enumerate(job.lanes):
         rows = held_out[place]

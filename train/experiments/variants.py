@@ -32,10 +32,10 @@ def variants(config: VariantsConfig) -> dict[str, tuple[Mixing, float]]:
     return {
         "erm": (usual, 0.0),
         "mixup": (usual, config.alpha),
-        "mixup, one lambda a row": (replace(usual, weight="sample"), config.alpha),
-        "cutmix": (replace(usual, kind="cutmix", fold=False), config.alpha),
-        "manifold mixup": (replace(usual, kind="manifold"), config.alpha),
-        "regmixup": (replace(usual, kind="regmixup"), config.regmixup_alpha),
+        "Mixup, one lambda a row": (replace(usual, weight="sample"), config.alpha),
+        "CutMix": (replace(usual, kind="cutmix", fold=False), config.alpha),
+        "manifold Mixup": (replace(usual, kind="manifold"), config.alpha),
+        "RegMixup": (replace(usual, kind="regmixup"), config.regmixup_alpha),
     }
 
 
@@ -43,7 +43,7 @@ def jobs(config: VariantsConfig) -> tuple[Job, ...]:
     """One for each variant and shape."""
     return tuple(
         Job(
-            f"{shape.name}-{name.replace(', ', '-').replace(' ', '-')}",
+            f"{shape.name}-{name.replace(', ', '-').replace(' ', '-').lower()}",
             config.recipe(shape, mixing),
             (Arm(name, (alpha,)),),
             tuple(range(config.seeds)),

@@ -66,7 +66,7 @@ def _values(cell: Cell, metric: str, bases: dict[str, Cell]) -> np.ndarray:
 
 def _caption(records: Records, axis: str, metric: str) -> str:
     cells = _cells(records)
-    name = METRIC_NAMES[metric].replace("$_2$", "_2").replace("$-$", "-")
+    name = METRIC_NAMES[metric].replace("$_2$", "_2").replace("\n$-$", " -")
     accuracy = [cell.figures["accuracy"].mean() for cell in cells]
     return (
         f"{name[0].upper()}{name[1:]} against {axis}, with and without Mixup (paper: {_PAPER[metric]}). "

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mixjax.plots import BAND, COLOURS, MARKERS
+from mixjax.plots import BAND, COLOURS, COLUMN_WIDTH, MARKERS
 from train.summary import ACCURACY_FLOOR, Cell
 
 __all__ = ["ARM_NAMES", "METRIC_NAMES", "draw_arms", "legend", "seeds_text"]
@@ -17,7 +17,7 @@ METRIC_NAMES = {
     "ece": "ECE",
     "ece_2": "ECE$_2$",
     "mce": "MCE",
-    "signed_gap": "confidence $-$ accuracy",
+    "signed_gap": "confidence\n$-$ accuracy",
     "nll": "NLL (nats)",
     "relative_loss": "test loss, relative to no Mixup",
 }
@@ -56,7 +56,8 @@ def legend(figure: Any, ax: Any, cells: Sequence[Cell]) -> None:
     if any(cell.at_chance for cell in cells):
         text = f"accuracy below {ACCURACY_FLOOR:g}/K"
         keys.append(Line2D([], [], color="0.3", linestyle="", marker="o", markersize=3.2, mfc="white", label=text))
-    figure.legend(handles=keys, loc="outside upper center", ncols=min(len(keys), 3), frameon=False, handlelength=2.2)
+    columns = 2 if figure.get_size_inches()[0] <= COLUMN_WIDTH else 4
+    figure.legend(handles=keys, loc="outside upper center", ncols=columns, frameon=False, handlelength=2.2)
 
 
 def seeds_text(cells: Sequence[Cell]) -> str:

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from mixjax.plots import COLOURS, COLUMN_WIDTH, panels
+from mixjax.plots import COLOURS, COLUMN_WIDTH
 from train.experiments.experiment import Figure, Records
-from train.figures.lines import METRIC_NAMES
+from train.figures.lines import ARM_NAMES, METRIC_NAMES
 from train.summary import Cell, cells_of, estimate
 
 __all__ = ["variants_figure"]
@@ -22,10 +22,13 @@ def variants_figure() -> Figure:
 
 
 def _draw(records: Records) -> Any:
+    from matplotlib.figure import Figure as Picture
+
     cells = _cells(records)
-    names = [f"{cell.arm}{_size(cell, cells)}" for cell in cells]
-    figure, axes = panels(len(_METRICS), 2, height=0.45 + 0.17 * len(cells), width=1.6 * COLUMN_WIDTH, share_y=False)
-    for place, (ax, metric) in enumerate(zip(axes, _METRICS, strict=True)):
+    names = [f"{ARM_NAMES.get(cell.arm, cell.arm)}{_size(cell, cells)}" for cell in cells]
+    figure = Picture(figsize=(2 * COLUMN_WIDTH, 0.7 + 0.2 * len(cells)), layout="constrained")
+    axes = figure.subplots(1, len(_METRICS), sharey=True)
+    for ax, metric in zip(axes, _METRICS, strict=True):
         for row, cell in enumerate(cells):
             values = cell.figures[metric]
             found = estimate(values)
@@ -34,10 +37,8 @@ def _draw(records: Records) -> Any:
             ax.errorbar(found.mean, row, xerr=reach, fmt="o", color=COLOURS[0], markersize=3.2, elinewidth=0.9,
                         mfc="white" if cell.at_chance else COLOURS[0])  # fmt: skip
         ax.set_ylim(len(cells) - 0.5, -0.5)
-        ax.set_yticks(range(len(cells)), names if place % 2 == 0 else [""] * len(cells))
+        ax.set_yticks(range(len(cells)), names)
         ax.set_xlabel(METRIC_NAMES[metric])
-        ax.tick_params(labelbottom=True)
-        ax.autoscale(axis="x")
     axes[1].axvline(0, color="0.4", linewidth=0.6, zorder=0)
     return figure
 

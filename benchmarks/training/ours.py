@@ -1,0 +1,74 @@
+"""The steps of `train` as they run in an experiment: order, batches, normalisation, and Mixup's draws (alpha = 0)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+
+from train.job import Arm, Job, Phase, Recipe
+from train.lanes import lanes_of
+from train.nets.shapes import MLPShape, NetShape, ResNetShape
+from train.pipeline import channel_scale
+from train.program import Program
+
+BATCH = 64
+CLASSES = 10
+
+
+class Net(NamedTuple):
+    """A fully connected net, by its sizes."""
+
+    in_features: int
+    width: int
+    depth: int
+
+    @property
+    def name(self) -> str:
+        return f"MLP {self.in_features}-{self.width}x{self.depth}"
+
+
+def images(rows: int, shape: tuple[int, int, int]) -> tuple[np.ndarray, np.ndarray]:
+    """Pixels that say their class: a mean for each class, and noise."""
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, CLASSES, rows).astype(np.int32)
+    means = rng.integers(40, 216, (CLASSES, *shape))
+    pixels = np.clip(means[labels] + rng.normal(0, 60, (rows, *shape)), 0, 255).astype(np.uint8)
+    return pixels, labels
+
+
+class Ours:
+    """One epoch at a time of nets of one shape."""
+
+    def __init__(self, shape: NetShape, pixels: np.ndarray, labels: np.ndarray, seeds: int = 1):
+        job = Job("benchmark", Recipe(shape, batch_size=BATCH), (Arm("erm", (0.0,)),), tuple(range(seeds)), (Phase(1),))
+        self.program = Program(job.recipe, jnp.asarray(pixels), channel_scale(pixels), CLASSES)
+        self.lanes, self.size = lanes_of(job, labels)
+        self.nets, self.epoch = self.program.start(self.lanes), 0
+
+    def train_epoch(self) -> np.ndarray:
+        """The losses of the steps, [lanes, steps]."""
+        losses = []
+        for nets, figures in self.program.epoch(self.nets, self.lanes, self.epoch, self.size):
+            self.nets = nets
+            losses.append(figures.loss)
+        self.epoch += 1
+        return np.concatenate([np.asarray(loss) for loss in losses], axis=1)
+
+
+def mlp(net: Net, rows: int, seeds: int = 1) -> tuple[Ours, np.ndarray, np.ndarray]:
+    """A net as PyTorch starts it, and its data."""
+    shape = (28, 28, 1) if net.in_features == 784 else (32, 32, 3)
+    pixels, labels = images(rows, shape)
+    return Ours(MLPShape(net.width, net.depth, init="torch"), pixels, labels, seeds), pixels, labels
+
+
+def resnet(multiplier: float, rows: int) -> tuple[Ours, np.ndarray, np.ndarray]:
+    """A ResNet and its data."""
+    pixels, labels = images(rows, (28, 28, 1))
+    return Ours(ResNetShape(multiplier), pixels, labels), pixels, labels
+
+
+Epoch = Callable[[], np.ndarray]

@@ -1,0 +1,79 @@
+"""The same nets and steps in PyTorch: the usual eager loop, on tensors that are in memory already."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import torch
+from torch import nn
+
+from benchmarks.training.ours import BATCH, CLASSES, Net
+
+
+class Block(nn.Module):
+    """Pre-activation, two 3x3 convolutions; a 1x1 convolution where the shape changes."""
+
+    def __init__(self, inputs: int, outputs: int, stride: int):
+        super().__init__()
+        self.first_norm, self.second_norm = nn.BatchNorm2d(inputs), nn.BatchNorm2d(outputs)
+        self.first = nn.Conv2d(inputs, outputs, 3, stride, 1, bias=False)
+        self.second = nn.Conv2d(outputs, outputs, 3, 1, 1, bias=False)
+        changes = stride != 1 or inputs != outputs
+        self.shortcut = nn.Conv2d(inputs, outputs, 1, stride, bias=False) if changes else None
+
+    def forward(self, values: torch.Tensor) -> torch.Tensor:
+        active = torch.relu(self.first_norm(values))
+        shortcut = values if self.shortcut is None else self.shortcut(active)
+        return shortcut + self.second(torch.relu(self.second_norm(self.first(active))))
+
+
+class Mean(nn.Module):
+    """Over pixels."""
+
+    def forward(self, values: torch.Tensor) -> torch.Tensor:
+        return values.mean((2, 3))
+
+
+def mlp(net: Net) -> nn.Module:
+    sizes = [net.in_features, *[net.width] * net.depth]
+    layers: list[nn.Module] = [nn.Flatten()]
+    for inputs, outputs in pairwise(sizes):
+        layers += [nn.Linear(inputs, outputs), nn.ReLU()]
+    return nn.Sequential(*layers, nn.Linear(net.width, CLASSES))
+
+
+def resnet(multiplier: float) -> nn.Module:
+    channels = [max(1, round(multiplier * count)) for count in (64, 128, 256, 512)]
+    blocks: list[nn.Module] = [nn.Conv2d(1, channels[0], 3, 1, 1, bias=False)]
+    for stage, outputs in enumerate(channels):
+        inputs = channels[max(stage - 1, 0)]
+        blocks += [Block(inputs, outputs, 1 if stage == 0 else 2), Block(outputs, outputs, 1)]
+    return nn.Sequential(*blocks, Mean(), nn.Linear(channels[-1], CLASSES))
+
+
+class Torch:
+    """One epoch at a time: shuffled rows, normalised, SGD with momentum."""
+
+    def __init__(self, net: nn.Module, pixels: np.ndarray, labels: np.ndarray):
+        self.net = net
+        self.pixels = torch.from_numpy(np.ascontiguousarray(np.moveaxis(pixels, -1, 1)))
+        self.labels = torch.from_numpy(labels.astype(np.int64))
+        axes = (0, 2, 3)
+        self.mean = self.pixels.float().mean(axes)[None, :, None, None]
+        self.sd = self.pixels.float().std(axes, correction=0)[None, :, None, None]
+        self.optimiser = torch.optim.SGD(net.parameters(), 0.01, 0.9)
+
+    def train_epoch(self) -> np.ndarray:
+        """The losses of the steps, [1, steps]."""
+        order = torch.randperm(len(self.labels))
+        losses = []
+        for first in range(0, len(order) - BATCH + 1, BATCH):
+            rows = order[first : first + BATCH]
+            images = (self.pixels[rows].float() - self.mean) / self.sd
+            self.optimiser.zero_grad()
+            loss = nn.functional.cross_entropy(self.net(images), self.labels[rows])
+            loss.backward()
+            self.optimiser.step()
+            losses.append(loss.detach())
+        return torch.stack(losses).numpy()[None]
