@@ -103,7 +103,7 @@ def _taken_up(fresh: _State, checkpoints: Checkpoints) -> _State:
     if kept is None:
         return fresh
     epoch, tree = kept
-    history = {name: np.array(values) for name, values in tree["history"].items()}
+    history = {name: np.array(tree["history"][name]) for name in fresh.history}  # Orbax sorts names
     return _State(tree["nets"], tree["labels"], history, epoch)
 
 

@@ -31,7 +31,7 @@ def records_of(name: str, seeds: int, rng: np.random.Generator, accuracy: float 
                     "depth": depth,
                 }
                 common = {**net, "arm": arm, "seed": seed, "classes": 10, "alpha": 1.0}
-                records += [*tested(common, accuracy, rng, name), *further(common, accuracy, rng, name)]
+                records += [*scored(common, accuracy, rng, name), *further(common, accuracy, rng, name)]
     return records
 
 
@@ -39,7 +39,7 @@ def figures(accuracy: float, rng: np.random.Generator) -> dict[str, float]:
     return {metric: float(rng.uniform(0.01, 0.2)) for metric in METRICS} | {"accuracy": accuracy}
 
 
-def tested(common, accuracy, rng, name):
+def scored(common, accuracy, rng, name):
     for epoch in (1, 2):
         more = {f"pseudo_label_{metric}": 0.5 for metric in ("accuracy", "ece", "signed_gap")}
         inserted = more if name == "pseudo_label" and epoch == 1 and common["arm"] != "supervised" else {}
