@@ -16,10 +16,9 @@ from pathlib import Path
 from typing import Any
 
 import jax
-import numpy as np
 import orbax.checkpoint as ocp
 
-from mixjax.runs import explained
+from mixjax.runs import explained, write_atomically
 
 __all__ = ["Checkpoints"]
 
@@ -59,9 +58,11 @@ class Checkpoints:
         if jax.process_count() == 1 and time.monotonic() - self._last < self.seconds:
             return  # processes have clocks of their own, and must agree
         with explained(self.folder):
-            content = {"state": state, "sha256": _digest(state)}
-            self._manager.save(epoch, args=ocp.args.StandardSave(content), force=True)
+            self._manager.save(epoch, args=ocp.args.StandardSave(state), force=True)
             self._manager.wait_until_finished()
+            if jax.process_index() == 0:
+                self._checksum(epoch).parent.mkdir(exist_ok=True)
+                write_atomically(self._checksum(epoch), _digest(self.folder / str(epoch)))
         self._last = time.monotonic()
 
     def restore(self, like: Any) -> tuple[int, Any] | None:
@@ -70,18 +71,23 @@ class Checkpoints:
         Args:
           like: a state of the same structure, shapes, dtypes and layout over devices.
         """
-        content = {"state": like, "sha256": np.zeros(32, np.uint8)}
-        abstract = jax.tree.map(ocp.utils.to_shape_dtype_struct, content)
+        abstract = jax.tree.map(ocp.utils.to_shape_dtype_struct, like)
         for epoch in sorted(self._manager.all_steps(), reverse=True):
-            try:
-                return epoch, _intact(self._manager.restore(epoch, args=ocp.args.StandardRestore(abstract)))
-            except (ValueError, KeyError, TypeError, OSError, RuntimeError) as error:
-                reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-                self.warn(
-                    f"checkpoint of epoch {epoch} in {self.folder} cannot be read ({reason}); taking the one before"
-                )
-                self._manager.delete(epoch)
+            if self._intact(epoch):
+                return epoch, self._manager.restore(epoch, args=ocp.args.StandardRestore(abstract))
+            self.warn(f"checkpoint of epoch {epoch} in {self.folder} is damaged; taking the one before")
+            self._manager.delete(epoch)
         return None
+
+    def _checksum(self, epoch: int) -> Path:
+        return self.folder / "checksums" / f"{epoch}.sha256"
+
+    def _intact(self, epoch: int) -> bool:
+        """Whether its files are those that were written; others are never parsed."""
+        try:
+            return self._checksum(epoch).read_bytes() == _digest(self.folder / str(epoch))
+        except OSError:
+            return False
 
     def close(self, *, delete: bool) -> None:
         """Let go of the folder, and delete it if the job is done and stored."""
@@ -90,15 +96,10 @@ class Checkpoints:
             shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def _digest(state: Any) -> np.ndarray:
-    """SHA-256 of all numbers of a state."""
+def _digest(folder: Path) -> bytes:
+    """SHA-256 of the names and the contents of all files."""
     digest = hashlib.sha256()
-    for leaf in jax.tree.leaves(state):
-        digest.update(np.ascontiguousarray(leaf).tobytes())
-    return np.frombuffer(digest.digest(), np.uint8)
-
-
-def _intact(content: dict[str, Any]) -> Any:
-    if (_digest(content["state"]) != np.asarray(content["sha256"])).any():
-        raise ValueError("its checksum is another")
-    return content["state"]
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        digest.update(str(path.relative_to(folder)).encode() + b"\0")
+        digest.update(hashlib.sha256(path.read_bytes()).digest())
+    return digest.digest()
