@@ -111,7 +111,16 @@ def _sample_class_sets(
     counts = _class_counts(source.spend_on(_LABELS), n, num_classes)
     means = _means(theta_norm, num_classes)
     sums = counts[..., None] * means + jnp.sqrt(counts)[..., None] * _noise(source, p, num_classes)
-    return ClassSets(counts / n[..., None], sums / n[..., None, None], means)
+    return _nan_where(jnp.isnan(n + p), ClassSets(counts / n[..., None], sums / n[..., None, None], means))
+
+
+def _nan_where(wrong: jax.Array, sets: ClassSets) -> ClassSets:
+    """NaN throughout a set whose values are wrong."""
+
+    def replaced(leaf: jax.Array) -> jax.Array:
+        return jnp.where(wrong.reshape(wrong.shape + (1,) * (leaf.ndim - wrong.ndim)), jnp.nan, leaf)
+
+    return jax.tree.map(replaced, sets)
 
 
 def _noise(source: Source, p: jax.Array, num_classes: int) -> jax.Array:
@@ -183,4 +192,4 @@ def limit_class_sets(ratio: ArrayLike, theta_norm: ArrayLike, *, num_classes: in
     rests = _like(ratio, np.pad(np.eye(num_classes), [(0, 0), (num_classes - 1, 0)]))
     sums = means / num_classes + jnp.sqrt(ratio / num_classes)[..., None, None] * rests
     shares = jnp.full(sums.shape[:-1], 1.0 / num_classes, ratio.dtype)
-    return ClassSets(shares, sums, means)
+    return _nan_where(jnp.isnan(ratio + theta_norm), ClassSets(shares, sums, means))

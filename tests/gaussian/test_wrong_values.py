@@ -146,6 +146,14 @@ CALLS = {
         partial(gaussian.best_class_weight, num_classes=3),
         {"ratio": 1.0, "theta_norm": 2.0},
     ),
+    "sample_class_sets": (
+        partial(gaussian.sample_class_sets, KEY, num_classes=3, replicates=2),
+        {"n": 10.0, "p": 5.0, "theta_norm": 1.0},
+    ),
+    "limit_class_sets": (
+        partial(gaussian.limit_class_sets, num_classes=3),
+        {"ratio": 1.0, "theta_norm": 2.0},
+    ),
     "limit_class_ece": (
         partial(gaussian.limit_class_ece, KEY, num_classes=3, draws=20),
         {"ratio": 1.0, "theta_norm": 2.0, "t": 0.3},
@@ -172,8 +180,8 @@ ALSO_WRONG = {("critical_ratio", "t"): (1.0,), ("symmetric_alpha", "t"): (0.6,),
 # no rule: whether something is so, vectors of data, and the two numbers of a law, which gives NaN where its variance is
 # not positive
 NO_RULES = {
-    "CalibrationErrors", "ClassError", "ScoreLaw", "TemperatureFit", "TrainingSets", "Whitening", "fit_whitening",
-    "mean_estimator", "mixup_can_help_ood", "population_accuracy",
+    "CalibrationErrors", "ClassError", "ClassSets", "ScoreLaw", "TemperatureFit", "TrainingSets", "Whitening",
+    "class_ece", "fit_whitening", "mean_estimator", "mixup_can_help_ood", "population_accuracy",
     "population_brier", "population_ece", "population_errors", "population_mce", "population_nll",
     "population_signed_gap", "scaled_ece", "sigma_estimator", "sufficient_ood",
 }  # fmt: skip

@@ -92,7 +92,7 @@ def test_what_a_run_leaves(finished):
         "kind": "mixup", "weight": "batch", "pairing": "permutation", "fold": False,
     }  # fmt: skip
     assert spec["dataset"]["rows"] == [200, 355] and len(spec["dataset"]["sha256"]) == 64
-    assert {"mixjax", "commit", "jax", "jaxlib", "platform", "device"} == environment.keys()
+    assert {"mixjax", "commit", "jax", "jaxlib", "platform", "device", "devices"} == environment.keys()
     records = load_records(finished)
     assert [r["epoch"] for r in records if r["evaluation"] == "test" and (r["arm"], r["seed"]) == ("erm", 1)] == [
         1,
