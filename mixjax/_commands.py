@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -20,6 +22,23 @@ class Parser(argparse.ArgumentParser):
           RunError: always.
         """
         raise RunError(f"{message}; {self.prog} --help lists what there is")
+
+
+def exit_status(command: Callable[[], int], interrupted: str = "Interrupted.") -> int:
+    """What a command ends with: its own status, 2 for an error that the user can put right, 130 when interrupted.
+
+    Args:
+      command: does the work.
+      interrupted: what is said when it is interrupted.
+    """
+    try:
+        return command()
+    except RunError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print(f"\n{interrupted}", file=sys.stderr)
+        return 130
 
 
 def option(default: Any, description: str, **metadata: Any) -> Any:

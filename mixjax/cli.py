@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 import mixjax
-from mixjax._commands import Parser
+from mixjax._commands import Parser, exit_status
 from mixjax.calibration.bins import Binning, Closed
 from mixjax.runs import RunError, explained, write_atomically
 
@@ -36,14 +36,7 @@ Labels are whole numbers from 0. Rows are counted from 0; of a csv file the line
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit status: 0, 2 for an error the user can put right, 130 when interrupted."""
-    try:
-        return _dispatch(list(sys.argv[1:] if arguments is None else arguments))
-    except RunError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print("\nInterrupted.", file=sys.stderr)
-        return 130
+    return exit_status(lambda: _dispatch(list(sys.argv[1:] if arguments is None else arguments)))
 
 
 def _dispatch(arguments: list[str]) -> int:

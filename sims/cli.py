@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 import mixjax
-from mixjax._commands import Parser, said, whole
+from mixjax._commands import Parser, exit_status, said, whole
 from mixjax.runs import RunError, explained, write_atomically
 from sims.figures import write_figures
 from sims.publishing import publish
@@ -34,15 +34,8 @@ python -m sims STUDY --help lists the axes of a study."""
 
 def main(arguments: Sequence[str]) -> int:
     """Run a command; returns the exit status: 0, 2 for an error the user can put right, 130 when interrupted."""
-    console = Console(stderr=True, highlight=False)
-    try:
-        return _dispatch(list(arguments))
-    except RunError as error:
-        console.print(f"error: {error}", markup=False, soft_wrap=True)
-        return 2
-    except KeyboardInterrupt:
-        console.print("\nInterrupted. Finished work is stored; the same command goes on from it.")
-        return 130
+    interrupted = "Interrupted. Finished work is stored; the same command goes on from it."
+    return exit_status(lambda: _dispatch(list(arguments)), interrupted)
 
 
 def _dispatch(arguments: list[str]) -> int:

@@ -15,7 +15,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from rich.table import Table
 
 import mixjax
-from mixjax._commands import Parser, said, whole
+from mixjax._commands import Parser, exit_status, said, whole
 from mixjax.runs import RunError, explained
 from train.experiments import EXPERIMENTS
 from train.figures.lines import ARM_NAMES
@@ -40,15 +40,8 @@ _TABLE_WIDTH = 110  # where it is not a terminal
 
 def main(arguments: Sequence[str]) -> int:
     """Run a command; returns the exit status: 0, 2 for an error the user can put right, 130 when interrupted."""
-    console = Console(stderr=True, highlight=False)
-    try:
-        return _dispatch(list(arguments))
-    except RunError as error:
-        console.print(f"error: {error}", markup=False, soft_wrap=True)
-        return 2
-    except KeyboardInterrupt:
-        console.print("\nInterrupted. What is finished is stored; the same command goes on from the last epoch.")
-        return 130
+    interrupted = "Interrupted. What is finished is stored; the same command goes on from the last epoch."
+    return exit_status(lambda: _dispatch(list(arguments)), interrupted)
 
 
 def _dispatch(arguments: list[str]) -> int:

@@ -86,7 +86,8 @@ class CalibrationState:
         Args:
           confidence, correct: as for `ece`; for a state class by class probabilities [N, K] and labels [N].
           weights: as for `ece`, but 0 or from 1e-30 to 1e30, and of a sum below 1e38: the largest of a stream, to which
-            others could be compared, is not known before its end.
+            others could be compared, is not known before its end. A subnormal number is 0 to a process that flushes
+            these, and refused elsewhere.
           where: as for `ece`.
 
         Raises:
