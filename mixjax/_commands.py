@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -46,3 +50,28 @@ def said(folder: Path) -> str:
     """A folder as it may be published: relative to where the command runs, or its name alone."""
     here, there = Path.cwd(), folder.resolve()
     return str(there.relative_to(here)) if there.is_relative_to(here) else folder.name
+
+
+class Stopped(KeyboardInterrupt):
+    """Asked to end by a signal other than Ctrl-C's; `status` is what a shell calls that."""
+
+    def __init__(self, number: int):
+        super().__init__(signal.Signals(number).name)
+        self.status = 128 + number
+
+
+@contextmanager
+def stoppable() -> Iterator[None]:
+    """Let SIGTERM, and the SIGHUP of a lost terminal, end what is done here as Ctrl-C does: by raising `Stopped`."""
+
+    def stop(number: int, _: object) -> NoReturn:
+        raise Stopped(number)
+
+    names = ("SIGTERM", "SIGHUP") if threading.current_thread() is threading.main_thread() else ()
+    numbers = [getattr(signal, name) for name in names if hasattr(signal, name)]
+    before = [(number, signal.signal(number, stop)) for number in numbers if signal.getsignal(number) != signal.SIG_IGN]
+    try:
+        yield
+    finally:
+        for number, handler in before:
+            signal.signal(number, handler)

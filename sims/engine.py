@@ -9,11 +9,12 @@ order, cut into any sizes, on any number of cores or devices, and after any rest
 from __future__ import annotations
 
 import os
+import time
 import zlib
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, TypeVar
 
@@ -114,7 +115,7 @@ def compute(
     other brings in results.
     """
     devices = jax.local_devices()
-    threads = threads or (usable_cores() if devices[0].platform == "cpu" else 2 * len(devices))
+    threads = threads or default_threads()
     origin = np.array([seed, zlib.crc32(study.encode())], np.uint32)
     pool = ThreadPoolExecutor(threads)
     try:
@@ -128,6 +129,26 @@ def compute(
         yield from _in_order(pool, finished, enumerate(units), ahead=2 * threads)
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+def seconds_per_unit(experiment: Experiment, grid: Grid, unit: Unit, *, study: str, seed: int, layout: Layout) -> float:
+    """What the unit takes one thread of this machine, from a tile of it, computed twice; compiling is left out."""
+    device = jax.local_devices()[0]
+    program = _program_for(experiment, layout, grid, device)
+    tile = replace(unit, stop=min(unit.stop, unit.start + layout.tile_cells))
+    origin = np.array([seed, zlib.crc32(study.encode())], np.uint32)
+    times = []
+    for _ in range(2):
+        started = time.perf_counter()
+        _moments(program, origin, grid, tile, layout)
+        times.append(time.perf_counter() - started)
+    return min(times) * -(-(unit.stop - unit.start) // layout.tile_cells)
+
+
+def default_threads() -> int:
+    """A thread for each core of a CPU, and two for each accelerator."""
+    devices = jax.local_devices()
+    return usable_cores() if devices[0].platform == "cpu" else 2 * len(devices)
 
 
 def usable_cores() -> int:
