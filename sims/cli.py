@@ -15,6 +15,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 import mixjax
 from mixjax._commands import Parser, Stopped, said, stoppable, whole
 from mixjax.runs import RunError, explained, write_atomically
+from sims.cluster import cluster_of
+from sims.division import work_of
 from sims.execution import Manner, carry_out
 from sims.figures import write_figures
 from sims.merging import merge
@@ -24,7 +26,6 @@ from sims.stored import described, status
 from sims.studies import STUDIES
 from sims.study import PiecewiseStudy, Study
 from sims.verification import report
-from sims.work import work_of
 
 USAGE = """usage: python -m sims STUDY [--preset quick|default|full] [--out DIR] [axes]
        python -m sims figures RUN      draw the figures of a stored run again
@@ -86,12 +87,13 @@ def _study(name: str, arguments: list[str]) -> int:
     given = vars(_parser(name).parse_args(arguments))
     preset, out = given.pop("preset"), Path(given.pop("out"))
     part, allow_mixed = given.pop("part"), given.pop("allow_mixed")
+    workers, scheduler = given.pop("workers"), given.pop("scheduler")
     axes = {axis: value for axis, value in given.items() if value is not None}
     options = [part for axis, value in axes.items() for part in (f"--{axis.replace('_', '-')}", str(value))]
     command = shlex.join(["python", "-m", "sims", name, "--preset", preset, "--out", said(out), *options])
     work = work_of(STUDIES[name], configured(name, preset, **axes))
-    with _Progress(name) as shown:
-        if not carry_out(work, out, Manner(shown, _tell, _tell, allow_mixed, command, part)):
+    with cluster_of(workers, scheduler) as cluster, _Progress(name) as shown:
+        if not carry_out(work, out, Manner(shown, _tell, _tell, allow_mixed, cluster, command, part)):
             print(f"part {part[0]} of {part[1]} is done: {out}")
             return 0
     return _conclude(name, out)
@@ -144,6 +146,8 @@ def _parser(name: str) -> argparse.ArgumentParser:
     parser.add_argument("--part", type=_part, default=(1, 1), metavar="K/N",
                         help="compute every N-th unit from the K-th; merge puts the parts together")  # fmt: skip
     parser.add_argument("--allow-mixed", action="store_true", help="go on though another version or device began")
+    parser.add_argument("--workers", type=whole, metavar="N", help="compute in N processes of this machine")
+    parser.add_argument("--scheduler", metavar="ADDRESS", help="compute on the Dask cluster of this scheduler")
     for field in dataclasses.fields(study.config):
         kind = whole if isinstance(field.default, int) else str
         usual = "" if field.default is None else f" (default: {field.default})"

@@ -9,12 +9,11 @@ order, cut into any sizes, on any number of cores or devices, and after any rest
 from __future__ import annotations
 
 import os
-import time
 import zlib
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeVar
 
@@ -116,10 +115,10 @@ def compute(
     """
     devices = jax.local_devices()
     threads = threads or default_threads()
-    origin = np.array([seed, zlib.crc32(study.encode())], np.uint32)
+    origin = _origin(study, seed)
     pool = ThreadPoolExecutor(threads)
     try:
-        programs = list(pool.map(lambda device: _program_for(experiment, layout, grid, device), devices))
+        programs = list(pool.map(lambda device: program_for(experiment, layout, grid, device), devices))
 
         def finished(numbered: tuple[int, Unit]) -> Unit:
             number, unit = numbered
@@ -131,18 +130,15 @@ def compute(
         pool.shutdown(cancel_futures=True)
 
 
-def seconds_per_unit(experiment: Experiment, grid: Grid, unit: Unit, *, study: str, seed: int, layout: Layout) -> float:
-    """What the unit takes one thread of this machine, from a tile of it, computed twice; compiling is left out."""
-    device = jax.local_devices()[0]
-    program = _program_for(experiment, layout, grid, device)
-    tile = replace(unit, stop=min(unit.stop, unit.start + layout.tile_cells))
-    origin = np.array([seed, zlib.crc32(study.encode())], np.uint32)
-    times = []
-    for _ in range(2):
-        started = time.perf_counter()
-        _moments(program, origin, grid, tile, layout)
-        times.append(time.perf_counter() - started)
-    return min(times) * -(-(unit.stop - unit.start) // layout.tile_cells)
+def compute_unit(
+    experiment: Experiment, grid: Grid, unit: Unit, device: jax.Device, *, study: str, seed: int, layout: Layout
+) -> HostArrays:
+    """The moments of one unit, on one device; its program is compiled once in a process."""
+    return _moments(program_for(experiment, layout, grid, device), _origin(study, seed), grid, unit, layout)
+
+
+def _origin(study: str, seed: int) -> np.ndarray:
+    return np.array([seed, zlib.crc32(study.encode())], np.uint32)
 
 
 def default_threads() -> int:
@@ -188,7 +184,8 @@ def _padded(values: np.ndarray, layout: Layout) -> np.ndarray:
     return padded.astype(np.float32).reshape(TILES, layout.tile_cells)
 
 
-def _program_for(experiment: Experiment, layout: Layout, grid: Grid, device: jax.Device) -> Callable[..., Arrays]:
+def program_for(experiment: Experiment, layout: Layout, grid: Grid, device: jax.Device) -> Callable[..., Arrays]:
+    """The program of all units of a grid for one device, compiled when it is first asked for."""
     settings = tuple((name, len(values)) for name, values in grid.settings.items())
     return _program(experiment, layout.tile_cells, layout.draw_cells, tuple(grid.cells), settings, device)
 

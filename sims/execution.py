@@ -14,9 +14,9 @@ from typing import Any
 
 from mixjax.runs import RunDirectory, explained, provenance, write_atomically
 from sims.canary import check_backend
+from sims.cluster import Cluster
+from sims.tasks import ENVIRONMENT
 from sims.work import Progress, Tell, Work, plain
-
-ENVIRONMENT = ("mixjax", "commit", "jax", "jaxlib", "platform", "device", "x64", "xla_flags")
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,7 @@ class Manner:
       announce: told what is to be computed and how long that takes, before it begins.
       warn: told what was found damaged, missing or strange.
       allow_mixed: whether a run that was begun with another version or device may be gone on with.
+      cluster: where to compute, in place of this process; it makes the run's environment.
       command: what to record as the origin of the run.
       part: (k, n) to compute every n-th part from the k-th, and leave the others to other machines.
     """
@@ -36,6 +37,7 @@ class Manner:
     announce: Tell | None = None
     warn: Tell = print
     allow_mixed: bool = False
+    cluster: Cluster | None = None
     command: str = ""
     part: tuple[int, int] = (1, 1)
 
@@ -46,14 +48,14 @@ def carry_out(work: Work, out: Path, manner: Manner) -> bool:
     Raises:
       RunError: for a folder that cannot be used, and for a backend that computes wrongly.
     """
-    made_with: dict[str, Any] = {**provenance()}
+    made_with: dict[str, Any] = {**(manner.cluster.made_with if manner.cluster else provenance())}
     with opened(work, out, made_with, manner) as directory:
         if directory.finished:
             return True
         started = time.perf_counter()
         check_backend()
         computed, number = work.compute_missing(
-            directory, manner.progress, manner.warn, manner.part, announce=manner.announce
+            directory, manner.progress, manner.warn, manner.part, manner.announce, manner.cluster
         )
         if manner.part != (1, 1) and not complete(work, directory):
             return False

@@ -14,11 +14,13 @@ from typing import Any
 import xarray as xr
 
 from mixjax.runs import RunError, read_manifest
+from sims.cluster import cluster_of
+from sims.division import work_of
 from sims.engine import Layout
 from sims.execution import Manner, carry_out
 from sims.grid import AxisValue
 from sims.studies import STUDIES
-from sims.work import Progress, Tell, work_of
+from sims.work import Progress, Tell
 
 
 def configured(study: str, preset: str = "default", **axes: AxisValue | None) -> Any:
@@ -49,6 +51,8 @@ def run(
     warn: Tell = print,
     layout: Layout | None = None,
     allow_mixed: bool = False,
+    workers: int | None = None,
+    scheduler: str | None = None,
     command: str = "",
     **axes: AxisValue | None,
 ) -> xr.Dataset:
@@ -63,6 +67,8 @@ def run(
       warn: told what was found damaged, missing or strange in the folder.
       layout: how the work is cut, `layout_for` the platform by default.
       allow_mixed: whether a run that was begun with another version or device may be gone on with.
+      workers: how many processes of this machine to compute in, in place of this one.
+      scheduler: address of a Dask scheduler, on whose workers to compute.
       command: what to record as the origin of the run.
       **axes: of the study, in place of those of the preset: numbers, sequences, or text as on the command line.
 
@@ -70,11 +76,11 @@ def run(
       RunError: for wrong axes, a folder that cannot be used, a backend that computes wrongly (`sims.canary`).
     """
     config = configured(study, preset, **axes)
-    manner = Manner(
-        progress=progress, warn=warn, allow_mixed=allow_mixed, command=command or f"sims.run({study!r}, ...)"
-    )
-    with nullcontext(out) if out is not None else tempfile.TemporaryDirectory() as folder:
-        carry_out(work_of(STUDIES[study], config, layout), Path(folder), manner)
+    work = work_of(STUDIES[study], config, layout)
+    place = nullcontext(out) if out is not None else tempfile.TemporaryDirectory()
+    with place as folder, cluster_of(workers, scheduler) as cluster:
+        manner = Manner(progress, None, warn, allow_mixed, cluster, command or f"sims.run({study!r}, ...)")
+        carry_out(work, Path(folder), manner)
         return load(folder)
 
 

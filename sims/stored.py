@@ -11,10 +11,11 @@ from pathlib import Path
 
 from mixjax._lock import in_use
 from mixjax.runs import Inventory, RunDirectory, RunError, read_manifest
+from sims.division import work_of
 from sims.forecast import duration
 from sims.running import configured
 from sims.studies import STUDIES
-from sims.work import Work, work_of
+from sims.work import Work
 
 _RECENT = 200  # units whose times make the rate
 

@@ -1,0 +1,128 @@
+"""Tasks of a Dask cluster: a few at a time, done again where a worker dies, and given to others where one hangs."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import statistics
+import threading
+import time
+from collections.abc import Mapping
+from concurrent.futures import CancelledError
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from mixjax.runs import RunError, differences, provenance
+from sims.canary import check_backend
+from sims.division import work_of
+from sims.engine import HostArrays
+from sims.work import Work, plain
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
+
+ENVIRONMENT = ("mixjax", "commit", "jax", "jaxlib", "platform", "device", "x64", "xla_flags")  # of a run
+HANGING = 60.0, 10.0  # seconds, and times the median, after which a task is given to another worker too
+
+_preparing = threading.Lock()
+
+
+class Tasks:
+    """What is under way, and who is waited for."""
+
+    def __init__(self, client: Client, work: Work, layout: Mapping[str, int], environment: dict[str, str]):
+        self.client = client
+        config = json.dumps(dataclasses.asdict(work.config), default=plain)
+        self.task = (work.study.name, config, dict(layout), environment)
+        self.running: dict[str, list[Future]] = {}
+        self.since: dict[str, float] = {}
+        self.took: list[float] = []
+
+    def submit(self, name: str, **where: Any) -> None:
+        """Give a part to the cluster, once more if it is there already."""
+        tries = self.running.setdefault(name, [])
+        key = f"{self.task[0]}/{name}/{len(tries)}/{time.monotonic_ns()}"
+        tries.append(self.client.submit(compute_part, self.task, name, key=key, pure=False, **where))
+        self.since[name] = time.monotonic()
+
+    def finished(self) -> list[tuple[str, HostArrays]]:
+        """Parts that are done, after waiting for one for a while; what takes too long is given to others too."""
+        from distributed import wait
+
+        futures = {future.key: (name, future) for name, tries in self.running.items() for future in tries}
+        try:
+            done = wait([future for _, future in futures.values()], timeout=5, return_when="FIRST_COMPLETED").done
+        except TimeoutError:
+            done = set()
+        except CancelledError:
+            raise RunError(
+                "the scheduler is gone; finished work is kept, and the same command goes on from it"
+            ) from None
+        results = []
+        for name, future in (futures[future.key] for future in done):
+            if name in self.running:
+                results.append((name, _result(future)))
+                self.took = [*self.took[-100:], time.monotonic() - self.since.pop(name)]
+                del self.running[name]  # which lets go of every try
+        self._help()
+        return results
+
+    def _help(self) -> None:
+        """Give what hangs to workers that do not have it."""
+        limit = max(HANGING[0], HANGING[1] * statistics.median(self.took)) if self.took else float("inf")
+        late = [name for name, since in self.since.items() if time.monotonic() - since > limit]
+        if not late:
+            return
+        busy = self.client.processing()
+        for name in late:
+            keys = {future.key for future in self.running[name]}
+            others = [worker for worker, has in busy.items() if not keys & set(has)]
+            if others:
+                self.submit(name, workers=others)
+
+
+def compute_part(task: tuple[str, str, dict[str, int], dict[str, str]], name: str) -> HostArrays:
+    """A part of a run, on a worker that is as the others are.
+
+    Raises:
+      RunError: on a worker of another version or device, or one that computes wrongly.
+    """
+    study, config, layout, environment = task
+    with _preparing:  # once in a process, whatever the number of its threads
+        made_with = worker_provenance()
+        if found := differences(environment, {name: str(made_with[name]) for name in ENVIRONMENT}, "on the others"):
+            raise RunError(f"a worker joined that is not as the others are: {found}")
+        check_backend()
+        work = _work(study, config)
+        work.prepare(layout)
+    return work.part(name, layout)
+
+
+@lru_cache(maxsize=1)
+def worker_provenance() -> dict[str, str | int]:
+    """What a worker is."""
+    return provenance()
+
+
+@lru_cache(maxsize=4)
+def _work(study: str, config: str) -> Work:
+    from sims.running import configured
+    from sims.studies import STUDIES
+
+    return work_of(STUDIES[study], configured(study, **json.loads(config)))
+
+
+def _result(future: Future) -> HostArrays:
+    """What a task gave.
+
+    Raises:
+      RunError: if workers died over it.
+    """
+    from distributed.scheduler import KilledWorker
+
+    try:
+        return future.result()
+    except KilledWorker as error:
+        raise RunError(
+            f"every worker that took {error.task} died, as from want of memory; finished work is kept"
+        ) from None
