@@ -17,7 +17,7 @@ from mixjax._commands import Parser, Stopped, said, stoppable, whole
 from mixjax.runs import RunError, explained, write_atomically
 from sims.cluster import cluster_of
 from sims.division import work_of
-from sims.execution import Manner, carry_out
+from sims.execution import carry_out
 from sims.figures import write_figures
 from sims.merging import merge
 from sims.publishing import publish
@@ -26,6 +26,7 @@ from sims.stored import described, status
 from sims.studies import STUDIES
 from sims.study import PiecewiseStudy, Study
 from sims.verification import report
+from sims.work import Manner
 
 USAGE = """usage: python -m sims STUDY [--preset quick|default|full] [--out DIR] [axes]
        python -m sims figures RUN      draw the figures of a stored run again
@@ -93,7 +94,16 @@ def _study(name: str, arguments: list[str]) -> int:
     command = shlex.join(["python", "-m", "sims", name, "--preset", preset, "--out", said(out), *options])
     work = work_of(STUDIES[name], configured(name, preset, **axes))
     with cluster_of(workers, scheduler) as cluster, _Progress(name) as shown:
-        if not carry_out(work, out, Manner(shown, _tell, _tell, allow_mixed, cluster, command, part)):
+        manner = Manner(
+            progress=shown,
+            announce=_tell,
+            warn=_tell,
+            allow_mixed=allow_mixed,
+            cluster=cluster,
+            command=command,
+            part=part,
+        )
+        if not carry_out(work, out, manner):
             print(f"part {part[0]} of {part[1]} is done: {out}")
             return 0
     return _conclude(name, out)
@@ -234,4 +244,5 @@ class _Progress:
 
     def __exit__(self, *_: object) -> None:
         if self.bar.tasks:
-            self.bar.stop()
+            with suppress(OSError):  # the terminal may be gone
+                self.bar.stop()

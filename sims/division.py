@@ -26,7 +26,7 @@ from sims.engine import (
     plan,
     program_for,
 )
-from sims.forecast import amount
+from sims.forecast import amount, several
 from sims.grid import whole
 from sims.moments import merged
 from sims.study import GridStudy, PiecewiseStudy, Study
@@ -79,10 +79,10 @@ class GridWork(Work):
         return compute_unit(self.experiment, self.grid, self._named(layout)[name], device, **options)
 
     def size(self, number: int) -> str:
-        settings = len(next(iter(self.grid.settings.values()), ()))
-        total = self.grid.num_cells * max(settings, 1) * self.replicates
-        return (f"{self.grid.num_cells:,} cells x {settings:,} settings x {self.replicates:,} replicates = "
-                f"{amount(total)}, in {number:,} units")  # fmt: skip
+        settings = len(next(iter(self.grid.settings.values()), (0.0,)))
+        total = amount(self.grid.num_cells * settings * self.replicates)
+        factors = [several(self.grid.num_cells, "cell"), several(settings, "setting")]
+        return f"{' x '.join(factors)} x {self.replicates:,} replicates = {total}, in {several(number, 'unit')}"
 
     def seconds(self, layout: Mapping[str, int], number: int) -> float | None:
         options: dict[str, Any] = {"study": self.study.name, "seed": self.seed, "layout": Layout(**layout)}
@@ -145,7 +145,7 @@ class PieceWork(Work):
         return self.pieces[name]()
 
     def size(self, number: int) -> str:
-        return f"{number:,} pieces"
+        return several(number, "piece")
 
     def table(self, directory: RunDirectory) -> xr.Dataset:
         return self.study.table(self.config, {name: directory.read(name) for name in self.pieces})

@@ -7,39 +7,14 @@ import json
 import tempfile
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from mixjax.runs import RunDirectory, explained, provenance, write_atomically
 from sims.canary import check_backend
-from sims.cluster import Cluster
 from sims.tasks import ENVIRONMENT
-from sims.work import Progress, Tell, Work, plain
-
-
-@dataclass(frozen=True)
-class Manner:
-    """What changes no number.
-
-    Attributes:
-      progress: called with (finished, all) parts.
-      announce: told what is to be computed and how long that takes, before it begins.
-      warn: told what was found damaged, missing or strange.
-      allow_mixed: whether a run that was begun with another version or device may be gone on with.
-      cluster: where to compute, in place of this process; it makes the run's environment.
-      command: what to record as the origin of the run.
-      part: (k, n) to compute every n-th part from the k-th, and leave the others to other machines.
-    """
-
-    progress: Progress | None = None
-    announce: Tell | None = None
-    warn: Tell = print
-    allow_mixed: bool = False
-    cluster: Cluster | None = None
-    command: str = ""
-    part: tuple[int, int] = (1, 1)
+from sims.work import Manner, Work, plain
 
 
 def carry_out(work: Work, out: Path, manner: Manner) -> bool:
@@ -54,9 +29,7 @@ def carry_out(work: Work, out: Path, manner: Manner) -> bool:
             return True
         started = time.perf_counter()
         check_backend()
-        computed, number = work.compute_missing(
-            directory, manner.progress, manner.warn, manner.part, manner.announce, manner.cluster
-        )
+        computed, number = work.compute_missing(directory, manner)
         if manner.part != (1, 1) and not complete(work, directory):
             return False
         finish(work, directory, made_with | {"command": manner.command}, started, f"{computed} of {number}")

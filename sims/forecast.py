@@ -27,6 +27,11 @@ def amount(number: float) -> str:
     return f"{number:,.0f}"
 
 
+def several(number: int, thing: str) -> str:
+    """As in 1 unit, 2,000 units."""
+    return f"{number:,} {thing}{'s' * (number != 1)}"
+
+
 def duration(seconds: float) -> str:
     """As in 45 s, 3 min, 2.5 h or 6 days."""
     for size, name in ((86400, "days"), (3600, "h"), (60, "min")):

@@ -17,10 +17,10 @@ from mixjax.runs import RunError, read_manifest
 from sims.cluster import cluster_of
 from sims.division import work_of
 from sims.engine import Layout
-from sims.execution import Manner, carry_out
+from sims.execution import carry_out
 from sims.grid import AxisValue
 from sims.studies import STUDIES
-from sims.work import Progress, Tell
+from sims.work import Manner, Progress, Tell
 
 
 def configured(study: str, preset: str = "default", **axes: AxisValue | None) -> Any:
@@ -79,7 +79,8 @@ def run(
     work = work_of(STUDIES[study], config, layout)
     place = nullcontext(out) if out is not None else tempfile.TemporaryDirectory()
     with place as folder, cluster_of(workers, scheduler) as cluster:
-        manner = Manner(progress, None, warn, allow_mixed, cluster, command or f"sims.run({study!r}, ...)")
+        origin = command or f"sims.run({study!r}, ...)"
+        manner = Manner(progress=progress, warn=warn, allow_mixed=allow_mixed, cluster=cluster, command=origin)
         carry_out(work, Path(folder), manner)
         return load(folder)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -11,7 +13,7 @@ import xarray as xr
 
 from mixjax.runs import Inventory, RunDirectory, counted
 from sims.engine import HostArrays, default_threads
-from sims.forecast import duration
+from sims.forecast import duration, several
 from sims.study import Study
 
 Progress = Callable[[int, int], None]
@@ -20,11 +22,36 @@ Store = Callable[[str, HostArrays], None]
 
 
 class Place(Protocol):
-    """Where work can be done other than in this process."""
+    """Where work can be done other than in this process; `made_with` is what it is, as in `mixjax.runs.provenance`."""
+
+    made_with: Mapping[str, Any]
 
     def compute(self, work: Work, names: Sequence[str], layout: Mapping[str, int], store: Store) -> Iterator[str]:
         """As `Work.compute`, in any order."""
         ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Manner:
+    """How a run is carried out, which changes no number.
+
+    Attributes:
+      progress: called with (finished, all) parts.
+      announce: told what is to be computed and how long that takes, before it begins.
+      warn: told what was found damaged, missing or strange.
+      allow_mixed: whether a run that was begun with another version or device may be gone on with.
+      cluster: where to compute, in place of this process; it makes the run's environment.
+      command: what to record as the origin of the run.
+      part: (k, n) to compute every n-th part from the k-th, and leave the others to other machines.
+    """
+
+    progress: Progress | None = None
+    announce: Tell | None = None
+    warn: Tell = print
+    allow_mixed: bool = False
+    cluster: Place | None = None
+    command: str = ""
+    part: tuple[int, int] = (1, 1)
 
 
 class Work(ABC):
@@ -71,49 +98,32 @@ class Work(ABC):
         """How long that many parts take here, from a quick measurement; None where there is none."""
         return None
 
-    def compute_missing(
-        self,
-        directory: RunDirectory,
-        progress: Progress | None,
-        warn: Tell,
-        part: tuple[int, int] = (1, 1),
-        announce: Tell | None = None,
-        cluster: Place | None = None,
-    ) -> tuple[int, int]:
-        """Compute and store what is not yet stored; returns how many parts that were, and of how many.
-
-        Args:
-          directory: of the run.
-          progress: called with (finished, all) parts.
-          warn: told what is found damaged, missing or strange.
-          part: (k, n) to leave all but every n-th of the parts, from the k-th, to others.
-          announce: told what is to be computed and how long that takes, before it begins.
-          cluster: where to compute, in place of this process.
-        """
+    def compute_missing(self, directory: RunDirectory, manner: Manner) -> tuple[int, int]:
+        """Compute and store what is not yet stored; returns how many parts that were, and of how many."""
         layout = directory.manifest["layout"]
         names = self.names(layout)
         found = directory.inventory(names)
-        mine = names[part[0] - 1 :: part[1]]
+        first, step = manner.part
+        mine = names[first - 1 :: step]
         missing = [name for name in mine if name not in found.stored]
         for remark in [*found.remarks(), *_gaps(mine, found)]:
-            warn(f"{directory.path}: {remark}")
-        if announce is not None:
-            self._announce(announce, layout, len(missing), len(mine), measured=cluster is None)
-        report = _Counted(progress, len(mine) - len(missing), len(mine))
-        done = (
-            cluster.compute(self, missing, layout, directory.write)
-            if cluster
-            else self.compute(missing, layout, directory.write)
-        )
-        for _ in done:
+            manner.warn(f"{directory.path}: {remark}")
+        if manner.announce is not None:
+            self._announce(manner.announce, layout, len(missing), len(mine), measured=manner.cluster is None)
+        report = _Counted(manner.progress, len(mine) - len(missing), len(mine))
+        compute = partial(manner.cluster.compute, self) if manner.cluster else self.compute
+        for _ in compute(missing, layout, directory.write):
             report.advance()
         return len(missing), len(mine)
 
     def _announce(self, announce: Tell, layout: Mapping[str, int], left: int, number: int, measured: bool) -> None:
-        announce(f"{self.study.name}: {self.size(number)}{f', {left:,} of them left' * (left < number)}")
+        """Say what is to be computed, and what it costs."""
+        stored = "" if left == number else f", {left:,} of them left" if left else ", all of them stored"
+        announce(f"{self.study.name}: {self.size(number)}{stored}")
         seconds = self.seconds(layout, left) if left and measured else None
         if seconds is not None:
-            announce(f"about {duration(seconds)} with {default_threads()} threads here, at the rate of a first tile")
+            threads = several(default_threads(), "thread")
+            announce(f"about {duration(seconds)} with {threads} here, at the rate of a first tile")
 
 
 def _gaps(names: Sequence[str], found: Inventory) -> list[str]:

@@ -12,11 +12,12 @@ from mixjax.runs import RunError
 from sims.cli import main
 from sims.division import work_of
 from sims.engine import Layout
-from sims.execution import Manner, carry_out
+from sims.execution import carry_out
 from sims.merging import merge
 from sims.running import configured
 from sims.stored import described, status
 from sims.studies import STUDIES
+from sims.work import Manner
 
 AXES = {"n": "50", "ratio": "0.2,1,3", "theta_norm": "0.5,2", "alpha": "0,1", "replicates": 2500}
 SMALL = Layout(2, 8, 1)  # nine units

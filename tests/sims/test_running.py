@@ -22,13 +22,14 @@ from sims.stored import status
 ROOT = Path(__file__).resolve().parents[2]
 AXES = {"n": "50", "ratio": "0.2,1,3", "theta_norm": "0.5,2", "alpha": "0,1", "replicates": 2500}
 SMALL = Layout(2, 8, 1)  # nine units: three of cells by three of replicates
+MANY = {**AXES, "replicates": 40_000}  # in units of a cell: 240 of them
 SCRIPT = """
 import sims
-from sims import execution
 from sims.engine import Layout
 show = lambda done, total: print(done, flush=True)
-sims.run("phase_diagram", {out!r}, layout=Layout(2, 8, 1), progress=show, **{axes!r})
+sims.run("phase_diagram", {out!r}, layout=Layout({cells}, 8, 1), progress=show, **{axes!r})
 """
+KILLS = int(os.environ.get("MIXJAX_KILLS", "3"))
 
 
 @pytest.fixture(scope="module")
