@@ -58,10 +58,12 @@ def differences(stored: Mapping[str, Any], wanted: Mapping[str, Any], there: str
     )
 
 
-def refuse_difference(path: Path, what: str, stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
+def refuse_difference(
+    path: Path, what: str, stored: Mapping[str, Any], wanted: Mapping[str, Any], way: str = ""
+) -> None:
     """Raise a RunError that says what differs, if anything does."""
     if found := differences(stored, wanted):
-        raise RunError(f"{path} holds a run of another {what} ({found}); choose another output folder")
+        raise RunError(f"{path} holds a run of another {what} ({found}); choose another output folder{way}")
 
 
 def _brief(value: object) -> str:

@@ -78,7 +78,7 @@ class RunDirectory:
         config: Mapping[str, Any] | None = None,
         product: str = "dataset.nc",
         lock: bool = True,
-        allow_mixed: bool = False,
+        allow_mixed: bool | None = None,
         warn: Callable[[str], None] = print,
     ) -> RunDirectory:
         """Create the run, or resume it if the folder holds the same spec, made by the same environment.
@@ -91,7 +91,8 @@ class RunDirectory:
           config: JSON values from which the work can be made again, for those who find the folder.
           product: the file that is made last, and says that the run is finished.
           lock: whether this process alone may work in the folder until `close`; a finished run is not locked.
-          allow_mixed: whether a run may be gone on with by another environment, which its manifest then lists.
+          allow_mixed: whether a run may be gone on with by another environment, which its manifest then lists; None
+            if that is nothing that a user can choose.
           warn: told where the file system has no locks.
 
         Raises:
@@ -204,9 +205,10 @@ class RunDirectory:
     def _write_manifest(self, manifest: Mapping[str, Any]) -> None:
         write_atomically(self.path / "manifest.json", json.dumps(manifest, indent=2).encode())
 
-    def _refuse_environment(self, environment: Mapping[str, str], allow_mixed: bool) -> None:
+    def _refuse_environment(self, environment: Mapping[str, str], allow_mixed: bool | None) -> None:
         if not allow_mixed and dict(environment) not in self.environments:
-            refuse_difference(self.path, "environment", self.manifest["environment"], environment)
+            way = " (--allow-mixed goes on all the same)" if allow_mixed is not None else ""
+            refuse_difference(self.path, "environment", self.manifest["environment"], environment, way)
 
     def _list_environment(self, environment: Mapping[str, str]) -> None:
         """Note in the manifest who else works on the run."""

@@ -22,9 +22,12 @@ Store = Callable[[str, HostArrays], None]
 
 
 class Place(Protocol):
-    """Where work can be done other than in this process; `made_with` is what it is, as in `mixjax.runs.provenance`."""
+    """Where work can be done other than in this process."""
 
-    made_with: Mapping[str, Any]
+    @property
+    def made_with(self) -> Mapping[str, Any]:
+        """What it is, as in `mixjax.runs.provenance`."""
+        ...
 
     def compute(self, work: Work, names: Sequence[str], layout: Mapping[str, int], store: Store) -> Iterator[str]:
         """As `Work.compute`, in any order."""

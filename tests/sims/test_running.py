@@ -37,9 +37,9 @@ def undisturbed():
     return sims.run("phase_diagram", layout=SMALL, **AXES)
 
 
-def start(out, devices, axes=AXES, cells=2):
+def start(out, devices, axes=AXES, cells=2, x64="0"):
     flags = f"--xla_force_host_platform_device_count={devices}"
-    environment = {**os.environ, "XLA_FLAGS": flags, "JAX_PLATFORMS": "cpu", "JAX_ENABLE_X64": "0"}
+    environment = {**os.environ, "XLA_FLAGS": flags, "JAX_PLATFORMS": "cpu", "JAX_ENABLE_X64": x64}
     command = [sys.executable, "-c", SCRIPT.format(out=str(out), axes=axes, cells=cells)]
     return subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True)
 
@@ -81,7 +81,7 @@ def test_killed_again_and_again_at_any_moment(tmp_path, rng):
     """SIGKILL (MIXJAX_KILLS of them) within a second of work: what is stored stays as it is, the rest is computed."""
     out, kept, killed = tmp_path / "run", {}, 0
     while killed < KILLS:
-        child = start(out, devices=int(rng.integers(1, 3)), axes=MANY, cells=1)
+        child = start(out, devices=int(rng.integers(1, 3)), axes=MANY, cells=1, x64="1")
         if child.stdout.readline():
             time.sleep(rng.uniform(0, 0.6))
         child.kill()
@@ -286,5 +286,5 @@ def test_a_run_is_not_gone_on_with_by_something_else(tmp_path, monkeypatch, part
     resumed(tmp_path)
     (tmp_path / "dataset.nc").unlink()
     monkeypatch.undo()
-    with pytest.raises(RunError, match=f'another environment .*{part} is "another" there'):
+    with pytest.raises(RunError, match=f'another environment .*{part} is "another" there .*--allow-mixed'):
         resumed(tmp_path)
