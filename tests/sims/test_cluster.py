@@ -88,7 +88,7 @@ def test_a_worker_that_is_killed_is_made_up_for(local, tmp_path):
 @needs_dask
 def test_what_hangs_is_given_to_another(local, tmp_path, undisturbed, monkeypatch):
     """Workers that stop, as SIGSTOP makes them, are alive and do nothing."""
-    monkeypatch.setattr(tasks, "HANGING", (2.0, 10.0))
+    monkeypatch.setattr(tasks, "HANGING", (1.0, 0.0))
     stopped = []
 
     def stop(done, _):
