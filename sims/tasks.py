@@ -60,12 +60,23 @@ class Tasks:
             ) from None
         results = []
         for name, future in (futures[future.key] for future in done):
-            if name in self.running:
-                results.append((name, _result(future)))
+            arrays = self._fetched(name, future) if name in self.running else None
+            if arrays is not None:
+                results.append((name, arrays))
                 self.took = [*self.took[-100:], time.monotonic() - self.since.pop(name)]
                 del self.running[name]  # which lets go of every try
         self._help()
         return results
+
+    def _fetched(self, name: str, future: Future) -> HostArrays | None:
+        """What a task gave; None if the worker that has it does not answer, and then another is asked to compute it."""
+        try:
+            return _result(future, timeout=HANGING[0])
+        except TimeoutError:
+            holders = self.client.who_has([future]).get(future.key, ())
+            self.running[name].remove(future)
+            self._elsewhere(name, [worker for worker in self.client.nthreads() if worker not in holders])
+            return None
 
     def _help(self) -> None:
         """Give what hangs to workers that do not have it."""
@@ -76,9 +87,14 @@ class Tasks:
         busy = self.client.processing()
         for name in late:
             keys = {future.key for future in self.running[name]}
-            others = [worker for worker, has in busy.items() if not keys & set(has)]
-            if others:
-                self.submit(name, workers=others)
+            self._elsewhere(name, [worker for worker, has in busy.items() if not keys & set(has)])
+
+    def _elsewhere(self, name: str, workers: list[str]) -> None:
+        """Give a part to one of these workers, or to any that comes when they are gone."""
+        if workers:
+            self.submit(name, workers=workers, allow_other_workers=True)
+        elif not self.running[name]:
+            self.submit(name)
 
 
 def compute_part(task: tuple[str, str, dict[str, int], dict[str, str]], name: str) -> HostArrays:
@@ -112,16 +128,17 @@ def _work(study: str, config: str) -> Work:
     return work_of(STUDIES[study], configured(study, **json.loads(config)))
 
 
-def _result(future: Future) -> HostArrays:
+def _result(future: Future, timeout: float) -> HostArrays:
     """What a task gave.
 
     Raises:
       RunError: if workers died over it.
+      TimeoutError: if it does not come.
     """
     from distributed.scheduler import KilledWorker
 
     try:
-        return future.result()
+        return future.result(timeout=timeout)
     except KilledWorker as error:
         raise RunError(
             f"every worker that took {error.task} died, as from want of memory; finished work is kept"
