@@ -8,7 +8,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from mixjax._files import RunError
+from mixjax._writing import RunError
 
 try:
     import fcntl

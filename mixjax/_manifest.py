@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from mixjax._files import RunError
+from mixjax._writing import RunError
 
 FORMAT = 1
 

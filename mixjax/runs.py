@@ -22,11 +22,11 @@ from typing import Any
 
 import numpy as np
 
-from mixjax._files import RunError, explained, write_atomically
 from mixjax._lock import LOCK, hold
 from mixjax._manifest import FORMAT, differences, read_manifest, refuse_difference
 from mixjax._provenance import provenance
 from mixjax._shards import sealed, unsealed
+from mixjax._writing import RunError, explained, write_atomically
 
 __all__ = ["Inventory", "RunDirectory", "RunError", "counted", "differences", "explained", "provenance",
            "read_manifest", "write_atomically"]  # fmt: skip
