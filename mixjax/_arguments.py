@@ -26,10 +26,11 @@ def as_floats(**values: ArrayLike) -> tuple[jax.Array, ...]:
       ValueError: for nested lists that are no array.
     """
     dtype = float_dtype(**values)
-    return tuple(
-        value.astype(dtype) if isinstance(value, jax.Array) else jnp.asarray(np.asarray(value).astype(dtype))
-        for value in values.values()
-    )
+    with np.errstate(over="ignore"):  # what is too large for the dtype is infinite, and refused as that
+        return tuple(
+            value.astype(dtype) if isinstance(value, jax.Array) else jnp.asarray(np.asarray(value).astype(dtype))
+            for value in values.values()
+        )
 
 
 def float_dtype(**values: ArrayLike) -> np.dtype:
@@ -38,6 +39,7 @@ def float_dtype(**values: ArrayLike) -> np.dtype:
     for name, value in values.items():
         if not isinstance(value, jax.Array | np.ndarray | np.generic | int | float | list | tuple):
             raise TypeError(f"{name} must be real numbers, got {type(value).__name__}")
+        refuse_mask(name, value)
         try:
             dtype = np.dtype(value.dtype if isinstance(value, jax.Array) else np.asarray(value).dtype)
         except ValueError:
@@ -50,6 +52,12 @@ def float_dtype(**values: ArrayLike) -> np.dtype:
     if widest is None:
         return np.dtype(jnp.result_type(float))
     return np.dtype(jnp.float64 if widest.itemsize == 8 and jax.config.read("jax_enable_x64") else jnp.float32)
+
+
+def refuse_mask(name: str, value: Any) -> None:
+    """Raise TypeError for NumPy's masked arrays, whose mask would be lost."""
+    if isinstance(value, np.ma.MaskedArray):
+        raise TypeError(f"{name} must be an array without a mask of its own, got {type(value).__name__}")
 
 
 def known(value: ArrayLike) -> np.ndarray | None:
@@ -133,14 +141,26 @@ def _checked(name: str, value: ArrayLike, array: jax.Array, rule: Rule) -> jax.A
     return array
 
 
-def check_size(name: str, value: int, *, least: int = 1) -> None:
-    """A static size: a Python (or NumPy) integer from `least` to 2^31 - 1."""
+def check_real(name: str, value: float) -> None:
+    """Raise TypeError for an option that is no Python (or NumPy) number."""
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+        raise TypeError(f"{name} must be a number, got {type(value).__name__}")
+
+
+def shown(value: Any) -> str:
+    """A number in a message: whole ones of an integer dtype as they are, others with 7 digits."""
+    return str(int(value)) if np.issubdtype(np.asarray(value).dtype, np.integer) else f"{value:.7g}"
+
+
+def check_size(name: str, value: int, *, least: int = 1) -> int:
+    """A static size, as Python's: a Python (or NumPy) integer from `least` to 2^31 - 1."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
         raise TypeError(f"{name} must be an int, got {type(value).__name__}")
     if value < least:
         raise ValueError(f"{name} must be at least {least}, got {value}")
     if value >= 2**31:
         raise ValueError(f"{name} must be below 2^31, got {value}")
+    return int(value)
 
 
 def aligned(*arrays: jax.Array) -> list[jax.Array]:

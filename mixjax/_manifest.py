@@ -50,12 +50,24 @@ def _well_formed(manifest: Mapping[str, Any]) -> bool:
 
 def differences(stored: Mapping[str, Any], wanted: Mapping[str, Any], there: str = "there", here: str = "here") -> str:
     """What differs between two specs or environments, in words; empty if nothing does."""
-    wanted = json.loads(json.dumps(dict(wanted)))
+    one, other = _flat(stored), _flat(json.loads(json.dumps(dict(wanted))))
     return "; ".join(
-        f"{key} is {_brief(stored.get(key))} {there} and {_brief(wanted.get(key))} {here}"
-        for key in sorted({*stored, *wanted})
-        if stored.get(key) != wanted.get(key)
+        _difference(key, _brief(one.get(key)), there, _brief(other.get(key)), here)
+        for key in sorted({*one, *other})
+        if one.get(key) != other.get(key)
     )
+
+
+def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """What is nested by its path, as `options.epochs`."""
+    flat: dict[str, Any] = {}
+    for key, value in values.items():
+        flat |= _flat(value, f"{prefix}{key}.") if isinstance(value, dict) else {prefix + key: value}
+    return flat
+
+
+def _difference(key: str, one: str, there: str, other: str, here: str) -> str:
+    return f"{key} is {one} {there} and {other} {here}" if one != other else f"{key} is not the same"
 
 
 def refuse_difference(
@@ -67,6 +79,8 @@ def refuse_difference(
 
 
 def _brief(value: object) -> str:
+    if isinstance(value, list) and any(isinstance(entry, dict) for entry in value):
+        return f"{len(value)} entries"
     if isinstance(value, list) and len(value) > 4:
         return f"{len(value)} values from {value[0]:g} to {value[-1]:g}" if _numeric(value) else f"{len(value)} values"
     return json.dumps(value)[:80]

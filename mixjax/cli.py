@@ -77,14 +77,18 @@ def _parser() -> argparse.ArgumentParser:
     kind.add_argument("--probs", dest="kind", action="store_const", const="probs", help="the scores are probabilities")
     kind.add_argument("--binary", dest="kind", action="store_const", const="binary", help="confidences, right or not")
     names = parser.add_argument_group("names in the file")
-    names.add_argument("--scores-name", metavar="NAME", help="array of logits or probabilities; of columns the prefix")
+    names.add_argument(
+        "--scores-name", metavar="NAME", help="array of logits or probabilities; of columns what comes before the class"
+    )
     names.add_argument("--labels-name", metavar="NAME", help="array or column of labels")
     names.add_argument("--confidence-name", metavar="NAME", default="confidence", help="(default: confidence)")
     names.add_argument("--correct-name", metavar="NAME", default="correct", help="(default: correct)")
     parser.add_argument("--drop-nan", action="store_true", help="leave out rows that hold NaN or an empty cell")
-    parser.add_argument("--num-bins", type=int, default=15, help="(default: 15)")
+    parser.add_argument("--num-bins", type=int, metavar="M", default=15, help="(default: 15)")
     parser.add_argument("--binning", choices=get_args(Binning), default="equal-width", help="(default: equal-width)")
-    parser.add_argument("--closed", choices=get_args(Closed), default="left", help="end of a bin that belongs to it")
+    parser.add_argument(
+        "--closed", choices=get_args(Closed), default="left", help="end of a bin that belongs to it (default: left)"
+    )
     parser.add_argument("--level", type=float, default=0.95, help="of intervals and bands (default: 0.95)")
     parser.add_argument("--seed", type=int, default=0, help="of the bootstrap and of the test (default: 0)")
     parser.add_argument("--out", type=Path, metavar="DIR", help="folder (default: FILE without its suffix, _report)")
@@ -96,6 +100,9 @@ def _report(options: argparse.Namespace) -> int:
         raise RunError("say either one FILE or --compare A B; mixjax report --help lists what there is")
     if (options.recalibrate is None) != (options.fit is None) or (options.recalibrate and options.compare):
         raise RunError("--recalibrate METHOD goes with --fit HELDOUT and one FILE")
+    for path in filter(None, (options.file, *(options.compare or ()), options.fit, options.out)):
+        if not _is_text(path):
+            raise RunError(f"{str(path)!r} is not a name in UTF-8, and cannot be shown on a page; rename it")
     for package in ("matplotlib", "rich"):
         if importlib.util.find_spec(package) is None:
             raise RunError(f"mixjax report needs {package}: pip install 'mixjax[report]'")
@@ -103,6 +110,13 @@ def _report(options: argparse.Namespace) -> int:
 
     with jax.enable_x64(True):  # numbers of float64 files are computed in float64, those of float32 ones in float32
         return _written(options)
+
+
+def _is_text(path: Path) -> bool:
+    try:
+        return bool(str(path).encode())
+    except UnicodeEncodeError:
+        return False
 
 
 def _written(options: argparse.Namespace) -> int:

@@ -17,6 +17,21 @@ from mixjax.gaussian.claim import Claim
 
 ENOUGH = 0.99
 
+# The studies that go on where a row of the table ends.
+FURTHER = {
+    "3.1": ("phase_diagram", "high_dimension"),
+    "3.2": ("low_dimension",),
+    "3.3": ("capacity",),
+    "3.4": ("out_of_domain",),
+    "3.5": ("generative", "real_images"),
+    "4.1": ("pseudo_label", "pseudo_label_shift"),
+    "4.2": ("pseudo_label", "pseudo_label_shift"),
+    "4.3": ("pseudo_label", "pseudo_label_shift"),
+    "5.1": ("phase_diagram", "high_dimension"),
+    "5.2": ("low_dimension",),
+    "5.3": ("capacity",),
+}
+
 
 def verdict(row: xr.Dataset, claim: Claim) -> dict[str, Any]:
     """The verdict on one theorem: an entry of theorems.json.
@@ -73,21 +88,29 @@ def _conditions(row: xr.Dataset, claim: Claim, closest: int, outside: np.ndarray
 
 def verdict_report(table: xr.Dataset) -> str:
     """The verdicts as a table in Markdown."""
-    lines = ["| theorem | statement | verdict | estimate | 99 % of training sets from n = | conditions |"]
-    lines.append("|---|---|---|---:|---:|---|")
+    lines = ["| theorem | statement | verdict | estimate | 99 % of training sets from n = | conditions | more in |"]
+    lines.append("|---|---|---|---:|---:|---|---|")
     for entry in json.loads(table.attrs["verdicts"]):
         estimate = f"{entry['estimate']:+.3g} ± {entry['standard_error']:.1g}"
         size = f"{entry['n']:,}" if entry["n"] is not None else "-"
-        cells = (entry["theorem"], entry["statement"], f"**{entry['verdict']}**", estimate, size, entry["conditions"])
+        further = ", ".join(f"`{study}`" for study in FURTHER[entry["theorem"]])
+        cells = (entry["theorem"], entry["statement"], f"**{entry['verdict']}**", estimate, size, entry["conditions"],
+                 further)  # fmt: skip
         lines.append("| " + " | ".join(cell.replace("|", r"\|") for cell in cells) + " |")
-    note = "The estimate is of a signed number that is negative where the statement is true of a training set."
+    note = (
+        "The estimate is of a signed number that is negative where the statement is true of a training set. More of a "
+        "theorem is measured by `python -m sims STUDY`, with the studies of the last column."
+    )
     return "\n".join([note, "", *lines])
 
 
 def verdict_files(table: xr.Dataset) -> dict[str, str]:
     """theorems.json and theorems.md."""
     command = json.loads(table.attrs["provenance"])["command"]
-    entries = [{**entry, "command": command} for entry in json.loads(table.attrs["verdicts"])]
+    entries = [
+        {**entry, "studies": FURTHER[entry["theorem"]], "command": command}
+        for entry in json.loads(table.attrs["verdicts"])
+    ]
     return {
         "theorems.json": json.dumps(entries, indent=1) + "\n",
         "theorems.md": verdict_report(table) + "\n",

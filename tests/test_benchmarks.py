@@ -12,9 +12,10 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-from benchmarks import calibration, generative, simulator, training
+from benchmarks import calibration, distances, generative, simulator, training
 from benchmarks.__main__ import main
 from benchmarks.calibration.sizes import Sizes
+from benchmarks.distances.criteria import criteria
 from benchmarks.simulator import exact, rates
 from benchmarks.timing import Timing, interleaved
 from benchmarks.training.ours import Net
@@ -108,6 +109,38 @@ def test_the_simulation_is_timed_beside_its_normals(tmp_path: Path, monkeypatch:
     assert names == ["4 normals, jax.random", "4 normals, mixjax.random", "linear", "leaky-ReLU", "coupling"]
     assert len(section.ratios) == 6
     assert min(section.ratios.values()) > 0
+
+
+def test_distances_are_compared_after_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two of them, with tiny sizes: each has its row, and a short training stays near the model."""
+    names = ("sliced, a fifth along theta*", "max-sliced")
+    monkeypatch.setattr(distances, "criteria", lambda: {name: criteria()[name] for name in names})
+    monkeypatch.setattr(distances, "_TIMED", 2)
+    sizes = distances.Sizes(("coupling",), seconds=1e-3, seeds=2, rows=1000, p=4, d=4, draws=1 << 16)
+    with jax.enable_x64(False):
+        page = distances.run(tmp_path, sizes)
+    assert (tmp_path / "distances.md").read_text() == page
+    rows = json.loads((tmp_path / "distances.json").read_text())["results"]["coupling"]["rows"]
+    assert [row["distance"] for row in rows] == list(names)
+    for row in rows:
+        assert 0 < row["along_theta*"] < 1
+        assert abs(row["variance"] - 1) < 0.5
+        assert row["rate"] in (1e-3, 3e-3)
+
+
+def test_an_opponent_finds_a_larger_distance(key: jax.Array) -> None:
+    """Max-sliced directions and critics, trained on samples wider than the targets, tell more than before."""
+    means = jnp.asarray([[-1.0, 0, 0], [1, 0, 0]], jnp.float32)
+    wide = jnp.asarray([[[1, 2, 1]]], jnp.float32)
+    samples = wide * jax.random.normal(key, (2, 256, 3), jnp.float32) + means[:, None]
+    for name, turns in (("max-sliced", 30), ("critic with a gradient penalty", 60)):
+        criterion = criteria()[name]
+        opponent = criterion.opponent(key, 3)
+        with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
+            first, improve = criterion.distances(key, opponent, samples, means), jax.jit(criterion.improve)
+            for turn in range(turns):
+                opponent = improve(jax.random.fold_in(key, turn), opponent, samples, means)
+            assert (criterion.distances(key, opponent, samples, means) > first).all(), name
 
 
 def test_training_takes_the_same_steps_as_pytorch(tmp_path: Path) -> None:

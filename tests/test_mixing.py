@@ -9,6 +9,7 @@ import pytest
 from scipy import stats
 
 from mixjax import mixup
+from mixjax.mixing import MixupDraw, cutmix, draw_cutmix, draw_mixup, regmixup
 
 TARGETS = np.eye(6)
 
@@ -89,7 +90,7 @@ def test_alpha_is_data(compilations):
         ({"weight": "row"}, ValueError, "weight must be one of"),
         ({"pairing": "next"}, ValueError, "pairing must be one of"),
         ({"targets": np.arange(6)}, TypeError, "targets must be floating, got int64; use jax.nn.one_hot"),
-        ({"inputs": np.zeros((6, 2), np.uint8)}, TypeError, "inputs must be floating, got uint8"),
+        ({"inputs": np.zeros((6, 2), np.uint8)}, TypeError, "inputs must be floating, got uint8"),  # report 7
         ({"inputs": np.zeros((5, 2))}, ValueError, "one leading axis in common"),
     ],
 )
@@ -97,3 +98,102 @@ def test_wrong_calls(key, changes, error, message):
     arguments = {"inputs": TARGETS, "targets": TARGETS, "alpha": 1.0, **changes}
     with pytest.raises(error, match=message):
         mixup(key, **arguments)
+
+
+@pytest.mark.parametrize("alpha", [0.2, 1.0, 4.0])
+@pytest.mark.parametrize("pairing", ["permutation", "roll"])
+def test_the_lambda_of_a_batch_is_beta(key, alpha, pairing):
+    """Report 1: one a batch, of 4,000 batches; Kolmogorov and Smirnov at 1e-6 each, and the variance 1/(4(2a + 1))."""
+    draw = jax.jit(jax.vmap(lambda k: draw_mixup(k, 3, alpha=alpha, pairing=pairing)))(jax.random.split(key, 4000))
+    lam = np.asarray(draw.lam)
+    assert lam.shape == (4000,)
+    assert stats.kstest(lam, stats.beta(alpha, alpha).cdf).pvalue > 1e-6
+    variance = 1 / (4 * (2 * alpha + 1))
+    spread = np.sqrt(stats.beta(alpha, alpha).moment(4) * 2 / 4000)  # generous: five of them are a rate below 1e-6
+    assert abs(lam.var() - variance) < 5 * spread
+
+
+def test_one_lambda_a_batch_or_one_a_sample(key):
+    """Report 12."""
+    assert draw_mixup(key, 7, alpha=1.0).lam.shape == ()
+    each = draw_mixup(key, 7, alpha=1.0, weight="sample").lam
+    assert len(np.unique(each)) == 7
+
+
+def test_shares_go_to_the_row_and_to_its_partner(rng):
+    """Reports 3 and 4: lambda = 1 is the row, 0 the partner exactly, 0.9 puts 0.9 on the row; nothing is changed."""
+    rows = rng.normal(size=(5, 2))
+    before, partner = rows.copy(), np.array([1, 2, 3, 4, 0])
+    mixed = {lam: np.asarray(MixupDraw(jnp.float64(lam), jnp.asarray(partner)).mix(rows)) for lam in (0.0, 0.9, 1.0)}
+    np.testing.assert_array_equal(mixed[1.0], rows)
+    np.testing.assert_array_equal(mixed[0.0], rows[partner])
+    np.testing.assert_allclose(mixed[0.9], 0.9 * rows + 0.1 * rows[partner], rtol=1e-12)
+    np.testing.assert_array_equal(rows, before)
+
+
+def test_a_thousand_classes_survive_images_of_bfloat16(key):
+    """Report 6: targets keep their own dtype, 257 does not become 256."""
+    labels = np.arange(1000)
+    images, targets = mixup(key, jnp.ones((1000, 2), jnp.bfloat16), np.eye(1000, dtype=np.float32), alpha=0.0)
+    assert images.dtype == jnp.bfloat16 and targets.dtype == np.float32
+    np.testing.assert_array_equal(np.asarray(targets).argmax(1), labels)
+
+
+@pytest.mark.parametrize("pairing", ["permutation", "reverse", "roll"])
+@pytest.mark.parametrize("size", [1, 2, 5])
+def test_odd_batches_and_batches_of_one(key, size, pairing):
+    """Report 13: one row is mixed with itself; of any number, each row is a partner once."""
+    mixed = shares(key, size, alpha=1.0, pairing=pairing)
+    np.testing.assert_allclose(mixed.sum(0), 1, atol=1e-12)
+    if size == 1:
+        np.testing.assert_allclose(mixed, 1, atol=1e-15)
+
+
+def coded(size=40, height=9, width=7):
+    """Images that say which row they are in each pixel."""
+    return np.broadcast_to(np.arange(size, dtype=np.float32)[:, None, None, None], (size, height, width, 1))
+
+
+@pytest.mark.parametrize("weight", ["batch", "sample"])
+@pytest.mark.parametrize("pairing", ["permutation", "reverse", "roll"])
+def test_cutmix_targets_are_the_areas(key, weight, pairing):
+    """Report 2, decoded from the pixels: one box of the partner's, and targets in the proportion of the areas."""
+    images, targets = cutmix(key, coded(), np.eye(40, dtype=np.float32), alpha=1.0, weight=weight, pairing=pairing)
+    images, targets = np.asarray(images)[..., 0].astype(int), np.asarray(targets)
+    areas = np.array([np.bincount(image.ravel(), minlength=40) / image.size for image in images])
+    np.testing.assert_allclose(targets, areas, atol=1e-6)
+    for row, image in enumerate(images):
+        inside = image != row
+        if inside.any():
+            assert len(np.unique(image[inside])) == 1
+            assert inside.sum() == np.prod([np.ptp(at) + 1 for at in np.nonzero(inside)])  # a whole rectangle
+    foreign = (images != np.arange(40)[:, None, None]).mean((1, 2))
+    own = foreign[foreign > 0]
+    assert len(own) and (np.ptp(own) > 0) == (weight == "sample")
+
+
+def test_cutmix_boxes_follow_their_law(key, rng):
+    """The share that is pasted beside 4,000 boxes drawn by the paper's recipe in NumPy: two samples, level 1e-6."""
+    draws = jax.jit(jax.vmap(lambda k: draw_cutmix(k, 2, (9, 7), alpha=1.0)))(jax.random.split(key, 4000))
+    found = 1 - np.asarray(draws.area.lam)
+    cut, expected = np.sqrt(1 - rng.beta(1, 1, 4000)), np.ones(4000)
+    for length in (9, 7):
+        side, centre = np.floor(length * cut), rng.integers(0, length, 4000)
+        first = centre - side // 2
+        expected *= (np.minimum(first + side, length) - np.maximum(first, 0)) / length
+    pixels = (np.rint(63 * share) for share in (found, expected))
+    assert stats.ks_2samp(*pixels).pvalue > 1e-6
+
+
+def test_cutmix_without_mixing_is_the_identity(key):
+    images, targets = cutmix(key, coded(6), np.eye(6), alpha=0.0)
+    np.testing.assert_array_equal(images, coded(6))
+    np.testing.assert_array_equal(targets, np.eye(6))
+
+
+def test_regmixup_is_the_batch_and_the_mixed_batch(key):
+    options = {"alpha": 20.0, "weight": "sample"}
+    inputs, targets = regmixup(key, np.eye(6), np.eye(6), **options)
+    mixed, _ = mixup(key, np.eye(6), np.eye(6), **options)
+    np.testing.assert_array_equal(inputs, np.concatenate([np.eye(6), mixed]))
+    np.testing.assert_array_equal(targets, inputs)

@@ -10,6 +10,7 @@ import jax
 import pytest
 
 from sims.studies import STUDIES
+from train.experiments import EXPERIMENTS
 
 ROOT = Path(__file__).resolve().parent.parent
 TEXT = (ROOT / "README.md").read_text()
@@ -29,7 +30,7 @@ def test_an_example_prints_what_the_readme_says(code, expected):
 
 
 def test_every_path_exists():
-    paths = re.findall(r"`((?:mixjax|sims|tests|results)/[\w/.]*)`", TEXT) + re.findall(
+    paths = re.findall(r"`((?:mixjax|sims|train|tests|results)/[\w/.]*)`", TEXT) + re.findall(
         r"\]\(((?:results|docs)/[^)]+)\)", TEXT
     )
     assert len(paths) > 15
@@ -49,13 +50,13 @@ def paper_map():
 def test_a_row_of_the_paper_map_names_what_exists(row):
     """Functions, studies, tests and results: each a name in backticks that can be found, and a test for each row."""
     assert set(row) == {"in the paper", "symbol", "function", "study", "test", "result"}
-    functions = re.findall(r"`(mixjax[\w.]+)`", row["function"])
+    functions = re.findall(r"`((?:mixjax|train)[\w.]+)`", row["function"])
     assert functions
     for name in functions:
         module, _, attribute = name.rpartition(".")
         assert callable(getattr(importlib.import_module(module), attribute))
     for study in re.findall(r"`(.+?)`", row["study"]):
-        assert study in STUDIES
+        assert study in STUDIES or study in EXPERIMENTS
     tests, results = (re.findall(r"`(.+?)`", row[column]) for column in ("test", "result"))
     assert tests
     assert all((ROOT / path).is_file() for path in (*tests, *results))
@@ -65,7 +66,7 @@ def test_a_row_of_the_paper_map_names_what_exists(row):
 def test_every_study_has_a_row():
     beyond_the_paper = {"estimator_bias", "temperature", "beyond", "fits", "real_images"}
     named = {study for row in paper_map() for study in re.findall(r"`(.+?)`", row["study"])}
-    assert named == set(STUDIES) - beyond_the_paper
+    assert named == (set(STUDIES) | {"width", "depth", "pseudo_label"}) - beyond_the_paper
 
 
 @pytest.mark.parametrize("name", sorted(set(re.findall(r"`(mixjax(?:\.\w+)+)`", TEXT))))
@@ -77,3 +78,8 @@ def test_every_name_exists(name):
 def test_every_study_exists():
     named = set(re.findall(r"python -m sims (\w+)", TEXT)) - {"verify", "figures", "publish"}
     assert named == set(STUDIES)
+
+
+def test_every_experiment_exists():
+    named = set(re.findall(r"python -m train (\w+)", TEXT)) - {"figures", "publish", "prepare", "tensorboard"}
+    assert named == set(EXPERIMENTS)

@@ -1,12 +1,13 @@
 """The state of a job after an epoch, on disk: the last two that were kept, should one be damaged.
 
 An epoch is kept unless another one was less than `SECONDS` ago: a small net has many epochs in that time, and Orbax
-writes a dozen files each. It writes them beside their place and renames them, so that what exists is whole; reading
-executes nothing.
+writes a dozen files each. It writes them beside their place and renames them, so that what exists is whole; a checksum
+tells of bytes that changed later; reading executes nothing.
 """
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import shutil
 import time
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import jax
+import numpy as np
 import orbax.checkpoint as ocp
 
 from mixjax.runs import explained
@@ -43,6 +45,11 @@ class Checkpoints:
             folder.mkdir(parents=True, exist_ok=True)
             self._manager = ocp.CheckpointManager(folder.resolve(), options=options)
 
+    @property
+    def last(self) -> int:
+        """The number of epochs before the last checkpoint; 0 if there is none."""
+        return self._manager.latest_step() or 0
+
     def save(self, epoch: int, state: Any) -> None:
         """Keep a state, a pytree of arrays, if it is time; those before the last two are deleted.
 
@@ -52,7 +59,8 @@ class Checkpoints:
         if jax.process_count() == 1 and time.monotonic() - self._last < self.seconds:
             return  # processes have clocks of their own, and must agree
         with explained(self.folder):
-            self._manager.save(epoch, args=ocp.args.StandardSave(state), force=True)
+            content = {"state": state, "sha256": _digest(state)}
+            self._manager.save(epoch, args=ocp.args.StandardSave(content), force=True)
             self._manager.wait_until_finished()
         self._last = time.monotonic()
 
@@ -62,10 +70,11 @@ class Checkpoints:
         Args:
           like: a state of the same structure, shapes, dtypes and layout over devices.
         """
-        abstract = jax.tree.map(ocp.utils.to_shape_dtype_struct, like)
+        content = {"state": like, "sha256": np.zeros(32, np.uint8)}
+        abstract = jax.tree.map(ocp.utils.to_shape_dtype_struct, content)
         for epoch in sorted(self._manager.all_steps(), reverse=True):
             try:
-                return epoch, self._manager.restore(epoch, args=ocp.args.StandardRestore(abstract))
+                return epoch, _intact(self._manager.restore(epoch, args=ocp.args.StandardRestore(abstract)))
             except (ValueError, KeyError, TypeError, OSError, RuntimeError) as error:
                 reason = str(error).splitlines()[0] if str(error) else type(error).__name__
                 self.warn(
@@ -79,3 +88,17 @@ class Checkpoints:
         self._manager.close()
         if delete and jax.process_index() == 0:
             shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def _digest(state: Any) -> np.ndarray:
+    """SHA-256 of all numbers of a state."""
+    digest = hashlib.sha256()
+    for leaf in jax.tree.leaves(state):
+        digest.update(np.ascontiguousarray(leaf).tobytes())
+    return np.frombuffer(digest.digest(), np.uint8)
+
+
+def _intact(content: dict[str, Any]) -> Any:
+    if (_digest(content["state"]) != np.asarray(content["sha256"])).any():
+        raise ValueError("its checksum is another")
+    return content["state"]

@@ -16,16 +16,17 @@ from rich.table import Table
 
 import mixjax
 from mixjax._commands import Parser, said, whole
-from mixjax.runs import RunError, explained, read_manifest
+from mixjax.runs import RunError, explained
 from train.experiments import EXPERIMENTS
 from train.figures.lines import ARM_NAMES
 from train.figures.writing import write_figures
 from train.placement import is_first, join
-from train.running import load_records, run
+from train.running import experiment_of, load_records, run
 from train.summary import ACCURACY_FLOOR, Cell, cells_of, estimate
 
 USAGE = """usage: python -m train EXPERIMENT [--preset quick|digits|fashion|paper] [--dataset NAME] [--out DIR]
        python -m train figures RUN        draw the figures of a stored run again
+       python -m train tensorboard RUN    write event files of what is recorded so far
        python -m train publish RUN DIR    write its figures, a table and their origin into a folder
        python -m train prepare DATASET --from ARCHIVE    an official archive into a TFDS folder
 
@@ -171,9 +172,16 @@ def _print_summary(cells: list[Cell]) -> None:
 
 
 def _figures(folder: Path) -> int:
-    experiment = EXPERIMENTS[str(read_manifest(folder)["spec"].get("experiment"))]
+    experiment = experiment_of(folder)
     for picture in write_figures(experiment, load_records(folder), folder / "figures"):
         print(picture)
+    return 0
+
+
+def _tensorboard(folder: Path) -> int:
+    from train.tensorboard import write_events
+
+    print(write_events(folder))
     return 0
 
 
@@ -184,7 +192,11 @@ def _publish(run_folder: Path, folder: Path) -> int:
     return 0
 
 
-_STORED: dict[str, tuple[Callable[..., int], int]] = {"figures": (_figures, 1), "publish": (_publish, 2)}
+_STORED: dict[str, tuple[Callable[..., int], int]] = {
+    "figures": (_figures, 1),
+    "publish": (_publish, 2),
+    "tensorboard": (_tensorboard, 1),
+}
 
 
 class _Bar:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import typing
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
+from mixjax._arguments import NOT_NEGATIVE, POSITIVE, Rule, check_size, checked
 from mixjax._commands import option
 from mixjax.mixing import Pairing, Weight
 from train.job import Augment, Optimiser, Phase, Recipe
@@ -15,10 +17,21 @@ from train.nets.shapes import MLPShape, NetShape
 
 __all__ = ["Config", "MLPConfig", "ResNetConfig"]
 
+_RULES = {
+    "learning_rate": POSITIVE,
+    "momentum": Rule("in [0, 1)", lambda v: (v >= 0) & (v < 1)),
+    "weight_decay": NOT_NEGATIVE,
+}
+
 
 @dataclass(frozen=True, kw_only=True)
 class Config:
-    """What all experiments share."""
+    """What all experiments share.
+
+    Raises:
+      ValueError: for values out of range and names that are not among the choices.
+      TypeError: for what is not a number.
+    """
 
     dataset: str = option("digits", "name of a data set, or an .npz file")
     train_rows: int = option(0, "train on so many rows, of each class its share; 0 is all")
@@ -34,6 +47,16 @@ class Config:
     fold: bool = option(False, "whether lambda is max(lambda, 1 - lambda)")
     augment: Augment = option("none", "random crops, or crops and flips")
     dtype: Literal["float32", "bfloat16"] = option("float32", "of the nets' products")
+
+    def __post_init__(self) -> None:
+        for name, kind in typing.get_type_hints(type(self)).items():
+            _check_choice(
+                name, getattr(self, name), typing.get_args(kind) if typing.get_origin(kind) is Literal else ()
+            )
+        for name in ("seeds", "epochs", "batch_size"):
+            check_size(name, getattr(self, name))
+        check_size("train_rows", self.train_rows, least=0)
+        checked(_RULES, alpha=self.alpha, **{name: getattr(self, name) for name in _RULES})
 
     def mixing(self, kind: Kind = "mixup") -> Mixing:
         """How to mix."""
@@ -59,6 +82,11 @@ class MLPConfig(Config):
     norm: Norm = option("none", "batch normalisation before each ReLU, or none")
     init: Init = option("he", "variance of the first weights: he, lecun (Flax's) or torch (PyTorch's)")
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _check_sizes("width", self.width)
+        _check_sizes("depth", self.depth)
+
     @property
     def shapes(self) -> tuple[MLPShape, ...]:
         """Of each depth and width."""
@@ -72,3 +100,17 @@ class ResNetConfig(Config):
     width_multiplier: float = option(1.0, "of 64, 128, 256 and 512 channels")
     final_norm: bool = option(False, "normalise before the mean over pixels")
     init: Init = option("torch", "variance of the first weights")
+
+
+def _check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> None:
+    if choices and value not in choices:
+        raise ValueError(f"{name} must be one of {choices}, got {value!r}")
+
+
+def _check_sizes(name: str, values: Any) -> None:
+    if not isinstance(values, tuple | list) or not values:
+        raise TypeError(f"{name} must be one or more whole numbers, got {values!r}")
+    for value in values:
+        check_size(name, value)
+    if len(set(values)) < len(values):
+        raise ValueError(f"{name} must be different numbers, got {','.join(map(str, values))}")

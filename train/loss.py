@@ -6,6 +6,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
+from mixjax._arguments import float_dtype
+
 __all__ = ["cross_entropy"]
 
 
@@ -20,7 +22,7 @@ def cross_entropy(logits: Float[Array, "N K"], targets: Float[Array, "N K"] | In
     Raises:
       ValueError: for targets of another shape.
     """
-    logits = logits.astype(jnp.promote_types(logits.dtype, jnp.float32))
+    logits = logits.astype(float_dtype(logits=logits))
     if jnp.issubdtype(targets.dtype, jnp.integer) and targets.ndim == 1:
         targets = jax.nn.one_hot(targets, logits.shape[-1], dtype=logits.dtype)
     if logits.ndim != 2 or targets.shape != logits.shape:

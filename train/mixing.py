@@ -59,7 +59,11 @@ def draw_step(
 ) -> StepDraw:
     """Draw for a batch of `size` images (H, W), and a net with `places` to mix at."""
     key_pairs, key_place = jax.random.split(key)
-    place = jax.random.randint(key_place, (), 0, places) if mixing.kind == "manifold" else jnp.zeros((), jnp.int32)
+    place = (
+        jax.random.randint(key_place, (), 0, places, jnp.int32)
+        if mixing.kind == "manifold"
+        else jnp.zeros((), jnp.int32)
+    )
     options: dict[str, Any] = {"alpha": alpha, "weight": mixing.weight, "pairing": mixing.pairing}
     if mixing.kind == "cutmix":
         return StepDraw(draw_cutmix(key_pairs, size, image_shape, **options), place)

@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from mixjax.runs import RunError, read_manifest, write_atomically
-from train.experiments import EXPERIMENTS
 from train.figures.writing import write_figures
-from train.running import load_records
+from train.running import experiment_of, load_records
 from train.summary import summary_csv
 
 __all__ = ["publish"]
@@ -21,10 +20,9 @@ def publish(run: Path, folder: Path) -> Path:
     Raises:
       RunError: if the run is not finished, or the folder holds files that are not published results.
     """
-    records, spec = load_records(run), read_manifest(run)["spec"]
+    experiment, records, spec = experiment_of(run), load_records(run), read_manifest(run)["spec"]
     if folder.exists() and any(folder.iterdir()) and not _is_published(folder):
         raise RunError(f"{folder} holds files that are not published results; choose another folder")
-    experiment = EXPERIMENTS[spec["experiment"]]
     pictures = write_figures(experiment, records, folder / "figures")
     write_atomically(folder / "summary.csv", summary_csv(records).encode())
     summary = f"{experiment.summary[0].upper()}{experiment.summary[1:]}."

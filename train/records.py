@@ -51,6 +51,7 @@ def read_records(path: Path) -> Records:
         lines = path.read_text().splitlines()
     except (OSError, UnicodeDecodeError):
         raise RunError(f"{path} cannot be read; is {path.parent} the folder of a finished run?") from None
+    advice = f"delete {path.with_name('summary.csv')} and run the same command again to make both anew"
     records = []
     for number, line in enumerate(lines, start=1):
         try:
@@ -58,7 +59,7 @@ def read_records(path: Path) -> Records:
         except ValueError:
             record = None
         if not isinstance(record, dict) or not {"job", "arm", "seed", "epoch", "evaluation"} <= set(record):
-            raise RunError(f"{path}, line {number}, is not a record; run the same command again to make it anew")
+            raise RunError(f"{path}, line {number}, is not a record; {advice}")
         records.append(record)
     return records
 

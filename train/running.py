@@ -13,35 +13,29 @@ from __future__ import annotations
 import dataclasses
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from mixjax.datasets import Dataset, load
-from mixjax.runs import RunDirectory, RunError, explained, provenance, write_atomically
-from train.checkpoints import Checkpoints
+from mixjax.runs import RunDirectory, RunError, provenance, read_manifest
+from train.checkpoints import SECONDS
 from train.config import Config
 from train.experiments import EXPERIMENTS
 from train.experiments.experiment import Experiment, Records
-from train.history import History, epoch_records
 from train.job import Job
 from train.lanes import first_part_size
 from train.metrics import NUM_BINS
 from train.nets.shapes import check_shape
 from train.pipeline import steps_per_epoch
 from train.placement import barrier, is_first
-from train.records import append_records, read_records, write_records
-from train.reliability import reliability_records
+from train.records import read_records
 from train.splits import hold_out
-from train.summary import summary_csv
-from train.training import train_job
+from train.work import Keeping, Progress, Work
 
-__all__ = ["configured", "load_records", "run"]
+__all__ = ["configured", "experiment_of", "load_records", "run"]
 
-Progress = Callable[[int, int, str], None]  # steps done, of all, and what is being trained
 _ENVIRONMENT = ("mixjax", "commit", "jax", "jaxlib", "platform", "device", "devices")
 _SETTINGS = {"num_bins": NUM_BINS, "closed": "left", "unit": "fraction", "temperature": 1, "epoch": "last"}
 
@@ -73,6 +67,7 @@ def run(
     preset: str = "digits",
     data_dir: str | PathLike[str] | None = None,
     keep_checkpoints: bool = False,
+    checkpoint_seconds: float = SECONDS,
     progress: Progress | None = None,
     warn: Callable[[str], None] = print,
     command: str = "",
@@ -86,6 +81,7 @@ def run(
       preset: "quick", "digits", "fashion" or "paper".
       data_dir: where the data set is, as for `mixjax.datasets.load`.
       keep_checkpoints: whether the last checkpoint of each job stays, with its parameters, when the job is done.
+      checkpoint_seconds: an epoch is not kept if another one was kept less than so long ago; 0 keeps every epoch.
       progress: called as training goes on.
       warn: told what was found damaged.
       command: what to record as the origin of the run.
@@ -104,7 +100,8 @@ def run(
     with _opened(Path(out), spec, environment) as directory:
         if not directory.finished:
             started = time.perf_counter()
-            work = _Work(chosen, dataset, directory, jobs, progress, warn, keep_checkpoints)
+            keeping = Keeping(checkpoint_seconds, keep_checkpoints, warn)
+            work = Work(chosen, dataset, directory, jobs, keeping, progress)
             computed = work.finish_jobs()
             made_with |= {
                 "command": command or f"train.run({experiment!r}, ...)",
@@ -127,6 +124,18 @@ def load_records(path: str | PathLike[str]) -> Records:
     if not (path / "summary.csv").exists():
         raise RunError(f"the folder {path} holds no finished run; run the same command again to go on")
     return read_records(path / "records.jsonl")
+
+
+def experiment_of(path: str | PathLike[str]) -> Experiment:
+    """The experiment of a run.
+
+    Raises:
+      RunError: if the folder holds no run, or one of something else.
+    """
+    name = read_manifest(path)["spec"].get("experiment")
+    if name not in EXPERIMENTS:
+        raise RunError(f"the run in {path} is not one of {', '.join(EXPERIMENTS)}")
+    return EXPERIMENTS[name]
 
 
 def training_set(config: Config, data_dir: str | PathLike[str] | None) -> Dataset:
@@ -187,111 +196,3 @@ def _opened(out: Path, spec: dict[str, Any], environment: dict[str, str]) -> Run
             directory = RunDirectory.open(out, spec=spec, environment=environment, **options)
         barrier("opened" if turn else "opened by all")
     return directory
-
-
-class _Work:
-    """The jobs of a run, and what is written of them."""
-
-    def __init__(
-        self,
-        experiment: Experiment,
-        dataset: Dataset,
-        directory: RunDirectory,
-        jobs: tuple[Job, ...],
-        progress: Progress | None,
-        warn: Callable[[str], None],
-        keep_checkpoints: bool,
-    ):
-        self.experiment, self.dataset, self.directory, self.jobs = experiment, dataset, directory, jobs
-        self.progress, self.warn, self.keep_checkpoints = progress, warn, keep_checkpoints
-        self.records_path = directory.path / "records.jsonl"
-        self.steps = [self._steps_of(job) for job in jobs]
-        self.done = 0
-
-    def finish_jobs(self) -> int:
-        """Train what is not stored yet; returns how many jobs that were."""
-        stored = [job for job in self.jobs if self.directory.has(job.name)]
-        if is_first():
-            write_records(self.records_path, (record for job in stored for record in self._stored_records(job)))
-        barrier("what is stored")
-        for job, steps in zip(self.jobs, self.steps, strict=True):
-            before = self.done
-            if job not in stored:
-                self._train(job)
-            self.done = before + steps
-        return len(self.jobs) - len(stored)
-
-    def conclude(self, made_with: Mapping[str, Any]) -> None:
-        """Write what is made of all jobs together; the summary last, since it says that the run is finished."""
-        records = [record for job in self.jobs for record in self._stored_records(job)]
-        write_records(self.records_path, records)
-        with explained(self.directory.path):
-            self._write_predictions()
-            write_atomically(self.directory.path / "provenance.json", json.dumps(made_with, indent=2).encode())
-            write_atomically(self.directory.path / "summary.csv", summary_csv(records).encode())
-
-    def _train(self, job: Job) -> None:
-        told = _Told(job, self)
-        checkpoints = Checkpoints(self.directory.path / "checkpoints" / job.name, self.warn)
-        try:
-            finished = train_job(job, self.dataset, checkpoints, told.epochs_done, told.steps_done)
-            more = reliability_records(finished, self.dataset)
-            more += self.experiment.evaluate(finished, self.dataset) if self.experiment.evaluate else []
-            records = [*epoch_records(job, finished.history, range(job.epochs), self.dataset.num_classes), *more]
-            if is_first():
-                text = np.array(json.dumps(records))
-                self.directory.write(job.name, {"records": text, "logits": finished.logits})
-                append_records(self.records_path, more)
-        except BaseException:
-            checkpoints.close(delete=False)
-            raise
-        barrier(f"{job.name} is stored")
-        checkpoints.close(delete=not self.keep_checkpoints)
-
-    def _stored_records(self, job: Job) -> Records:
-        return json.loads(str(self.directory.read(job.name)["records"]))
-
-    def _write_predictions(self) -> None:
-        folder = self.directory.path / "predictions"
-        folder.mkdir(exist_ok=True)
-        for job in self.jobs:
-            for lane, logits in zip(job.lanes, self.directory.read(job.name)["logits"], strict=True):
-                temporary = folder / ".tmp-predictions.npz"
-                np.savez(temporary, logits=logits, labels=self.dataset.test_labels)
-                temporary.replace(folder / f"{job.recipe.net.name}-{lane.arm.name}-seed{lane.seed}.npz")
-
-    def _steps_of(self, job: Job) -> int:
-        first, rows = first_part_size(job, self.dataset.train_labels), len(self.dataset.train_labels)
-        sizes = {"first": first, "all": rows}
-        return sum(phase.epochs * steps_per_epoch(sizes[phase.rows], job.recipe.batch_size) for phase in job.phases)
-
-
-class _Told:
-    """What a job says while it is trained: to the records, and to the progress bar."""
-
-    def __init__(self, job: Job, work: _Work):
-        self.job, self.work, self.text = job, work, job.name
-        self.epoch: int | None = None
-
-    def epochs_done(self, history: History, epoch: int) -> None:
-        """Called after each epoch, and first with what a checkpoint holds."""
-        new = range(self.epoch or 0, epoch)
-        if is_first():
-            append_records(self.work.records_path, epoch_records(self.job, history, new, self.work.dataset.num_classes))
-        if self.epoch is None:
-            self.work.done += self._steps_before(epoch)
-        self.epoch = epoch
-        if epoch:
-            accuracy = history["accuracy"][epoch - 1]
-            self.text = f"{self.job.name} epoch {epoch}/{self.job.epochs}, accuracy {accuracy.mean():.3f}"
-        self.steps_done(0)
-
-    def steps_done(self, number: int) -> None:
-        """Called every few hundred steps."""
-        self.work.done += number
-        if self.work.progress is not None:
-            self.work.progress(self.work.done, sum(self.work.steps), self.text)
-
-    def _steps_before(self, epoch: int) -> int:
-        share = epoch / self.job.epochs
-        return round(share * self.work.steps[self.work.jobs.index(self.job)])

@@ -101,7 +101,7 @@ def step(
 
     (loss, (statistics, logits)), gradient = jax.value_and_grad(loss_of, has_aux=True)(nets.params)
     updates, momentum = _rule(plan.recipe.optimiser).update(gradient, nets.momentum, nets.params)
-    predicted = jax.nn.one_hot(logits.argmax(-1), plan.num_classes)
+    predicted = jax.nn.one_hot(logits.argmax(-1), plan.num_classes, dtype=jnp.float32)
     accuracy = jnp.sum(targets * predicted, -1).mean()
     return Nets(optax.apply_updates(nets.params, updates), statistics, momentum), StepFigures(loss, accuracy)
 
@@ -123,7 +123,7 @@ def _batch(
         key = stream_key(lane.seed, Stream.AUGMENT, epoch, place)
         padding = max(1, images.shape[1] // 8)  # 4 of 32 pixels, as in the paper
         images = augment(key, images, crop_padding=padding, flip=recipe.augment == "crop+flip")
-    return _spread(plan, normalise(images, scale)), jax.nn.one_hot(labels, plan.num_classes)
+    return _spread(plan, normalise(images, scale)), jax.nn.one_hot(labels, plan.num_classes, dtype=jnp.float32)
 
 
 def _spread(plan: Plan, images: jax.Array) -> jax.Array:

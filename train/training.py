@@ -85,7 +85,7 @@ def train_job(
         size = first_size if job.phases[phase].rows == "first" else len(dataset.train_labels)
         alphas = place.put(alphas_of(job, phase), place.lanes)
         lanes = lanes._replace(labels=state.labels, alpha=alphas)
-        _train_epoch(job, program, state, lanes, size, stepped)
+        _train_epoch(job, program, state, lanes, size, stepped, checkpoints.last)
         _score(state, program, dataset)
         state.epoch += 1
         if _labels_are_due(job, state.epoch):
@@ -108,7 +108,7 @@ def _taken_up(fresh: _State, checkpoints: Checkpoints) -> _State:
 
 
 def _train_epoch(
-    job: Job, program: Program, state: _State, lanes: Lanes, size: int, stepped: Callable[[int], None]
+    job: Job, program: Program, state: _State, lanes: Lanes, size: int, stepped: Callable[[int], None], kept: int
 ) -> None:
     losses, accuracies = [], []
     for nets, figures in program.epoch(state.nets, lanes, state.epoch, size):
@@ -117,20 +117,22 @@ def _train_epoch(
         losses.append(figures.loss)
         accuracies.append(figures.accuracy)
         stepped(losses[-1].shape[1])
-        _check_finite(job, state.epoch, np.concatenate(losses, axis=1))
+        _check_finite(job, state.epoch, np.concatenate(losses, axis=1), kept)
     state.history["train_mix_loss"][state.epoch] = np.concatenate(losses, axis=1).mean(1)
     state.history["train_mix_accuracy"][state.epoch] = np.concatenate(accuracies, axis=1).mean(1)
 
 
-def _check_finite(job: Job, epoch: int, losses: np.ndarray) -> None:
+def _check_finite(job: Job, epoch: int, losses: np.ndarray, kept: int) -> None:
     wrong = ~np.isfinite(losses)
     if wrong.any():
         step = int(np.argmax(wrong.any(axis=0)))
         lane = job.lanes[int(np.argmax(wrong[:, step]))]
+        value = losses[int(np.argmax(wrong[:, step])), step]
+        checkpoint = f"the checkpoint of epoch {kept} is kept; " if kept else ""
         raise RunError(
-            f"the loss of {job.name}, arm {lane.arm.name}, seed {lane.seed}, is {losses[wrong][0]} in step {step + 1} "
-            f"of epoch {epoch + 1}; the checkpoint of epoch {epoch} is kept; a lower learning rate than "
-            f"{job.recipe.optimiser.learning_rate:g} may help, in another folder"
+            f"the loss of {job.name}, arm {lane.arm.name}, seed {lane.seed}, is {value} in step {step + 1} of epoch "
+            f"{epoch + 1}; {checkpoint}a lower learning rate than {job.recipe.optimiser.learning_rate:g} may help, "
+            "in another folder"
         )
 
 

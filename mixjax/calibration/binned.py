@@ -20,6 +20,7 @@ from jax import lax
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
+from mixjax._arguments import check_real
 from mixjax.calibration.bins import Binning, BinSums, Closed, bin_sums, check_bins
 from mixjax.calibration.predictions import Predictions
 from mixjax.calibration.rows import Rows
@@ -64,7 +65,7 @@ def ece(
 
     Accuracy: 1e-6 absolute in float32, at 1e8 rows too. Use `jax.vmap` for leading axes.
     """
-    check_bins(num_bins, binning, closed)
+    num_bins = check_bins(num_bins, binning, closed)
     check_norm(norm)
     rows = Rows.of(confidence, correct, weights, where)
     return rows.answer(_ece(rows, num_bins, binning, float(norm), closed))
@@ -86,7 +87,8 @@ def mce(
 
 
 def check_norm(norm: float) -> None:
-    """Raise ValueError for a norm below 1."""
+    """Raise TypeError or ValueError for a norm that is no number, or below 1."""
+    check_real("norm", norm)
     if not norm >= 1:
         raise ValueError(f"norm must be at least 1, got {norm}")
 
@@ -141,7 +143,7 @@ def top_label_ece(
     Raises:
       ValueError, TypeError: as `ece`; for rows that do not sum to 1, and labels that are not in [0, K).
     """
-    check_bins(num_bins, binning, closed)
+    num_bins = check_bins(num_bins, binning, closed)
     check_norm(norm)
     predictions = Predictions.of(probs, labels, weights, where)
     return predictions.answer(_top_label_ece(predictions, num_bins, binning, float(norm), closed))
@@ -167,7 +169,7 @@ def classwise_ece(
 
     Probabilities of exactly 0 stay in the mean. Arguments, result and errors as for `top_label_ece`.
     """
-    check_bins(num_bins, binning, closed)
+    num_bins = check_bins(num_bins, binning, closed)
     check_norm(norm)
     predictions = Predictions.of(probs, labels, weights, where)
     return predictions.answer(_classwise_ece(predictions, num_bins, binning, float(norm), closed))

@@ -24,7 +24,7 @@ from mixjax._arguments import check_size
 from mixjax.calibration.order import sorted_rows, tie_ranks
 from mixjax.calibration.rows import Rows
 from mixjax.calibration.selection import order_statistics
-from mixjax.calibration.sums import Pair, added, total
+from mixjax.calibration.sums import Pair, Prefix, added, floor_product, total
 
 Binning = Literal["equal-width", "equal-mass"]
 Closed = Literal["left", "right"]
@@ -50,14 +50,15 @@ class BinSums(NamedTuple):
     total: jax.Array
 
 
-def check_bins(num_bins: int, binning: str = "equal-width", closed: str = "left") -> None:
-    """Raise TypeError or ValueError for options that are not."""
-    check_size("num_bins", num_bins)
+def check_bins(num_bins: int, binning: str = "equal-width", closed: str = "left") -> int:
+    """The number of bins; TypeError or ValueError for options that are not."""
+    num_bins = check_size("num_bins", num_bins)
     if num_bins > 1 << 20:
         raise ValueError(f"num_bins must be at most {1 << 20}, got {num_bins}")
     for name, value, known in (("binning", binning, Binning), ("closed", closed, Closed)):
         if value not in get_args(known):
             raise ValueError(f"{name} must be one of {get_args(known)}, got {value!r}")
+    return num_bins
 
 
 def equal_width_edges(num_bins: int, dtype: np.dtype) -> np.ndarray:
@@ -86,19 +87,34 @@ def index_among(confidence: jax.Array, inner: list[jax.Array | np.ndarray], clos
     return index
 
 
-def share_index(rank: jax.Array, total: jax.Array, num_bins: int) -> jax.Array:
-    """floor(M rank / total), at most M - 1; exact for int32, whose product may not be formed."""
-    return jnp.searchsorted(_share_starts(total, num_bins, rank.dtype), rank, side="right").astype(np.int32)
+def share_index(rank: Prefix, total: Prefix, num_bins: int) -> jax.Array:
+    """floor(M rank / total), at most M - 1; exact for int32, whose product may not be formed.
+
+    A rank of floats that is below a border by less than 2^-34 of it, as rounding leaves it, is on it (up to 4096 bins).
+    """
+    if len(rank) == 1:
+        return jnp.searchsorted(_share_starts(total[0], num_bins), rank[0], side="right").astype(np.int32)
+
+    def product(k: jax.Array, sums: Prefix) -> Pair:
+        half = jnp.finfo(k.dtype).nmant // 2
+        high = lax.reduce_precision(sums[0], jnp.finfo(k.dtype).nexp, half)  # its product with k is exact
+        return k * high, k * (sums[0] - high) + k * sums[1]
+
+    def reached(k: jax.Array) -> jax.Array:
+        mass, border = product(jnp.full_like(k, num_bins), rank), product(k, total)
+        return (mass[0] - border[0]) + (mass[1] - border[1]) >= -(2.0**-34) * border[0]
+
+    k = jnp.floor(rank[0] / jnp.where(total[0] > 0, total[0], 1.0) * num_bins)  # off by one at most
+    k = jnp.where(reached(k + 1), k + 1, jnp.where(reached(k), k, k - 1))
+    return jnp.clip(k, 0, num_bins - 1).astype(np.int32)
 
 
-def _share_starts(total: jax.Array, num_bins: int, dtype: np.dtype) -> jax.Array:
+def _share_starts(total: jax.Array, num_bins: int) -> jax.Array:
     """The rank from which on floor(M rank / total) >= k, for k = 1..M-1: ceil(k total / M)."""
-    if not jnp.issubdtype(dtype, np.integer):
-        return jnp.arange(1, num_bins, dtype=dtype) * (total / num_bins)
     total = jnp.maximum(total, 1)
     k = jnp.arange(1, num_bins, dtype=np.int32)
-    whole, rest = total // num_bins, total % num_bins
-    return k * whole + (k * rest + (num_bins - 1)) // num_bins
+    floor, more = floor_product(k, total % num_bins, jnp.int32(num_bins))
+    return k * (total // num_bins) + floor + more
 
 
 def sum_by_bin(index: jax.Array, values: jax.Array, num_bins: int) -> jax.Array:
@@ -187,23 +203,24 @@ def _halved(sums: jax.Array, axis: int) -> jax.Array:
 
 def bin_sums(rows: Rows, num_bins: int, binning: Binning, closed: Closed) -> BinSums:
     """Counts and residuals of rows that need not be clean."""
+    rows = rows.in_units()
     mass, residual = sums_of_rows(rows, num_bins, binning, closed, lambda rows: (rows.counted, rows.residual))
-    return BinSums(mass, residual, total(rows.clean().counted))
+    return BinSums(mass, residual, total(rows.clean_block().counted))
 
 
 def sums_of_rows(
     rows: Rows, num_bins: int, binning: Binning, closed: Closed, values: Callable[[Rows], tuple[jax.Array, ...]]
 ) -> tuple[jax.Array, ...]:
-    """Sums in each bin of `values` of clean rows, entry by entry; the rows given need not be clean."""
+    """Sums in each bin of `values` of clean rows, entry by entry; the rows given need not be clean, but in units."""
 
     def of_equal_width(rows: Rows) -> tuple[jax.Array, ...]:
-        rows = rows.clean()
+        rows = rows.clean_block()
         return equal_width_index(rows.confidence, num_bins, closed), *values(rows)
 
     if binning == "equal-width":
         return sums_by_bin(rows, of_equal_width, num_bins)
     return sums_by_bin(
-        binned(rows.clean(), num_bins, binning, closed), lambda found: (found[1], *values(found[0])), num_bins
+        binned(rows.clean_block(), num_bins, binning, closed), lambda found: (found[1], *values(found[0])), num_bins
     )
 
 
@@ -220,6 +237,6 @@ def binned(rows: Rows, num_bins: int, binning: Binning, closed: Closed) -> tuple
 
 def _equal_mass_index(rows: Rows, num_bins: int) -> jax.Array:
     """The bin of each score: k or more where as many as begin bin k are smaller, so that it is above that many-th."""
-    starts = _share_starts(jnp.sum(rows.counted, dtype=np.int32), num_bins, np.dtype(np.int32))
+    starts = _share_starts(jnp.sum(rows.counted, dtype=np.int32), num_bins)
     edges = order_statistics(lax.stop_gradient(rows.confidence), rows.counted, starts)
     return index_among(rows.confidence, [edges[k] for k in range(num_bins - 1)], "right")

@@ -28,9 +28,13 @@ from jaxtyping import PRNGKeyArray
 from mixjax._arguments import check_size
 from mixjax._threefry import single
 from mixjax.calibration.bins import Binning, Closed, binned, check_bins, sum_by_bin
+from mixjax.calibration.reliability import check_level
 from mixjax.calibration.rows import Rows
 
 __all__ = ["CalibrationIntervals", "Interval", "bootstrap_intervals", "mean_interval"]
+
+
+_BLOCK = 1 << 22  # numbers that are drawn at a time
 
 
 class Interval(NamedTuple):
@@ -69,24 +73,22 @@ def bootstrap_intervals(
     Args:
       key: spent; the same key gives the same intervals.
       confidence, correct, num_bins, binning, closed, where: as for `ece`. Equal-mass bins are kept as they are.
-      replicates: bootstrap samples.
+      replicates: bootstrap samples, 2 at least.
       level: of the intervals, in (0, 1).
 
     Returns:
       Intervals; of ECE and MCE they are clipped to [0, 1]. NaN for NaN in a row that counts, and for no rows.
 
     Raises:
-      ValueError, TypeError: as `ece`; for a level outside (0, 1).
+      ValueError, TypeError: as `ece`; for a level outside (0, 1), and fewer than 2 replicates.
     """
-    check_bins(num_bins, binning, closed)
-    check_size("replicates", replicates)
-    if not 0 < level < 1:
-        raise ValueError(f"level must be between 0 and 1, got {level}")
+    num_bins = check_bins(num_bins, binning, closed)
+    replicates = check_size("replicates", replicates, least=2)
+    check_level(level)
     seed = np.asarray(jax.random.key_data(single(key))).tolist()
     rows = Rows.of(confidence, correct, None, where)
     sums = np.asarray(rows.answer(_category_sums(rows, num_bins, binning, closed)), np.float64)
-    sample = np.concatenate([sums[None], _resampled(np.random.default_rng(seed), sums, replicates)])
-    values = _errors(sample)
+    values = _sampled_errors(np.random.default_rng(seed), sums[..., sums[0].any(axis=0)], replicates)
     kinds = {name: _basic(value[0], value[0], value[1:], level) for name, value in values.items() if name != "ece2"}
     kinds["debiased_ece2"] = _basic(values["debiased_ece2"][0], values["ece2"][0], values["debiased_ece2"][1:], level)
     for name in ("ece", "rms_ece", "mce"):
@@ -107,6 +109,14 @@ def _category_sums(rows: Rows, num_bins: int, binning: Binning, closed: Closed) 
     mean = total / jnp.maximum(count, 1.0)
     squares = sum_by_bin(category, kept * (rows.confidence - mean[category]) ** 2, 2 * num_bins)
     return jnp.stack([count, total, squares]).reshape(3, 2, num_bins)
+
+
+def _sampled_errors(rng: np.random.Generator, sums: np.ndarray, replicates: int) -> dict[str, np.ndarray]:
+    """The errors of the sums of bins that hold rows, and after them those of bootstrap samples."""
+    block = max(1, _BLOCK // max(sums.size, 1))
+    sizes = [min(block, replicates - start) for start in range(0, replicates, block)]
+    parts = [_errors(sums[None]), *(_errors(_resampled(rng, sums, size)) for size in sizes)]
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
 def _resampled(rng: np.random.Generator, sums: np.ndarray, replicates: int) -> np.ndarray:
@@ -130,13 +140,13 @@ def _errors(sums: np.ndarray) -> dict[str, np.ndarray]:
         gap = np.where(count > 0, np.abs(residual) / count, 0.0)
         mean_wrong, mean_right = f_wrong / np.maximum(wrong, 1), f_right / np.maximum(right, 1)
         spread = wrong * mean_wrong**2 + right * (1 - mean_right) ** 2 + squares.sum(axis=0)  # of residual squares
-        unbiased = np.where(count > 1, (residual**2 - spread) / (count - 1), 0.0)
+        unbiased = np.where(count > 1, (residual**2 - spread) / (count - 1), 0.0 * residual)  # 0, unless it is NaN
         mean_square = (count * gap**2).sum(axis=1) / size
         return {
             "ece": np.abs(residual).sum(axis=1) / size,
             "ece2": mean_square,
             "rms_ece": np.sqrt(mean_square),
-            "mce": gap.max(axis=1) + 0.0 / size,
+            "mce": gap.max(axis=1, initial=0.0) + 0.0 / size,
             "debiased_ece2": unbiased.sum(axis=1) / size,
             "signed_gap": -residual.sum(axis=1) / size,
         }
@@ -158,11 +168,11 @@ def mean_interval(values: ArrayLike, level: float = 0.95) -> Interval:
     """
     from scipy.special import ndtri
 
-    if not 0 < level < 1:
-        raise ValueError(f"level must be between 0 and 1, got {level}")
+    check_level(level)
     values = np.asarray(values, np.float64).ravel()
     if len(values) < 2:
         return Interval(float(values.mean()) if len(values) else float("nan"), *[float("nan")] * 3)
-    error = values.std(ddof=1) / np.sqrt(len(values))
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean, error = float(values.mean()), float(values.std(ddof=1) / np.sqrt(len(values)))
     reach = float(ndtri(0.5 * (1 + level)) * error)
-    return Interval(float(values.mean()), float(values.mean() - reach), float(values.mean() + reach), float(error))
+    return Interval(mean, mean - reach, mean + reach, error)

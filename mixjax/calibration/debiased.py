@@ -71,7 +71,7 @@ def debiased_ece2(
 
     Accuracy: 1e-6 absolute in float32, at 1e8 rows too.
     """
-    check_bins(num_bins, binning, closed)
+    num_bins = check_bins(num_bins, binning, closed)
     if form not in get_args(Form):
         raise ValueError(f"form must be one of {get_args(Form)}, got {form!r}")
     rows = Rows.of(confidence, correct, where=where)

@@ -26,10 +26,9 @@ from jax.scipy.special import digamma, gammaln, xlogy
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
-from mixjax._arguments import POSITIVE, checked
 from mixjax.calibration.binned import check_norm, root
 from mixjax.calibration.predictions import Predictions
-from mixjax.calibration.rows import Rows
+from mixjax.calibration.rows import Rows, width
 from mixjax.calibration.spread import mean_class, spread_rows
 
 __all__ = ["kde_ece", "kde_ece_canonical"]
@@ -101,12 +100,7 @@ def kde_ece_canonical(
 
 
 def _given(bandwidth: ArrayLike | None, dtype: np.dtype) -> jax.Array | None:
-    if bandwidth is None:
-        return None
-    (bandwidth,) = checked({"bandwidth": POSITIVE}, bandwidth=bandwidth)
-    if bandwidth.ndim:
-        raise ValueError(f"bandwidth must be a scalar, got shape {bandwidth.shape}")
-    return lax.stop_gradient(bandwidth.astype(dtype))
+    return None if bandwidth is None else lax.stop_gradient(width("bandwidth", bandwidth, dtype))
 
 
 @partial(jax.jit, static_argnames="norm")

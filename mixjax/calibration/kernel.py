@@ -27,10 +27,11 @@ from jax import lax
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
+from mixjax._arguments import check_real
 from mixjax.calibration.binned import root
 from mixjax.calibration.bins import sum_by_bin
 from mixjax.calibration.order import sorted_rows, starts_of_ties
-from mixjax.calibration.rows import Rows
+from mixjax.calibration.rows import Rows, width
 
 __all__ = ["mmce"]
 
@@ -65,17 +66,10 @@ def mmce(
 
     Accuracy: 1e-6 relative in float32.
     """
-    check_bandwidth(bandwidth)
+    check_real("bandwidth", bandwidth)
+    width("bandwidth", bandwidth, np.dtype(np.float32))
     rows = Rows.of(confidence, correct, weights, where)
     return rows.answer(_mmce(rows, float(bandwidth)))
-
-
-def check_bandwidth(bandwidth: float) -> None:
-    """Raise TypeError or ValueError unless it is a positive number."""
-    if isinstance(bandwidth, bool) or not isinstance(bandwidth, int | float | np.integer | np.floating):
-        raise TypeError(f"bandwidth must be a number, got {type(bandwidth).__name__}")
-    if not 0 < bandwidth < np.inf:
-        raise ValueError(f"bandwidth must be finite and positive, got {bandwidth}")
 
 
 @partial(jax.jit, static_argnames="bandwidth")

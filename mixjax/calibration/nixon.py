@@ -22,6 +22,7 @@ import numpy as np
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
+from mixjax._arguments import check_real
 from mixjax.calibration.binned import classwise_ece
 from mixjax.calibration.bins import Closed, bin_sums, check_bins
 from mixjax.calibration.predictions import Predictions
@@ -55,7 +56,7 @@ def ace(
     where: ArrayLike | None = None,
 ) -> Float[Array, ""]:
     """Adaptive calibration error, formula above; arguments, result and errors as for `tace`."""
-    check_bins(num_bins)
+    num_bins = check_bins(num_bins)
     predictions = Predictions.of(probs, labels, weights, where)
     return predictions.answer(_ace(predictions, num_bins, None))
 
@@ -88,7 +89,8 @@ def tace(
       ValueError: for wrong shapes, options, or values (with the first offending row).
       TypeError: for wrong dtypes.
     """
-    check_bins(num_bins)
+    num_bins = check_bins(num_bins)
+    check_real("threshold", threshold)
     if not 0 <= threshold < 1:
         raise ValueError(f"threshold must be in [0, 1), got {threshold}")
     predictions = Predictions.of(probs, labels, weights, where)

@@ -8,6 +8,7 @@ import numpy as np
 from jax import lax
 
 from mixjax.calibration.rows import Rows
+from mixjax.calibration.sums import Prefix, prefix_sums
 
 
 def sorted_rows(rows: Rows) -> Rows:
@@ -51,16 +52,15 @@ def _sorted_packed_jvp(primals: tuple[Rows], tangents: tuple[Rows]) -> tuple[Row
     return jax.jvp(_sorted_together, primals, tangents)
 
 
-def tie_ranks(rows: Rows) -> tuple[jax.Array, jax.Array]:
+def tie_ranks(rows: Rows) -> tuple[Prefix, Prefix]:
     """Of sorted rows: how many (or what weight) are of smaller confidence, and how many there are in all."""
     size = len(rows.confidence)
-    if rows.weights is None:  # rows that count come first
-        before = lax.iota(np.int32, size)
-        total = jnp.int32(size) if rows.where is None else jnp.sum(rows.where, dtype=np.int32)
-    else:
-        before = jnp.cumsum(rows.weights) - rows.weights
-        total = jnp.sum(rows.weights)
-    return (lax.cummax(jnp.where(starts_of_ties(rows), before, jnp.zeros_like(before))) if size else before), total
+    index = lax.iota(np.int32, size)  # rows that count come first
+    first = lax.cummax(jnp.where(starts_of_ties(rows), index, 0)) if size else index
+    if rows.weights is None:
+        return (first,), (jnp.int32(size) if rows.where is None else jnp.sum(rows.where, dtype=np.int32),)
+    sums = prefix_sums(rows.weights)
+    return tuple(part[first] for part in sums), tuple(part[-1] for part in sums)
 
 
 def starts_of_ties(rows: Rows) -> jax.Array:

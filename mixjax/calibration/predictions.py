@@ -12,7 +12,7 @@ from jax.typing import ArrayLike
 from jaxtyping import Array, Bool, Float, Int
 
 from mixjax._arguments import as_floats
-from mixjax.calibration.rows import Rows, as_mask, as_numbers, known_nan, refuse
+from mixjax.calibration.rows import Rows, as_array, as_mask, as_numbers, known_nan, refuse
 
 Result = TypeVar("Result")
 Tree = TypeVar("Tree")
@@ -41,7 +41,7 @@ class Predictions(NamedTuple):
         Raises:
           ValueError, TypeError: for wrong shapes or dtypes.
         """
-        given = probs if isinstance(probs, jax.Array) else np.asarray(probs)
+        given = as_array("probs", probs)
         (array,) = as_floats(probs=given)
         if array.ndim != 2 or array.shape[1] == 0:
             raise ValueError(f"probs must have shape [N, K], got {array.shape}; use jax.vmap for leading axes")
@@ -102,16 +102,17 @@ class Predictions(NamedTuple):
 
 
 def as_labels(labels: ArrayLike) -> jax.Array:
-    """Whole numbers.
+    """Whole numbers of 32 bits: what is beyond them becomes the nearest, or -1, and is out of range either way.
 
     Raises:
       TypeError: for another dtype.
     """
-    array = labels if isinstance(labels, jax.Array) else np.asarray(labels)
+    array = as_array("labels", labels)
     if array.size == 0 and not isinstance(labels, jax.Array | np.ndarray):
         array = array.astype(np.int32)
     if not (jnp.issubdtype(array.dtype, np.integer) or array.dtype == np.bool_):
         raise TypeError(f"labels must be whole numbers, got {array.dtype}")
-    if isinstance(array, np.ndarray) and array.dtype.itemsize >= 4:
-        array = np.clip(array, -1, np.iinfo(np.int32).max)  # out of range either way, and not wrapped into it
+    if array.dtype.itemsize >= 4:
+        lowest = 0 if jnp.issubdtype(array.dtype, np.unsignedinteger) else -1
+        array = array.clip(lowest, np.iinfo(np.int32).max)
     return jnp.asarray(array).astype(np.int32)

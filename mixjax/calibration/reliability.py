@@ -22,6 +22,7 @@ import numpy as np
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
+from mixjax._arguments import check_real
 from mixjax.calibration.bins import Binning, Closed, binned, check_bins, sum_by_bin
 from mixjax.calibration.rows import Rows
 
@@ -60,7 +61,7 @@ class Reliability:
         """
         from scipy.stats import binom
 
-        _check_level(level)
+        check_level(level)
         _, count = self._successes()
         confidence, tail = np.asarray(self.confidence, np.float64), 0.5 * (1 - level)
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -92,7 +93,7 @@ def reliability(
     Returns:
       Arrays of shape [num_bins]. Everything is NaN for NaN in a row that counts and, under `jit`, for wrong values.
     """
-    check_bins(num_bins, binning, closed)
+    num_bins = check_bins(num_bins, binning, closed)
     rows = Rows.of(confidence, correct, weights, where)
     rows.answer(_any_wrong(rows))
     return _reliability(rows, num_bins, binning, closed)
@@ -106,6 +107,7 @@ def _any_wrong(rows: Rows) -> jax.Array:
 
 @partial(jax.jit, static_argnames=("num_bins", "binning", "closed"))
 def _reliability(rows: Rows, num_bins: int, binning: Binning, closed: Closed) -> Reliability:
+    unit = rows.unit
     rows, index = binned(rows.clean(), num_bins, binning, closed)
     dtype = rows.confidence.dtype
     count = sum_by_bin(index, rows.counted, num_bins).astype(dtype)
@@ -117,7 +119,7 @@ def _reliability(rows: Rows, num_bins: int, binning: Binning, closed: Closed) ->
     highest = jnp.full(num_bins, -jnp.inf, dtype).at[index].max(jnp.where(counts, rows.confidence, -jnp.inf))
     empty = jnp.where(count > 0, 0.0, jnp.nan).astype(dtype)
     wrong = 0.0 * jnp.sum(rows.residual)  # NaN if one is
-    return Reliability(*(part + wrong for part in (count, mean, mean + gap, lowest + empty, highest + empty)))
+    return Reliability(*(part + wrong for part in (count * unit, mean, mean + gap, lowest + empty, highest + empty)))
 
 
 def clopper_pearson(successes: ArrayLike, count: ArrayLike, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
@@ -131,7 +133,7 @@ def clopper_pearson(successes: ArrayLike, count: ArrayLike, level: float = 0.95)
     """
     from scipy.special import betaincinv
 
-    _check_level(level)
+    check_level(level)
     k, n = np.broadcast_arrays(np.asarray(successes, np.float64), np.asarray(count, np.float64))
     if not ((k >= 0) & (k <= n)).all():
         raise ValueError("successes must be between 0 and count")
@@ -141,6 +143,8 @@ def clopper_pearson(successes: ArrayLike, count: ArrayLike, level: float = 0.95)
     return low, high
 
 
-def _check_level(level: float) -> None:
+def check_level(level: float) -> None:
+    """Raise TypeError or ValueError for a level that is no number in (0, 1)."""
+    check_real("level", level)
     if not 0 < level < 1:
         raise ValueError(f"level must be between 0 and 1, got {level}")

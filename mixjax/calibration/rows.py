@@ -1,5 +1,8 @@
 """What is scored: confidences and whether they were right, with weights and a mask.
 
+Only ratios of weights matter: sums are of multiples of a power of two, `Rows.unit`, so that weights near either end of
+the dtype neither overflow nor vanish.
+
 A row that is masked counts for nothing, whatever it holds. A row that is kept and wrong (a confidence outside
 [0, 1], a correctness other than 0 or 1, a negative or infinite weight) or NaN turns the result into NaN; outside
 of `jax.jit` wrong values are found then and refused with the offending row, at no cost for good input.
@@ -12,10 +15,11 @@ from typing import Any, NamedTuple, TypeVar
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import lax
 from jax.typing import ArrayLike
 from jaxtyping import Array, Bool, Float
 
-from mixjax._arguments import as_floats, known
+from mixjax._arguments import POSITIVE, as_floats, checked, known, refuse_mask, shown
 
 Result = TypeVar("Result")
 
@@ -59,7 +63,11 @@ class Rows(NamedTuple):
         return cls(confidence, named["correct"], named.get("weights"), named.get("where"))
 
     def clean(self) -> Rows:
-        """Masked rows as zeros of weight 0, and wrong ones with a confidence of NaN; for use under `jit`."""
+        """Masked rows as zeros of weight 0, wrong ones with a confidence of NaN, weights as multiples of `unit`."""
+        return self.in_units().clean_block()
+
+    def clean_block(self) -> Rows:
+        """`clean` of some rows of many, whose weights are left as they are."""
         confidence, correct, weights = self.confidence, self.correct, self.weights
         right = (confidence >= 0) & (confidence <= 1) & ((correct == 0) | (correct == 1))
         if weights is not None:
@@ -70,6 +78,15 @@ class Rows(NamedTuple):
             confidence, correct = jnp.where(self.where, confidence, 0.0), jnp.where(self.where, correct, 0.0)
             weights = None if weights is None else jnp.where(self.where, weights, 0.0)
         return Rows(confidence, correct, weights, self.where)
+
+    def in_units(self) -> Rows:
+        """With weights as multiples of `unit`."""
+        return self if self.weights is None else self._replace(weights=self.weights / self.unit)
+
+    @property
+    def unit(self) -> jax.Array:
+        """See `weight_unit`."""
+        return weight_unit(self.weights, self.where, self.confidence.dtype)
 
     @property
     def counted(self) -> jax.Array:
@@ -104,6 +121,18 @@ class Rows(NamedTuple):
             refuse("weights", weights, (weights >= 0) & np.isfinite(weights), "finite and not negative", self.where)
 
 
+def weight_unit(weights: jax.Array | None, where: jax.Array | None, dtype: np.dtype) -> jax.Array:
+    """A power of two near the largest finite weight of a row that is kept; 1 for a largest one from 2^-32 to 2^32."""
+    if weights is None:
+        return jnp.ones((), dtype)
+    kept = jnp.isfinite(weights) if where is None else jnp.isfinite(weights) & where
+    largest = lax.stop_gradient(jnp.max(jnp.where(kept, weights, 0.0), initial=0.0))
+    far = float(jnp.finfo(dtype).max) ** 0.8  # where 2^exponent and its inverse are normal numbers
+    mantissa, _ = jnp.frexp(jnp.clip(largest, 1 / far, far))
+    unit = jnp.clip(largest, 1 / far, far) / mantissa
+    return jnp.where((largest == 0) | ((largest >= 2.0**-32) & (largest <= 2.0**32)), 1.0, unit)
+
+
 def known_nan(inputs: Any, result: Any) -> bool:
     """Whether there is a NaN in a result, of which nothing is traced."""
     leaves = jax.tree.leaves(result)
@@ -112,9 +141,25 @@ def known_nan(inputs: Any, result: Any) -> bool:
     return any(bool(jnp.isnan(leaf).any()) for leaf in leaves if jnp.issubdtype(leaf.dtype, np.floating))
 
 
+def as_array(name: str, value: ArrayLike) -> jax.Array | np.ndarray:
+    """JAX's arrays as they are, anything else as one of NumPy's.
+
+    Raises:
+      TypeError: for a masked array.
+      ValueError: for nested lists that are no array.
+    """
+    if isinstance(value, jax.Array):
+        return value
+    refuse_mask(name, value)
+    try:
+        return np.asarray(value)
+    except ValueError:
+        raise ValueError(f"{name} must be an array, and has rows of unequal length") from None
+
+
 def as_numbers(name: str, value: ArrayLike, dtype: np.dtype) -> jax.Array:
     """An array of numbers or truth values, as `dtype`."""
-    array = value if isinstance(value, jax.Array) else np.asarray(value)
+    array = as_array(name, value)
     if not (jnp.issubdtype(array.dtype, np.bool_) or jnp.issubdtype(array.dtype, np.integer)):
         (array,) = as_floats(**{name: array})
     return jnp.asarray(array.astype(dtype))  # in this order: JAX wraps integers of 64 bits
@@ -127,7 +172,7 @@ def as_mask(where: ArrayLike) -> jax.Array:
       TypeError: for another dtype.
       ValueError: for a known value other than 0 and 1.
     """
-    array = where if isinstance(where, jax.Array) else np.asarray(where)
+    array = as_array("where", where)
     if jnp.issubdtype(array.dtype, np.integer):
         host = known(array)
         if host is not None:
@@ -135,6 +180,23 @@ def as_mask(where: ArrayLike) -> jax.Array:
     elif array.dtype != np.bool_:
         raise TypeError(f"where must be boolean, got {array.dtype}")
     return jnp.asarray(array).astype(np.bool_)
+
+
+def width(name: str, value: ArrayLike, dtype: np.dtype) -> jax.Array:
+    """A positive scalar of a dtype, as a bandwidth or a temperature; NaN for a wrong one that is traced.
+
+    Raises:
+      TypeError: for what is no real number.
+      ValueError: for an array, and for what is not finite and positive, in that dtype too.
+    """
+    (given,) = checked({name: POSITIVE}, **{name: value})
+    if given.ndim:
+        raise ValueError(f"{name} must be a scalar, got shape {given.shape}")
+    given = given.astype(dtype)
+    host = known(given)
+    if host is not None and not POSITIVE.accept(host):
+        raise ValueError(f"{name} must be {POSITIVE.words} in {dtype}, got {value}")
+    return given
 
 
 def refuse(name: str, values: np.ndarray, right: np.ndarray, rule: str, where: Any) -> None:
@@ -145,4 +207,4 @@ def refuse(name: str, values: np.ndarray, right: np.ndarray, rule: str, where: A
     if rows.any():
         row = int(np.argmax(rows))
         value = np.atleast_1d(values[row])[np.atleast_1d(wrong[row])][0]
-        raise ValueError(f"{name} must be {rule}, got {value:.7g} in row {row}")
+        raise ValueError(f"{name} must be {rule}, got {shown(value)} in row {row}")

@@ -13,7 +13,7 @@ from jaxtyping import Array, Float
 
 from mixjax._arguments import as_floats
 from mixjax.calibration.predictions import Predictions
-from mixjax.calibration.rows import Rows, known_nan, refuse
+from mixjax.calibration.rows import Rows, known_nan, refuse, weight_unit
 from mixjax.calibration.sums import mean
 
 __all__ = ["brier_score", "nll", "nll_from_logits", "signed_gap"]
@@ -149,6 +149,7 @@ def _mean(losses: jax.Array, predictions: Predictions) -> jax.Array:
     if weights is not None:
         valid = (weights >= 0) & jnp.isfinite(weights)
         losses, weights = jnp.where(valid, losses, jnp.nan), jnp.where(valid, weights, 0.0)
+        weights = weights / weight_unit(weights, where, weights.dtype)
     if where is not None:
         losses = jnp.where(where, losses, 0.0)
         weights = where.astype(np.int32) if weights is None else jnp.where(where, weights, 0.0)

@@ -29,7 +29,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from mixjax._arguments import check_size
 from mixjax._threefry import single
-from mixjax.calibration.bins import equal_width_index, sum_by_bin
+from mixjax.calibration.bins import check_bins, equal_width_index, sum_by_bin
 from mixjax.calibration.rows import Rows
 
 __all__ = ["CalibrationTest", "calibration_test"]
@@ -65,12 +65,14 @@ def calibration_test(
       p-value of 1 where no two rows share a bin or all scores are 0 or 1 and right. NaN as for `ece`.
 
     Raises:
-      ValueError, TypeError: as `ece`; if max_bins < 2 or draws < 1.
+      ValueError, TypeError: as `ece`; if max_bins < 2 or > 2^20, or draws < 1.
 
-    Cost: (draws + 1) passes over the rows.
+    Cost: (draws + 1) passes over the rows, at 1e6 rows and 999 draws about ten seconds on two cores. Labels are drawn
+    row by row: sums of r^2, unlike those of r, do not follow from how many rows of a bin are correct.
     """
     check_size("max_bins", max_bins, least=2)
-    check_size("draws", draws)
+    max_bins = check_bins(max_bins)
+    draws = check_size("draws", draws)
     rows = Rows.of(confidence, correct, None, where)
     return rows.answer(_test(single(key), rows, max_bins.bit_length() - 1, draws))
 

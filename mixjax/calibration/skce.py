@@ -25,8 +25,8 @@ from jax import lax
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
-from mixjax._arguments import POSITIVE, checked
 from mixjax.calibration.predictions import Predictions
+from mixjax.calibration.rows import width
 from mixjax.calibration.spread import mean_class, spread_rows
 
 __all__ = ["SkceEstimate", "skce", "skce_linear"]
@@ -99,12 +99,7 @@ def skce_linear(
 
 
 def _given(bandwidth: ArrayLike | None, predictions: Predictions) -> jax.Array | None:
-    if bandwidth is None:
-        return None
-    (bandwidth,) = checked({"bandwidth": POSITIVE}, bandwidth=bandwidth)
-    if bandwidth.ndim:
-        raise ValueError(f"bandwidth must be a scalar, got shape {bandwidth.shape}")
-    return bandwidth.astype(predictions.probs.dtype)
+    return None if bandwidth is None else width("bandwidth", bandwidth, predictions.probs.dtype)
 
 
 class _Vectors(NamedTuple):

@@ -22,10 +22,9 @@ from jax import lax
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
-from mixjax._arguments import POSITIVE, checked
 from mixjax.calibration.binned import check_norm, error_of
 from mixjax.calibration.bins import BinSums, check_bins
-from mixjax.calibration.rows import Rows
+from mixjax.calibration.rows import Rows, width
 
 __all__ = ["soft_ece"]
 
@@ -65,15 +64,11 @@ def soft_ece(
 
     Accuracy: 1e-6 absolute in float32. Bins with less than eps^2 of the mass count as empty (eps: of the dtype).
     """
-    check_bins(num_bins)
+    num_bins = check_bins(num_bins)
     check_norm(norm)
     rows = Rows.of(confidence, correct, weights, where)
-    (temperature,) = checked(
-        {"temperature": POSITIVE}, temperature=default_temperature(num_bins) if temperature is None else temperature
-    )
-    if temperature.ndim:
-        raise ValueError(f"temperature must be a scalar, got shape {temperature.shape}")
-    return rows.answer(_soft_ece(rows, temperature.astype(rows.confidence.dtype), num_bins, float(norm)))
+    given = default_temperature(num_bins) if temperature is None else temperature
+    return rows.answer(_soft_ece(rows, width("temperature", given, rows.confidence.dtype), num_bins, float(norm)))
 
 
 def default_temperature(num_bins: int) -> float:

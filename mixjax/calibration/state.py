@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -20,7 +21,7 @@ from mixjax._arguments import check_size
 from mixjax.calibration.binned import check_norm, error_of
 from mixjax.calibration.bins import BinSums, Closed, check_bins, equal_width_index, sums_by_bin
 from mixjax.calibration.predictions import Predictions
-from mixjax.calibration.rows import Rows
+from mixjax.calibration.rows import Rows, known_nan, refuse
 from mixjax.calibration.sums import added
 
 __all__ = ["CalibrationState"]
@@ -55,11 +56,10 @@ class CalibrationState:
           closed: which end of a bin belongs to it, as in `ece`.
           num_classes: with classes, `update` takes probabilities [N, K] and labels, and errors are class by class.
         """
-        check_bins(num_bins, closed=closed)
+        num_bins = check_bins(num_bins, closed=closed)
         shape: tuple[int, ...] = (2, num_bins)
         if num_classes is not None:
-            check_size("num_classes", num_classes)
-            shape = (2, num_classes, num_bins)
+            shape = (2, check_size("num_classes", num_classes), num_bins)
         mass, confidence, residual = (jnp.zeros(shape, np.float32) for _ in range(3))  # each its own, to be donated
         return cls(jnp.zeros(shape, np.int32), mass, confidence, residual, closed)
 
@@ -85,18 +85,20 @@ class CalibrationState:
 
         Args:
           confidence, correct: as for `ece`; for a state class by class probabilities [N, K] and labels [N].
-          weights, where: as for `ece`.
+          weights: as for `ece`, but 0 or from 1e-30 to 1e30, and of a sum below 1e38: the largest of a stream, to which
+            others could be compared, is not known before its end.
+          where: as for `ece`.
 
         Raises:
           ValueError, TypeError: as `ece`. Under `jit` wrong values turn all later errors into NaN.
         """
         if self.num_classes is None:
             rows = Rows.of(confidence, correct, weights, where)
-            return rows.answer(_updated(self, rows))
+            return _answer(rows, _updated(self, rows))
         predictions = Predictions.of(confidence, correct, weights, where)
         if predictions.probs.shape[1] != self.num_classes:
             raise ValueError(f"probs must have {self.num_classes} classes, got shape {predictions.probs.shape}")
-        return predictions.answer(_updated_by_class(self, predictions))
+        return _answer(predictions, _updated_by_class(self, predictions))
 
     def merge(self, other: CalibrationState) -> CalibrationState:
         """The state of both streams together.
@@ -138,6 +140,20 @@ class CalibrationState:
         return total if self.num_classes is None else total // self.num_classes
 
 
+def _answer(batch: Rows | Predictions, state: CalibrationState) -> CalibrationState:
+    """The state, unless it is NaN because of wrong values that are known: then an error that names the first."""
+    batch.answer(state)
+    if batch.weights is not None and known_nan(batch, state):
+        weights = np.asarray(batch.weights)
+        refuse("weights", weights, _in_range(weights), "0 or from 1e-30 to 1e30 in a stream", batch.where)
+    return state
+
+
+def _in_range(weights: Any) -> Any:
+    """Of NumPy and of JAX: whether sums of a stream can hold such weights."""
+    return (weights == 0) | ((weights >= 1e-30) & (weights <= 1e30))
+
+
 @jax.jit
 def _updated(state: CalibrationState, rows: Rows) -> CalibrationState:
     return state.merge(_of_rows(rows, state.num_bins, state.closed))
@@ -164,7 +180,9 @@ def _of_rows(rows: Rows, num_bins: int, closed: Closed) -> CalibrationState:
 
 def _columns(num_bins: int, closed: Closed, rows: Rows) -> tuple[jax.Array, ...]:
     """The bin of each row, whether it counts, its confidence and residual, and where there are weights, its weight."""
-    rows = rows.clean()
+    if rows.weights is not None:
+        rows = rows._replace(weights=jnp.where(_in_range(rows.weights), rows.weights, jnp.nan))
+    rows = rows.clean_block()
     index = equal_width_index(rows.confidence, num_bins, closed)
     if rows.weights is None:
         return index, rows.counted, rows.confidence, rows.residual

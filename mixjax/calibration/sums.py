@@ -66,6 +66,17 @@ def _words(a: jax.Array, b: jax.Array) -> tuple[jax.Array, jax.Array]:
     return (a >> half) * (b >> half) + (middle >> half) + (carried >> half), a * b
 
 
+def floor_product(a: jax.Array, b: jax.Array, divisor: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """floor(a b / divisor), of at most 2^22, and whether a b is not divisible; in 32 bits though a b overflows.
+
+    The quotient in floats is wrong by 2 at most, and what a smaller one leaves is right modulo 2^32.
+    """
+    guess = jnp.floor(a.astype(np.float32) * (b.astype(np.float32) / divisor.astype(np.float32))).astype(np.int32)
+    guess = jnp.maximum(guess - 2, 0)
+    left, by = (a * b - guess * divisor).astype(np.uint32), jnp.broadcast_to(divisor.astype(np.uint32), a.shape)
+    return guess + lax.div(left, by).astype(np.int32), (lax.rem(left, by) > 0).astype(np.int32)
+
+
 def _padded(values: jax.Array, multiple: int) -> jax.Array:
     """With zeros at the end."""
     return jnp.pad(values, (0, -len(values) % multiple))

@@ -25,7 +25,7 @@ from mixjax.calibration.binned import check_norm, error_of
 from mixjax.calibration.bins import BinSums
 from mixjax.calibration.order import sorted_rows
 from mixjax.calibration.rows import Rows
-from mixjax.calibration.sums import Prefix, over, prefix_sums, product_less
+from mixjax.calibration.sums import Prefix, floor_product, over, prefix_sums, product_less
 from mixjax.calibration.ties import Ties
 
 __all__ = ["sweep_ece"]
@@ -90,13 +90,13 @@ class _Sweep(NamedTuple):
     def start(self, k: jax.Array, num_bins: jax.Array) -> jax.Array:
         """The first row of bin k: where the first group begins at or after row k n / b."""
         k, b = jnp.minimum(k, num_bins), jnp.maximum(num_bins, 1)
-        floor, more = _floor_product(k, lax.rem(self.ties.num_rows, b), b)
+        floor, more = floor_product(k, lax.rem(self.ties.num_rows, b), b)
         return self.ties.following[k * lax.div(self.ties.num_rows, b) + floor + more]
 
     def bin_of(self, group: jax.Array, num_bins: jax.Array) -> jax.Array:
         """floor(b * rank of the group / n)."""
         first, n = self.ties.first[group], jnp.maximum(self.ties.num_rows, 1)
-        return jnp.where(num_bins == n, first, _floor_product(first, num_bins, n)[0])
+        return jnp.where(num_bins == n, first, floor_product(first, num_bins, n)[0])
 
     def largest(self) -> jax.Array:
         """b*. First n is tried, since larger bins are in order where the smallest are; then 2, 3 and so on."""
@@ -131,14 +131,3 @@ class _Sweep(NamedTuple):
     def higher(self, a: jax.Array, b: jax.Array, c: jax.Array) -> jax.Array:
         """Whether rows a to b are correct more often than rows b to c."""
         return product_less(over(self.correct, b, c), b - a, over(self.correct, a, b), c - b)
-
-
-def _floor_product(a: jax.Array, b: jax.Array, divisor: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """floor(a b / divisor), of at most 2^22, and whether a b is not divisible; in 32 bits though a b overflows.
-
-    The quotient in floats is wrong by 2 at most, and what a smaller one leaves is right modulo 2^32.
-    """
-    guess = jnp.floor(a.astype(np.float32) * (b.astype(np.float32) / divisor.astype(np.float32))).astype(np.int32)
-    guess = jnp.maximum(guess - 2, 0)
-    left, by = (a * b - guess * divisor).astype(np.uint32), jnp.broadcast_to(divisor.astype(np.uint32), a.shape)
-    return guess + lax.div(left, by).astype(np.int32), (lax.rem(left, by) > 0).astype(np.int32)

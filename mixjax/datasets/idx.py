@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
+from mixjax._files import read_bytes
 from mixjax.datasets.dataset import Dataset
-from mixjax.datasets.files import read_bytes
 from mixjax.datasets.known import KNOWN
 from mixjax.runs import RunError
 

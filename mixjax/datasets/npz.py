@@ -7,39 +7,24 @@
 | `class_names` | | strings, one for each class; without it the classes are 0 to the largest label |
 | `max_pixel` | | what is white; 255 without it |
 
-Arrays of Python objects are pickles and are not read. Memory is taken as bytes arrive: neither the sizes that the
-archive states nor the shape in a header is believed before the bytes are there.
+What is damaged, or more than it says, is refused: see `mixjax._npz`.
 """
 
 from __future__ import annotations
 
-import io
-import lzma
-import math
-import tokenize
-import zipfile
-import zlib
-from collections.abc import Callable
 from pathlib import Path
-from typing import BinaryIO, cast
 
 import numpy as np
 
+from mixjax._npz import read_arrays
 from mixjax.datasets.dataset import Dataset
-from mixjax.datasets.files import read_at_most, readable
 from mixjax.runs import RunError
 
 _KEYS = {"train_inputs": "x_train", "train_labels": "y_train", "test_inputs": "x_test", "test_labels": "y_test"}
 _NAMES = (
     {ours: ours for ours in (*_KEYS, "class_names", "max_pixel")} | {keras: ours for ours, keras in _KEYS.items()}
 )  # fmt: skip
-_HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
-_LIMIT = 2**32  # bytes of an array
 _MOST_CLASSES = 2**16
-_DAMAGE = (
-    *(zipfile.BadZipFile, zlib.error, tokenize.TokenError, EOFError, ValueError, TypeError, SyntaxError),
-    *(lzma.LZMAError, RuntimeError, NotImplementedError, OverflowError, MemoryError, RecursionError),
-)  # what zipfile and NumPy raise for bytes that are not theirs
 
 
 def read_npz(path: Path) -> Dataset:
@@ -57,36 +42,6 @@ def read_npz(path: Path) -> Dataset:
     largest = max(int(part.max(initial=-1)) for part in labels.values())
     names = _class_names(path, arrays.get("class_names"), largest + 1)
     return Dataset(path.stem, path.name, **inputs, **labels, class_names=names, max_pixel=_max_pixel(path, arrays))
-
-
-def read_arrays(path: Path, wanted: Callable[[str], bool]) -> tuple[list[str], dict[str, np.ndarray]]:
-    """The names of all arrays of an npz file, and those that are wanted.
-
-    Raises:
-      RunError: for a file that is missing or damaged, and for arrays of Python objects.
-    """
-    try:
-        with readable(path), zipfile.ZipFile(path) as archive:
-            members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
-            arrays = {name: _array(path, archive, info) for name, info in members.items() if wanted(name)}
-            return list(members), arrays
-    except _DAMAGE:
-        raise RunError(f"{path} is damaged, or is not an npz file") from None
-
-
-def _array(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> np.ndarray:
-    with archive.open(info) as member:
-        content = read_at_most(cast(BinaryIO, member), _LIMIT, f"{path}: {info.filename}")
-    start = io.BytesIO(content)
-    version = np.lib.format.read_magic(start)
-    if version not in _HEADERS:
-        raise ValueError(f"version {version}")
-    shape, fortran, dtype = _HEADERS[version](start)
-    if dtype.hasobject:
-        raise RunError(f"{path}: {info.filename} is not an array of numbers, and pickles are not read")
-    if min(shape, default=1) < 0 or math.prod(shape) * dtype.itemsize != len(content) - start.tell():
-        raise RunError(f"{path}: {info.filename} is damaged: it does not hold the {shape} that its header says")
-    return np.ndarray(shape, dtype, content, start.tell(), order="F" if fortran else "C")
 
 
 def _images(path: Path, part: str, array: np.ndarray) -> np.ndarray:

@@ -20,8 +20,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mixjax._files import LIMIT, read_bytes
 from mixjax.datasets.dataset import Dataset
-from mixjax.datasets.files import LIMIT, read_bytes
 from mixjax.datasets.known import KNOWN
 from mixjax.datasets.packages import package
 from mixjax.datasets.png import decode_pngs

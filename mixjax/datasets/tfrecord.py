@@ -11,7 +11,7 @@ import struct
 from collections.abc import Iterator
 from pathlib import Path
 
-from mixjax.datasets.files import read_bytes
+from mixjax._files import read_bytes
 from mixjax.datasets.packages import package
 from mixjax.runs import RunError
 

@@ -8,11 +8,16 @@ and `capacity` how their derivative changes with c; `ood` test data of another m
 the exact law before a weight is chosen, and `estimated_weight` one that is chosen by it; `temperature` scaling on
 held-out points, and `temperature_limits`; `linear` the law of any linear estimators, and `random_pairs` Mixup with
 finitely many pairs; `imbalance` classes of unequal size, and `imbalanced_ece` their calibration; `classes` more than
-two; `ridge` and `logistic` fits in place of the average.
+two, `class_sets` their exact law, and `class_ece` their calibration; `ridge` and `logistic` fits in place of the
+average.
 """
 
 from mixjax.gaussian.capacity import derivative_slope as derivative_slope
 from mixjax.gaussian.capacity import turning_ratio as turning_ratio
+from mixjax.gaussian.class_ece import class_ece as class_ece
+from mixjax.gaussian.class_sets import ClassSets as ClassSets
+from mixjax.gaussian.class_sets import limit_class_sets as limit_class_sets
+from mixjax.gaussian.class_sets import sample_class_sets as sample_class_sets
 from mixjax.gaussian.classes import ClassError as ClassError
 from mixjax.gaussian.classes import best_class_weight as best_class_weight
 from mixjax.gaussian.classes import class_estimator as class_estimator

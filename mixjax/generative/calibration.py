@@ -36,7 +36,7 @@ def simulated_ece(bins: ScoreBins) -> Estimate:
 
     Bins are exact as long as the sign of P(y = +1 | v) - s(2v) does not change within one; it does at v = 0, which is
     an edge. Slightly negative values are noise, as their standard error says. Accuracy where h_hat(g(z)) is affine and
-    the value known: tests/generative/test_calibration.py, and docs/generative.md beside other estimators.
+    the value known: tests/generative/test_simulation.py.
     """
     others = jnp.sum(bins.residual, axis=0)[None] - bins.residual
     return _mean_over_batches(jnp.sum(jnp.sign(others) * bins.residual, axis=-1) / jnp.sum(bins.draws, axis=-1))

@@ -2,8 +2,8 @@ r"""h_hat learned by the paper's criterion, a leaky-ReLU network in Flax.
 
 Paper: Section 3.3, h_hat = argmin_h max_k W(h(x) | y = k, N(k theta*, I)) with theta* = 1_p / sqrt(p). W is the sliced
 Wasserstein distance to the target's known quantiles, a fifth of it along theta*, the only direction in which the
-classes differ; why this distance and no other is measured in docs/generative.md. What is matched are laws, so
-that h_hat is an inverse of g up to maps that keep both, such as rotations about theta*: scores do not see these.
+classes differ; `python -m benchmarks distances` compares it with others (docs/generative.md). What is matched are laws,
+so that h_hat is an inverse of g up to maps that keep both, such as rotations about theta*: scores do not see these.
 
 "The choice of theta* will not impact the training" is not so: no map makes two classes easier to tell apart, and an
 invertible one not harder. The criterion can be 0 for an inverse of g only where |theta*| is that of the data.

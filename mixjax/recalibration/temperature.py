@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 import jax
 import jax.numpy as jnp
+from jax import lax
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
@@ -88,7 +89,8 @@ def fit_temperature(
 
 @jax.jit
 def _apply(logits: jax.Array, temperature: jax.Array) -> jax.Array:
-    return jax.nn.softmax(logits / temperature, axis=-1)
+    below = logits - lax.stop_gradient(jnp.max(logits, axis=-1, keepdims=True))  # cannot overflow to infinity
+    return jax.nn.softmax(below / temperature, axis=-1)
 
 
 @jax.jit

@@ -7,17 +7,18 @@ has to complain about it.
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from mixjax.datasets.npz import read_arrays
+from mixjax._npz import read_arrays
 from mixjax.runs import RunError
 
 _CHUNK = 20_000  # rows of a csv file that are text at a time
+_LIMIT = 2**32  # bytes of the columns of a parquet file, or as many as the file itself has
 _MISSING = ("", "NA", "NaN", "nan", "null")
 
 
@@ -29,8 +30,10 @@ class Columns(NamedTuple):
     row_name: Callable[[int], str]
 
 
-def read_columns(path: Path, wanted: Callable[[str], bool]) -> Columns:
+def read_columns(path: Path, wanted: Callable[[str], bool], whole: str | None = None) -> Columns:
     """The columns whose names are wanted; arrays of an npz file may have any shape.
+
+    The cells of the column `whole` of a csv file have to be whole numbers; other files say what theirs are.
 
     Raises:
       RunError: for a file that cannot be read, is empty or of an unknown kind, and for a cell that is not a number.
@@ -41,11 +44,11 @@ def read_columns(path: Path, wanted: Callable[[str], bool]) -> Columns:
     try:
         if path.stat().st_size == 0:
             raise RunError(f"{path} is empty")
-        return readers[path.suffix.lower()](path, wanted)
+        return readers[path.suffix.lower()](path, wanted, whole)
     except FileNotFoundError:
         raise RunError(f"there is no file {path}") from None
     except OSError as error:
-        raise RunError(f"{path} cannot be read: {(error.strerror or str(error)).lower()}") from None
+        raise RunError(f"{path} cannot be read: {_first_line(error.strerror or error).lower()}") from None
 
 
 def is_table(path: Path) -> bool:
@@ -53,33 +56,52 @@ def is_table(path: Path) -> bool:
     return path.suffix.lower() != ".npz"
 
 
+def _first_line(said: object) -> str:
+    return next(iter(str(said).splitlines()), "")
+
+
+def _refuse_twice(path: Path, names: list[str]) -> None:
+    if len(set(names)) < len(names):
+        raise RunError(f"{path}: two columns have the name {next(n for n in names if names.count(n) > 1)!r}")
+
+
+def _refuse_many(path: Path, rows: int, columns: int) -> None:
+    """A few bytes of parquet can say a number any number of times."""
+    if 8 * rows * columns > max(_LIMIT, path.stat().st_size):
+        raise RunError(f"{path} has {rows} rows in {columns} columns, which is more than {_LIMIT} bytes of numbers")
+
+
 def _row(row: int) -> str:
     return f"row {row}"
 
 
-def _npz(path: Path, wanted: Callable[[str], bool]) -> Columns:
+def _npz(path: Path, wanted: Callable[[str], bool], _: str | None) -> Columns:
     names, arrays = read_arrays(path, wanted)
-    native = {name: array.astype(array.dtype.newbyteorder("="), copy=False) for name, array in arrays.items()}
-    return Columns(names, native, _row)
+    return Columns(
+        names, {name: array.astype(_native(array.dtype), copy=False) for name, array in arrays.items()}, _row
+    )
 
 
-def _csv(path: Path, wanted: Callable[[str], bool]) -> Columns:
+def _native(dtype: np.dtype) -> np.dtype:
+    """Of this machine's order of bytes, and no float of more than 64 bits, which JAX does not have."""
+    return np.dtype(np.float64) if dtype.kind == "f" and dtype.itemsize > 8 else dtype.newbyteorder("=")
+
+
+def _csv(path: Path, wanted: Callable[[str], bool], whole: str | None) -> Columns:
     lines: list[int] = []
     try:
         with open(path, newline="", encoding="utf-8-sig") as file:
-            reader = csv.reader(file)
-            names = [name.strip() for name in next(reader, [])]
+            reader = csv.reader(file, strict=True)
+            names = [name.strip() for name in next(filter(None, reader), [])]
             place = {name: k for k, name in enumerate(names)}
-            if len(place) < len(names):
-                twice = next(name for k, name in enumerate(names) if place[name] != k)
-                raise RunError(f"{path}: two columns have the name {twice!r}")
+            _refuse_twice(path, names)
             parts: dict[str, list[Any]] = {name: [] for name in names if wanted(name)}
             rows = _cells(path, reader, len(names), lines)
             while chunk := list(islice(rows, _CHUNK)):
                 start = len(lines) - len(chunk)
                 for name, part in parts.items():
-                    cells = np.char.strip(np.array([row[place[name]] for row in chunk]))
-                    part.append(_numbers(path, name, cells, lines[start:]))
+                    cells = (row[place[name]] for row in chunk)
+                    part.append(_numbers(path, name, cells, lines[start:], name == whole))
     except UnicodeDecodeError:
         raise RunError(f"{path} is not a csv file in UTF-8") from None
     except csv.Error as error:
@@ -99,24 +121,38 @@ def _cells(path: Path, reader: Any, width: int, lines: list[int]) -> Iterator[li
         yield cells
 
 
-def _numbers(path: Path, name: str, cells: np.ndarray, lines: list[int]) -> np.ndarray:
-    """Whole numbers if all are written so, floating ones otherwise."""
-    missing = np.isin(cells, _MISSING)
-    filled = np.where(missing, "0", cells)
-    for dtype in (np.int64, np.float64):
+def _numbers(path: Path, name: str, cells: Iterable[str], lines: list[int], whole: bool) -> np.ndarray:
+    """Whole numbers if all are written so, floating ones otherwise, unless they have to be `whole`."""
+    cells = [cell.strip() for cell in cells]
+    missing = [cell in _MISSING for cell in cells]
+    filled = ["0" if empty else cell for cell, empty in zip(cells, missing, strict=True)]
+    dtypes = (np.int64,) if whole else (np.int64, np.float64)
+    for dtype in dtypes:
         try:
-            return np.ma.array(filled.astype(dtype), mask=missing)
+            return np.ma.array([_number(cell, dtype) for cell in filled], dtype, mask=missing)
         except (ValueError, OverflowError):
             continue
-    for line, cell in zip(lines, filled.tolist(), strict=True):
-        try:
-            float(cell)
-        except ValueError:
-            raise RunError(f"{path}: {name} is {cell[:40]!r} in line {line}, which is not a number") from None
-    raise RunError(f"{path}: {name} holds what is not a number")
+    line, cell = next(pair for pair in zip(lines, filled, strict=True) if not _is_number(pair[1], dtypes[-1]))
+    what = "a whole number of at most 64 bits" if whole else "a number"
+    raise RunError(f"{path}: {name} is {cell[:40]!r} in line {line}, which is not {what}")
 
 
-def _parquet(path: Path, wanted: Callable[[str], bool]) -> Columns:
+def _number(cell: str, dtype: type) -> float:
+    """What a cell says; not what only Python takes for a number, like 1_000 and digits of other scripts."""
+    if "_" in cell or not cell.isascii():
+        raise ValueError
+    return int(cell) if dtype is np.int64 else float(cell)
+
+
+def _is_number(cell: str, dtype: type) -> bool:
+    try:
+        np.array(_number(cell, dtype), dtype)
+    except (ValueError, OverflowError):
+        return False
+    return True
+
+
+def _parquet(path: Path, wanted: Callable[[str], bool], _: str | None) -> Columns:
     try:
         import pyarrow
         import pyarrow.parquet
@@ -125,9 +161,11 @@ def _parquet(path: Path, wanted: Callable[[str], bool]) -> Columns:
     try:
         file = pyarrow.parquet.ParquetFile(path)
         names = file.schema_arrow.names
+        _refuse_twice(path, names)
+        _refuse_many(path, file.metadata.num_rows, sum(map(wanted, names)))
         table = file.read([name for name in names if wanted(name)])
-    except pyarrow.ArrowException as error:
-        raise RunError(f"{path} is damaged, or is not a parquet file: {str(error).splitlines()[0]}") from None
+    except (pyarrow.ArrowException, ValueError) as error:
+        raise RunError(f"{path} is damaged, or is not a parquet file: {_first_line(error)}") from None
     return Columns(names, {name: _of_arrow(path, name, table.column(name)) for name in table.column_names}, _row)
 
 

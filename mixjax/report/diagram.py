@@ -74,7 +74,8 @@ def draw_reliability(
     ax.errorbar(confidence, accuracy, bars, fmt=look.marker, zorder=3, clip_on=False, **line)
     many = np.asarray(table.count)[filled] >= FEW
     full: dict[str, Any] = {"linestyle": "", "marker": look.marker, "markersize": 3, "color": look.colour}
-    ax.plot(confidence[many], accuracy[many], zorder=4, clip_on=False, **full)
+    if many.any():  # no points would have a place all the same, beside the figure, which has to have room for it
+        ax.plot(confidence[many], accuracy[many], zorder=4, clip_on=False, **full)
 
 
 def _draw_band(ax: Axes, table: Reliability, level: float, filled: np.ndarray, edges: np.ndarray | None) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import unicodedata
+import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -64,7 +66,10 @@ def classes_figure(report: Report) -> tuple[Figure, list[int]]:
     rows = -(-len(shown) // 4)
     columns = -(-len(shown) // rows)
     width = _WIDE * columns / 4
-    figure = Figure(figsize=(width, (width - 0.3) / columns * rows + 0.75), layout="constrained")
+    keys = _explained(report.settings, True)
+    beside = columns if columns == 4 else max(columns - 1, 1)  # that many keys are no wider than the figure
+    height = (width - 0.3) / columns * rows + 0.58 + 0.17 * -(-len(keys) // beside)
+    figure = Figure(figsize=(width, height), layout="constrained")
     axes: list[Axes] = list(figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).ravel())
     for ax, k in zip(axes, shown, strict=False):
         of_class = report.classes[k]
@@ -78,7 +83,7 @@ def classes_figure(report: Report) -> tuple[Figure, list[int]]:
         ax.tick_params(labelbottom=True)
     for spare in axes[len(shown) :]:
         spare.remove()
-    figure.legend(handles=_explained(report.settings, True), loc="outside upper left", ncols=4, **_LEGEND)
+    figure.legend(handles=keys, loc="outside upper left", ncols=beside, **_LEGEND)
     figure.supxlabel("probability of the class", fontsize="medium")
     figure.supylabel("share of rows with the label", fontsize="medium")
     return figure, shown
@@ -90,7 +95,8 @@ def picture(figure: Figure, kind: str) -> bytes:
 
     buffer = io.BytesIO()
     metadata: dict[str, Any] = {"Date": None} if kind == "svg" else {}
-    with matplotlib.rc_context({"svg.hashsalt": "mixjax"}):
+    with matplotlib.rc_context({"svg.hashsalt": "mixjax"}), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing", UserWarning)  # of names in scripts that the font has not
         figure.savefig(buffer, format=kind, metadata=metadata)
     return buffer.getvalue()
 
@@ -128,6 +134,7 @@ def _keys(reports: Sequence[Report], labels: Sequence[str]) -> list[Any]:
 
 def _plain(label: str) -> str:
     """Short, and with no meaning to matplotlib, to which $ is mathematics and a leading _ hides an entry."""
+    label = "".join(" " if unicodedata.category(letter) == "Cc" else letter for letter in label)
     short = label if len(label) <= _LONGEST else f"{label[: _LONGEST - 1]}…"
     return f"{' ' * short.startswith('_')}{short}".replace("$", r"\$")
 

@@ -145,7 +145,8 @@ def losses(file: FilePredictions) -> dict[str, np.ndarray]:
     chosen = np.arange(len(file)), file.labels
     given = file.scores.astype(np.float64)
     if file.kind == "logits":
-        shifted = given - given.max(axis=1, keepdims=True)
+        with np.errstate(over="ignore"):  # a difference of minus infinity is a probability of 0
+            shifted = given - given.max(axis=1, keepdims=True)
         log_total = np.log(np.exp(shifted).sum(axis=1))
         nll = log_total - shifted[chosen]
         given = np.exp(shifted - log_total[:, None])

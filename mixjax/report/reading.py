@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,7 @@ from typing import Literal
 
 import numpy as np
 
+from mixjax._arguments import shown
 from mixjax.calibration.predictions import tolerance
 from mixjax.report.columns import Columns, is_table, read_columns
 from mixjax.runs import RunError
@@ -78,7 +80,8 @@ def read_predictions(path: Path, kind: Kind, names: Names | None = None) -> File
     """
     names = names or Names()
     scores, labels, missing, row_name = (_binary if kind == "binary" else _classes)(path, kind, names)
-    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
     return FilePredictions(path.name, digest, kind, scores, labels, missing, row_name)
 
 
@@ -116,24 +119,25 @@ def _classes(path: Path, kind: Kind, names: Names) -> tuple:
     scores_name = names.scores or ({"logits": "logit_", "probs": "prob_"}[kind] if table else kind)
     labels_name = names.labels or ("label" if table else "labels")
     if table:
-        columns = read_columns(path, lambda name: name == labels_name or _is_of_class(name, scores_name))
+        columns = read_columns(path, lambda name: name == labels_name or _is_of_class(name, scores_name), labels_name)
         scores = _stacked(path, columns, scores_name)
     else:
         columns = read_columns(path, lambda name: name in (scores_name, labels_name))
         scores = _column(path, columns, scores_name)
     labels = _column(path, columns, labels_name)
     _check_shapes(path, scores_name, scores, labels_name, labels)
+    _check_scores(path, scores_name, scores)
     if not (np.issubdtype(labels.dtype, np.integer) or labels.dtype == np.bool_):
-        kinds = f"{labels.dtype}{_first_not_whole(labels, columns)}"
-        raise RunError(f"{path}: {labels_name} must be whole numbers, got {kinds}")
+        first = _first_float(labels, columns)
+        raise RunError(f"{path}: {labels_name} must be whole numbers, got {labels.dtype}{first}")
     missing = np.ma.getmaskarray(labels) | np.ma.getmaskarray(scores).any(axis=1)
-    scores, labels = np.ma.getdata(scores), np.ma.getdata(labels).astype(np.int64)
+    scores, labels = np.ma.getdata(scores), np.ma.getdata(labels)
     missing |= np.isnan(scores).any(axis=1)
     check = _Check(path, columns, missing)
     num_classes = scores.shape[1]
     check(labels_name, labels, (labels >= 0) & (labels < num_classes), f"in [0, {num_classes})")
     (_check_logits if kind == "logits" else _check_probs)(check, scores_name, scores)
-    return scores, labels, missing, columns.row_name
+    return scores, labels.astype(np.int64), missing, columns.row_name
 
 
 def _binary(path: Path, _: Kind, names: Names) -> tuple:
@@ -152,6 +156,7 @@ def _binary(path: Path, _: Kind, names: Names) -> tuple:
     swapped = f" (is it swapped with {names.confidence}?)" if is_share else ""
     check(names.confidence, confidence, (confidence >= 0) & (confidence <= 1), "in [0, 1]")
     check(names.correct, correct, (correct == 0) | (correct == 1), f"0 or 1{swapped}")
+    _check_scores(path, names.confidence, confidence)
     return confidence, np.where(missing, 0, correct).astype(np.int64), missing, columns.row_name
 
 
@@ -166,8 +171,13 @@ def _column(path: Path, columns: Columns, name: str) -> np.ndarray:
     return array
 
 
+def _check_scores(path: Path, name: str, scores: np.ndarray) -> None:
+    if scores.dtype == bool:
+        raise RunError(f"{path}: {name} must be real numbers, got {scores.dtype}")
+
+
 def _is_of_class(name: str, prefix: str) -> bool:
-    return name.startswith(prefix) and name.removeprefix(prefix).isdecimal()
+    return name.startswith(prefix) and re.fullmatch("0|[1-9][0-9]*", name.removeprefix(prefix)) is not None
 
 
 def _stacked(path: Path, columns: Columns, prefix: str) -> np.ndarray:
@@ -198,11 +208,13 @@ def _check_lengths(path: Path, name: str, values: np.ndarray, other_name: str, o
         raise RunError(f"{path} has no rows")
 
 
-def _first_not_whole(labels: np.ndarray, columns: Columns) -> str:
-    """Which label is the first that is no whole number, if there is one."""
+def _first_float(labels: np.ndarray, columns: Columns) -> str:
+    """Which label is the first that is no whole number, or that there is."""
     values = np.ma.getdata(labels)
-    broken = (values != np.floor(values)) & ~np.ma.getmaskarray(labels) & ~np.isnan(values)
-    return f" ({values[broken][0]:.7g} in {columns.row_name(int(np.argmax(broken)))})" if broken.any() else ""
+    kept = ~np.ma.getmaskarray(labels) & ~np.isnan(values)
+    broken = kept & (values != np.floor(values))
+    row = int(np.argmax(broken if broken.any() else kept))
+    return f" ({values[row]} in {columns.row_name(row)})" if kept.any() else ""
 
 
 @dataclass(frozen=True)
@@ -221,7 +233,7 @@ class _Check:
             column = "" if wrong.ndim == 1 else f", class {int(np.argmax(wrong[row]))}"
             value = values[row] if wrong.ndim == 1 else values[row][wrong[row]][0]
             place = f"{self.columns.row_name(row)}{column}"
-            raise RunError(f"{self.path}: {name} must be {rule}, got {value:.7g} in {place}")
+            raise RunError(f"{self.path}: {name} must be {rule}, got {shown(value)} in {place}")
 
 
 def _check_probs(check: _Check, name: str, probs: np.ndarray) -> None:

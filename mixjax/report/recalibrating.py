@@ -39,7 +39,7 @@ def recalibrated(file: FilePredictions, method: str, held_out: FilePredictions) 
     """The file with new probabilities, and what was fitted, in words.
 
     Raises:
-      RunError: if the files have other classes, or there is no best fit.
+      RunError: if the files have other classes, there is no best fit, or what it makes of the file is not a number.
     """
     if file.num_classes != held_out.num_classes:
         raise RunError(
@@ -52,7 +52,12 @@ def recalibrated(file: FilePredictions, method: str, held_out: FilePredictions) 
         fitted = fit(_scores(held_out, method), held_out.labels)
     except (ValueError, RuntimeError) as error:
         raise RunError(f"{name} cannot be fitted on {held_out.name}: {error}") from None
-    scores = np.asarray(fitted(_scores(file, method)))
+    try:
+        scores = np.asarray(fitted(_scores(file, method)))
+    except ValueError as error:
+        raise RunError(f"{name} cannot be applied to {file.name}: {error}") from None
+    if np.isnan(scores).any():
+        raise RunError(f"{name} cannot be applied to {file.name}: its logits are too large for {scores.dtype}")
     if method == "platt":
         scores = np.stack([1 - scores, scores], axis=1)
     kind: Kind = "binary" if file.kind == "binary" else "probs"
@@ -61,7 +66,10 @@ def recalibrated(file: FilePredictions, method: str, held_out: FilePredictions) 
 
 def _scores(file: FilePredictions, method: str) -> np.ndarray:
     """What a method takes: logits, of two classes their difference, or confidences."""
-    return file.scores[:, 1] - file.scores[:, 0] if method == "platt" else file.scores
+    if method != "platt":
+        return file.scores
+    with np.errstate(over="ignore"):  # of huge logits the difference may be infinite, which is refused then
+        return file.scores[:, 1] - file.scores[:, 0]
 
 
 def _said(name: str, fitted: Any) -> str:

@@ -26,11 +26,13 @@ def print_report(report: Report) -> None:
 
 def print_comparison(comparison: Comparison, labels: Sequence[str]) -> None:
     """Both models side by side, and the paired differences."""
+    from rich.text import Text
+
     console = _console()
     table = _table(f"{labels[0]} and {labels[1]}, {len(comparison.first.file)} rows")
     interval = f"paired, level {comparison.first.settings.level:g}"
     for heading in ("", labels[0], labels[1], "B \N{MINUS SIGN} A", interval):
-        table.add_column(heading, justify="left" if not heading else "right")
+        table.add_column(Text(heading), justify="left" if not heading else "right")
     difference = {metric.name: metric.interval for metric in comparison.differences}
     for a, b in zip(comparison.first.metrics, comparison.second.metrics, strict=True):
         paired = difference.get(a.name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy as np
@@ -116,33 +117,52 @@ def _unequal_caption(table: xr.Dataset) -> str:
 
 
 def _classes(table: xr.Dataset) -> Any:
-    """Against p/n, and against the ratio by which K classes are over-confident."""
-    figure, axes = panels(2, 2, height=2.3, width=2 * COLUMN_WIDTH)
-    for ax, effective in zip(axes, (False, True), strict=True):
+    """Against p/n, and against the ratio by which K classes are over-confident; and class by class."""
+    kinds = table["kind"].values
+    shown = (
+        (kinds[0], False, "predicted class"),
+        (kinds[0], True, "predicted class"),
+        (kinds[1], False, "class-wise"),
+    )
+    figure, axes = panels(3, 3, height=2.3, width=2 * COLUMN_WIDTH, share_y=False)
+    for ax, (kind, effective, title) in zip(axes, shown, strict=True):
         ax.axhline(0, color="0.6", linewidth=0.6)
         for number, count in enumerate(table["classes"].values):
-            row = table.sel(classes=count)
-            x = row["class_ratio"].values * (count - 1 if effective else 1)
-            ax.plot(x, row["classes_mix"] - row["classes_plain"], color=(*COLOURS, "0.3")[number % 7],
-                    linestyle=DASHES[number % len(DASHES)], label=f"$K = {count}$")  # fmt: skip
+            row = table.sel(classes=count, kind=kind).assign_attrs(table.attrs)
+            _draw_class_change(ax, row, number, (count - 1) if effective else 1)
+        ax.set_title(title, pad=3)
         ax.set_xscale("log")
         ax.set_xlim(*table["class_ratio"].values[[0, -1]])
+        ax.set_xlabel(r"$(K-1)\,p/n$" if effective else "$p/n$")
         decades(ax, x=True)
-    axes[0].set_xlabel("$p/n$")
-    axes[1].set_xlabel(r"$(K-1)\,p/n$")
+    axes[1].sharey(axes[0])
     axes[0].set_ylabel(r"ECE(mix) $-$ ECE")
     handles, _ = axes[0].get_legend_handles_labels()
     figure.legend(handles=handles, loc="outside upper center", ncols=6, frameon=False, handlelength=2.8)
     return figure
 
 
+def _draw_class_change(ax: Any, row: xr.Dataset, number: int, factor: int) -> None:
+    """The limit of one K as a line, and training sets as points at their p/n, of which p is K at least."""
+    n, count = int(row.attrs["n"]), int(row["classes"])
+    realised = np.maximum(count, np.rint(row["classes_ratio"].values * n)) / n
+    colour = (*COLOURS, "0.3")[number % 7]
+    ax.plot(row["class_ratio"] * factor, row["classes_mix"] - row["classes_plain"], color=colour, linewidth=0.9,
+            linestyle=DASHES[number % len(DASHES)])  # fmt: skip
+    points_with_bars(ax, realised * factor, row["classes_change"].values, row["classes_change_se"].values,
+                     colour=colour, marker=MARKERS[number % 6], label=f"$K = {count}$")  # fmt: skip
+
+
 def _classes_caption(table: xr.Dataset) -> str:
     worst = max(float(table[f"classes_{name}_se"].max()) for name in ("plain", "mix"))
+    sets = json.loads(table.attrs["config"])["class_sets"]
     return (
-        "ECE(mix) - ECE of the predicted class of K classes, in the limit as n grows, for lambda ~ "
-        f"Beta({float(table['alpha'][-1]):g}, {float(table['alpha'][-1]):g}) and |theta|/sigma = 1; below 0 Mixup "
-        "helps. Right: against (K - 1) p/n, of which the best Mixup weight is a function. Standard errors of each ECE "
-        f"are at most {worst:.2g}."
+        f"ECE(mix) - ECE of K classes for lambda ~ Beta({float(table['alpha'][-1]):g}, {float(table['alpha'][-1]):g}) "
+        f"and |theta|/sigma = 1; below 0 Mixup helps. Points: means over {sets} training sets of n = "
+        f"{int(table.attrs['n'])} and K dimensions or more (exact law), bars of two standard errors; lines: the limit "
+        f"as n grows, with standard errors of each ECE of at most {worst:.2g}. Left and middle: predicted class, "
+        "against p/n and against (K - 1) p/n, of which the best Mixup weight is a function. Right: class-wise, mean of "
+        "the K claims."
     )
 
 
@@ -198,14 +218,18 @@ def _unequal_rows(table: xr.Dataset) -> list[str]:
 
 def _class_rows(table: xr.Dataset) -> list[str]:
     rows = [
-        "p/n in the limit beyond which Mixup helps with K classes, and ECE at p/n = 1.",
+        "p/n in the limit beyond which Mixup helps with K classes, and ECE at p/n = 1: of the predicted class, and "
+        "class-wise.",
         "",
-        "| K | helps beyond | ECE, no Mixup | Mixup |",
-        "|---|---|---|---|",
+        "| K | helps beyond | ECE, no Mixup | Mixup | class-wise: helps beyond | ECE, no Mixup | Mixup |",
+        "|---|---|---|---|---|---|---|",
     ]
     for count in table["classes"].values:
-        row = table.sel(classes=count)
-        found = last_crossing(row["class_ratio"].values, (row["classes_mix"] - row["classes_plain"]).values)
-        plain, mixed = (float(row[f"classes_{name}"].sel(class_ratio=1, method="nearest")) for name in ("plain", "mix"))
-        rows.append(f"| {count} | {found} | {plain:.4f} | {mixed:.4f} |")
+        cells = []
+        for kind in table["kind"].values:
+            row = table.sel(classes=count, kind=kind)
+            cells.append(last_crossing(row["class_ratio"].values, (row["classes_mix"] - row["classes_plain"]).values))
+            at_one = row.sel(class_ratio=1, method="nearest")
+            cells += [f"{float(at_one[f'classes_{name}']):.4f}" for name in ("plain", "mix")]
+        rows.append(f"| {count} | {' | '.join(cells)} |")
     return rows

@@ -13,8 +13,8 @@ from sims.figures.maps import LIMIT, MEASURED, symmetric_ticks
 from sims.study import Figure
 
 MOST_ROWS, MOST_COLUMNS = 3, 2
-NEEDED: dict[str, Any] = {"color": "#56B4E9", "linestyle": "solid", "linewidth": 1.2}
-CONDITION: dict[str, Any] = {"color": "#56B4E9", "linestyle": (0, (1, 1.2)), "linewidth": 1.4}
+NEEDED: dict[str, Any] = {"color": "white", "linestyle": "solid", "linewidth": 1.2}
+CONDITION: dict[str, Any] = {"color": "white", "linestyle": (0, (1, 1.2)), "linewidth": 1.4}
 
 
 def out_of_domain_figures() -> tuple[Figure, ...]:
@@ -104,7 +104,7 @@ def _caption(table: xr.Dataset) -> str:
     return (
         "Mean over training sets of ECE(mix) - ECE on test data of mean theta', of length |theta'| and at an angle to "
         "the mean theta of the training data. Black: where it is 0; yellow, dashed: where it is in the limit p/n -> c. "
-        "Light blue, solid: <theta' - theta, theta> = sigma^2 p/n, up to which some Mixup helps in the limit; dotted: "
+        "White, solid: <theta' - theta, theta> = sigma^2 p/n, up to which some Mixup helps in the limit; dotted: "
         "half of that, the condition of Theorem 3.4. The smallest weight helps in the simulation up to (in units of "
         f"sigma^2 p/n, mean and standard deviation over angles below 60 degrees) {measured}; the condition asks for "
         f"0.5. The largest standard error of a cell is {float(drawn['ece_difference_se'].max()):.2g}; the colour is "

@@ -15,8 +15,8 @@ from sims.figures.maps import LIMIT, MEASURED, symmetric_ticks
 from sims.study import Figure
 
 MOST = 3  # of rows and of columns
-OVERSHOOT: dict[str, Any] = {"color": "#56B4E9", "linestyle": "solid", "linewidth": 1.2}
-OVERSHOOT_LIMIT: dict[str, Any] = {"color": "#56B4E9", "linestyle": (0, (1, 1.2)), "linewidth": 1.4}
+OVERSHOOT: dict[str, Any] = {"color": "white", "linestyle": "solid", "linewidth": 1.2}
+OVERSHOOT_LIMIT: dict[str, Any] = {"color": "white", "linestyle": (0, (1, 1.2)), "linewidth": 1.4}
 
 
 class _Map(NamedTuple):
@@ -145,7 +145,7 @@ def _caption(table: xr.Dataset, layout: _Map, name: str) -> str:
         else ""
     )
     return (
-        f"Mean over data sets of {_DIFFERENCES[name][1]}; n labelled points. {lines}Light blue, solid: where half of "
+        f"Mean over data sets of {_DIFFERENCES[name][1]}; n labelled points. {lines}White, solid: where half of "
         "the data sets give an under-confident classifier (rho = mean/var of the score above 1) after pseudo-labels; "
         "dotted: rho = 1 in the limit. "
         f"{_shares_text(table)}{_fixed(table, layout)}The largest standard error of a cell is {worst:.2g}; "

@@ -54,7 +54,7 @@ def _difference(table: xr.Dataset, name: str) -> Any:
         ax.set_yscale("symlog", linthresh=1e-3 if name == "square" else 1e-2, linscale=1.2)
         plots.decades(ax, x=True)
         ax.set_title(rf"{pair} ($|\theta| = {float(one['theta_norm']):.2f}$)")
-        ax.set_xlabel("p/n")
+        ax.set_xlabel("$p/n$")
         ax.label_outer()
     figure.supylabel(f"{_NAMES[name]}: Mixup \N{MINUS SIGN} plain", fontsize="medium")
     keys = [plots.line_key("Definition 3.1, exact", color="0.3"),
@@ -81,9 +81,9 @@ def _boundary(table: xr.Dataset) -> Any:
         ends = [lowest * 0.8, highest]
         ax.plot(ends, ends, color="0.4", linewidth=0.6, zorder=0)
         ax.set(xscale="log", yscale="log", xlim=ends, ylim=ends, title=rows)
-        ax.set_xlabel("boundary of Definition 3.1, p/n")
+        ax.set_xlabel("boundary of Definition 3.1, $p/n$")
         plots.decades(ax, x=True, y=True)
-    axes[0].set_ylabel("measured boundary, p/n")
+    axes[0].set_ylabel("measured boundary, $p/n$")
     return _with_boundary_legend(figure, table)
 
 
@@ -117,6 +117,8 @@ def _scores(table: xr.Dataset) -> Any:
         ax.set(yscale="log", ylim=(1e-4, 1), title=pair)
     figure.supxlabel(r"score along $\theta$", fontsize="medium")
     figure.supylabel("density in each class", fontsize="medium")
+    keys = [plots.line_key(f"class ${sign}1$", color=colour) for sign, colour in zip("+-", plots.COLOURS, strict=False)]
+    figure.legend(handles=keys, loc="outside upper center", ncols=2, frameon=False)
     return figure
 
 

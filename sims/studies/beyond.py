@@ -6,7 +6,7 @@ expectation, and until Mixup beats no Mixup at all? Exact law at one n, and the 
 Imbalance: P(y = +1) = pi. Mixup shrinks the score by 4 pi (1 - pi) t only. ECE(mix) - ECE of the predicted class
 without a bias, of the predicted class with the log-odds as bias, and of the class y = +1 with it: exact law, and limit.
 
-Classes: K of them, in the limit alone: ECE(mix) - ECE of the predicted class.
+Classes: K of them (`more_classes`): ECE(mix) - ECE of the predicted class and class by class, exact law and limit.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ import xarray as xr
 from mixjax.gaussian import (
     ScoreLaw,
     imbalanced_ece,
-    limit_class_ece,
     limit_imbalanced_scores,
     limit_pairs_scores,
     limit_scores,
@@ -34,11 +33,13 @@ from mixjax.gaussian import (
     sample_training_sets,
     with_positive_rate,
 )
+from mixjax.gaussian.class_sets import MOST_CLASSES
 from mixjax.gaussian.imbalanced_ece import Kind
 from mixjax.runs import RunError
 from sims.engine import HostArrays
 from sims.figures import beyond_figures, beyond_report
 from sims.grid import AxisValue, axis, whole
+from sims.studies.more_classes import CLASS_RATIOS, KINDS, class_changes, class_limits, class_variables
 from sims.study import Piece, PiecewiseStudy, option
 
 ERRORS: dict[str, tuple[Kind, bool]] = {  # name -> (kind, whether the bias is the log-odds)
@@ -48,7 +49,6 @@ ERRORS: dict[str, tuple[Kind, bool]] = {  # name -> (kind, whether the bias is t
 }
 FINE = np.geomspace(0.05, 1e4, 400)  # pairs / n of the limit
 RATIOS = np.geomspace(0.002, 10, 300)  # p/n of the limit with unequal classes
-CLASS_RATIOS = np.geomspace(0.01, 10, 61)  # p/n of the limit with K classes
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,9 @@ class Beyond:
     positive_rate: AxisValue = option("0.5,0.7,0.9,0.97", "P(y = +1)")
     imbalanced_ratio: AxisValue = option("0.03:8:12:log", "p/n with unequal classes")
     classes: AxisValue = option("2,3,5,10", "Numbers of classes K")
-    draws: int = option(100_000, "Draws of K logits")
+    classes_ratio: AxisValue = option("0.03:8:8:log", "p/n with K classes; p is K at least")
+    class_sets: int = option(100, "Training sets of a cell with K classes")
+    draws: int = option(100_000, "Draws of K logits in the limit")
     replicates: int = option(1000, "Training sets of a cell")
     seed: int = option(0, "Of every draw")
 
@@ -73,7 +75,8 @@ def _pieces(config: Beyond) -> dict[str, Piece]:
     whole("n", config.n, 2)
     whole("replicates", config.replicates, 10)
     whole("draws", config.draws, 10)
-    for name in ("ratio", "theta_norm", "epochs", "imbalanced_ratio"):
+    whole("class_sets", config.class_sets, 10)
+    for name in ("ratio", "theta_norm", "epochs", "imbalanced_ratio", "classes_ratio"):
         _axis(name, config)
     rates = _axis("positive_rate", config)
     if max(rates) >= 1:
@@ -84,7 +87,10 @@ def _pieces(config: Beyond) -> dict[str, Piece]:
 
 
 def _classes(config: Beyond) -> list[int]:
-    return [int(number) for number in axis("classes", config.classes, whole=True, least=2)]
+    numbers = [int(number) for number in axis("classes", config.classes, whole=True, least=2)]
+    if max(numbers) > MOST_CLASSES:
+        raise RunError(f"classes must be at most {MOST_CLASSES}, got {max(numbers)}")
+    return numbers
 
 
 def _axis(name: str, config: Beyond) -> np.ndarray:
@@ -138,11 +144,12 @@ def measure_imbalance(rate: float, config: Beyond) -> HostArrays:
 
 
 def measure_classes(number: int, config: Beyond) -> HostArrays:
-    """ECE of no Mixup and of Mixup with so many classes, [2, ratio], in the limit."""
-    t = np.array([0.0, mixup_weight(*(_axis("alpha", config)[-1],) * 2)], np.float32)
-    found = limit_class_ece(_key(f"classes {number}", config), CLASS_RATIOS.astype(np.float32)[None, :], np.float32(1),
-                            t[:, None], num_classes=number, draws=config.draws)  # fmt: skip
-    return {"ece": np.asarray(found.ece, np.float64), "ece_se": np.asarray(found.standard_error, np.float64)}
+    """Both kinds of ECE with so many classes: without and with Mixup in the limit, and the change of training sets."""
+    t = float(mixup_weight(*(_axis("alpha", config)[-1],) * 2))
+    limits = class_limits(_key(f"classes {number}", config), number, t, config.draws)
+    changes = class_changes(_key(f"class sets {number}", config), number, t, n=config.n,
+                            ratio=_axis("classes_ratio", config), replicates=config.class_sets)  # fmt: skip
+    return limits | changes
 
 
 def _change(plain: ScoreLaw, mixed: ScoreLaw, rate: float, kind: Kind, has_bias: bool) -> np.ndarray:
@@ -160,7 +167,8 @@ Described = tuple[tuple[str, ...], np.ndarray, str]  # dimensions, values, long 
 
 
 def _table(config: Beyond, pieces: Mapping[str, HostArrays]) -> xr.Dataset:
-    variables = _of_pairs(config, pieces) | _of_imbalance(config, pieces) | _of_classes(config, pieces)
+    variables = _of_pairs(config, pieces) | _of_imbalance(config, pieces)
+    variables |= class_variables(_stacked(pieces, [f"classes-{number}" for number in _classes(config)]))
     axes = {name: _axis(name, config) for name in ("alpha", "epochs", "ratio", "theta_norm", "positive_rate")}
     coordinates = {
         **axes,
@@ -169,7 +177,9 @@ def _table(config: Beyond, pieces: Mapping[str, HostArrays]) -> xr.Dataset:
         "error": list(ERRORS),
         "fine_ratio": RATIOS,
         "classes": _classes(config),
+        "kind": list(KINDS),
         "class_ratio": CLASS_RATIOS,
+        "classes_ratio": _axis("classes_ratio", config),
     }
     described = {
         name: xr.Variable(dims, values, {"long_name": text, "units": "1"})
@@ -210,24 +220,21 @@ def _of_imbalance(config: Beyond, pieces: Mapping[str, HostArrays]) -> dict[str,
     }
 
 
-def _of_classes(config: Beyond, pieces: Mapping[str, HostArrays]) -> dict[str, Described]:
-    found = _stacked(pieces, [f"classes-{number}" for number in _classes(config)])
-    texts = {"": "limit of the ECE of K classes", "_se": "standard error of the limit of the ECE"}
-    return {
-        f"classes_{name}{end}": (("classes", "class_ratio"), found[f"ece{end}"][:, place], f"{text}, {name}")
-        for place, name in enumerate(("plain", "mix"))
-        for end, text in texts.items()
-    }
-
-
 STUDY = PiecewiseStudy(
     name="beyond",
     summary="Mixup with finitely many random pairs, with classes of unequal size, and with more than two",
     config=Beyond,
     presets={
-        "quick": {"epochs": "1,10,100", "imbalanced_ratio": "0.03:8:5:log", "replicates": 200, "draws": 10_000},
+        "quick": {
+            "epochs": "1,10,100",
+            "imbalanced_ratio": "0.03:8:5:log",
+            "classes_ratio": "0.03:8:3:log",
+            "class_sets": 20,
+            "replicates": 200,
+            "draws": 10_000,
+        },
         "default": {},
-        "full": {"n": 1000, "replicates": 10_000, "draws": 1_000_000},
+        "full": {"n": 1000, "replicates": 10_000, "class_sets": 1000, "draws": 1_000_000},
     },
     pieces=_pieces,
     table=_table,

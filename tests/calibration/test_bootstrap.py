@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from mixjax.calibration import ece, mce
+from mixjax.calibration import bootstrap, ece, mce
 from mixjax.calibration.bootstrap import bootstrap_intervals, mean_interval
 
 MEAN, VAR, BINS = 1.2, 2.0, 15  # over-confident: rho = 0.6
@@ -82,17 +82,31 @@ def test_estimates_are_the_estimators(rng, key):
     assert again == found
 
 
+def test_many_bins_take_the_room_of_those_that_hold_rows(key, rng, monkeypatch):
+    """A million bins of 40 rows are 40 bins; samples are drawn in parts if they take much room."""
+    rows = rng.random(40), rng.random(40) < 0.5
+    many = bootstrap_intervals(key, *rows, num_bins=2**20, replicates=400)
+    few = bootstrap_intervals(key, *rows, num_bins=2**19, replicates=400)
+    np.testing.assert_array_equal(many, few)
+    assert many.ece.low < many.ece.estimate  # each bin has one row
+    monkeypatch.setattr(bootstrap, "_BLOCK", 40 * 6 * 100)
+    parts = bootstrap_intervals(key, *rows, num_bins=2**20, replicates=400)
+    np.testing.assert_allclose(parts.signed_gap.standard_error, many.signed_gap.standard_error, rtol=0.3)
+
+
 def test_the_mean_interval_is_the_normal_one():
     interval = mean_interval([1.0, 2.0, 3.0, 6.0])
     error = np.std([1, 2, 3, 6], ddof=1) / 2
     np.testing.assert_allclose(interval, (3, 3 - 1.959963985 * error, 3 + 1.959963985 * error, error), rtol=1e-9)
     assert np.isnan(mean_interval([1.0]).low)
     assert np.isnan(mean_interval([]).estimate)
+    assert mean_interval([1e308, 1e308, -1e308]).high == np.inf
 
 
 def test_wrong_and_degenerate_input(key):
     assert np.isnan(bootstrap_intervals(key, [], [], replicates=5).ece.low)
-    assert np.isnan(bootstrap_intervals(key, [0.5, np.nan], [0, 1], replicates=5).ece.estimate)
+    for interval in bootstrap_intervals(key, [0.5, np.nan], [0, 1], replicates=5):
+        assert np.isnan(interval).all()
     with pytest.raises(ValueError, match="confidence must be in"):
         bootstrap_intervals(key, [1.5], [1])
     for level in (0, 1, 95):

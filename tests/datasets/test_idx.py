@@ -11,8 +11,8 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from mixjax._files import read_bytes
 from mixjax.datasets import MissingDataError, load
-from mixjax.datasets.files import read_bytes
 from mixjax.datasets.idx import read_idx
 from mixjax.runs import RunError
 from tests.datasets.conftest import IDX, idx_bytes, write_idx

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mixjax.datasets import load, npz
+from mixjax import _npz
+from mixjax.datasets import load
 from mixjax.runs import RunError
 
 KERAS = {"train_inputs": "x_train", "train_labels": "y_train", "test_inputs": "x_test", "test_labels": "y_test"}
@@ -142,7 +143,7 @@ def test_characters_that_do_not_exist(file):
 
 def test_a_member_that_unpacks_to_more_than_the_limit_is_left(tmp_path, arrays, monkeypatch):
     np.savez_compressed(tmp_path / "bomb.npz", **(arrays | {"train_inputs": np.zeros((1000, 28, 28), np.uint8)}))
-    monkeypatch.setattr(npz, "_LIMIT", 100_000)
+    monkeypatch.setattr(_npz, "_LIMIT", 100_000)
     with pytest.raises(RunError, match="more than 100000 bytes"):
         load(tmp_path / "bomb.npz")
 

@@ -49,6 +49,7 @@ BAD = {
         ["plain.npz", "--logits", "--recalibrate", "temperature", "--fit", "certain.npz"],
         "temperature scaling cannot be fitted on certain.npz: there is no best temperature",
     ),
+    "no text": (["\udcff.npz", "--logits"], "'\\udcff.npz' is not a name in UTF-8, and cannot be shown on a page"),
     "no such place": (["plain.npz", "--logits", "--out", "/proc/nowhere/report"], "cannot write to"),
 }  # fmt: skip
 
@@ -159,6 +160,17 @@ def test_a_comparison_and_dropped_rows(folder, capsys):
     assert "239 rows (1 with NaN were dropped), logits of 3 classes, the same under both models" in text
     assert "--compare nan.npz other.npz --logits --drop-nan --out both/report" in text
     assert {path.name for path in (folder / "both" / "report").glob("*.png")} == {"reliability.png"}
+
+
+@pytest.mark.parametrize("name", ["[bold]a[red]", "\u6a21\u578b", "a\tb\nc", "a'b\"c<script>", "$x_$", "#1?%20&amp;"])
+def test_names_are_plain_text_everywhere(name, folder, capsys):
+    """In the terminal, in the figure and on the page, without a warning for letters that the font has not."""
+    (folder / "other.npz").rename(folder / f"{name}.npz")
+    assert main(["report", "--compare", "plain.npz", f"{name}.npz", "--logits", "--out", "report"]) == 0
+    out, error = capsys.readouterr()
+    assert error == ""
+    assert f"B: {name}"[:6].split()[-1] in out
+    assert f"Calibration of A: plain and B: {' '.join(name.split())}" in checked_page(folder / "report" / "report.html")
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from __future__ import annotations
 import matplotlib as mpl
 import numpy as np
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from mixjax.calibration.reliability import reliability
@@ -12,7 +13,7 @@ from mixjax.plots import paper_style
 from mixjax.report import diagram, figures
 from mixjax.report.metrics import Settings, report_on
 from mixjax.report.numbers import with_interval
-from mixjax.report.reading import read_predictions
+from mixjax.report.reading import FilePredictions, read_predictions
 
 CONFIDENCE = np.repeat([0.1, 0.15, 0.62, 0.9], [3, 2, 5, 10])
 CORRECT = np.arange(20) % 3 == 0
@@ -96,6 +97,21 @@ def test_names_of_files_are_plain_text_in_a_legend(files, name):
     assert shown.startswith(f"{name}: ECE" if len(name) < 18 else "aaaa")
     assert f"ECE {with_interval(report.metric('ECE').interval)}, 240 rows" in shown
     assert figure.legends[0].get_window_extent().x1 <= figure.bbox.x1
+
+
+@pytest.mark.parametrize("classes", [2, 3, 4])
+def test_every_key_of_few_classes_is_within_the_figure(classes, rng):
+    """...and no bin has ten rows, which leaves nothing to fill."""
+    probs, labels = rng.dirichlet(np.ones(classes), 12), rng.integers(0, classes, 12)
+    file = FilePredictions("few", "", "probs", probs, labels, np.zeros(12, bool), str)
+    with paper_style():
+        figure, shown = figures.classes_figure(report_on(file, Settings(replicates=5)))
+        FigureCanvasAgg(figure).draw()
+    assert shown == list(range(classes))
+    (legend,) = figure.legends
+    assert len(legend.get_texts()) == 4
+    assert all(text.get_window_extent().x1 <= figure.bbox.x1 for text in legend.get_texts())
+    assert legend.get_window_extent().y0 >= max(ax.title.get_window_extent().y1 for ax in figure.axes)
 
 
 def test_style_does_not_leak(table):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 import numpy as np
 import pytest
 
@@ -58,11 +56,21 @@ ARRAYS = {  # what is in the npz, the kind that is said, and what the sentence h
     "swapped": ({"probs": LABELS, "labels": PROBS}, "probs", "are they swapped?"),
     "one-hot": ({"probs": PROBS, "labels": np.eye(K)[LABELS]}, "probs", "one-hot rows are not labels"),
     "lengths": ({"probs": PROBS, "labels": LABELS[:-1]}, "probs", "probs has 240 rows and labels has 239"),
-    "float labels": ({"probs": PROBS, "labels": LABELS * 1.0}, "probs", "labels must be whole numbers, got float64"),
+    "float labels": (
+        {"probs": PROBS, "labels": LABELS // 3 + 1.0}, "probs", "must be whole numbers, got float64 (1.0 in row 0)",
+    ),
     "half a label": (
         {"probs": PROBS, "labels": edited(LABELS * 1.0, 5, 0.5)}, "probs", "got float64 (0.5 in row 5)",
     ),
     "label K": ({"probs": PROBS, "labels": edited(LABELS, 7, K)}, "probs", "labels must be in [0, 3), got 3 in row 7"),
+    "a label of 9 digits": (
+        {"probs": PROBS, "labels": edited(LABELS, 7, 123_456_789)}, "probs", "got 123456789 in row 7",
+    ),
+    "a label of 64 bits": (
+        {"probs": PROBS, "labels": LABELS.astype(np.uint64) + np.uint64(2**63)}, "probs", "[0, 3), got 92233720368547",
+    ),
+    "truth values": ({"probs": np.eye(K, dtype=bool)[LABELS], "labels": LABELS}, "probs", "real numbers, got bool"),
+    "true confidences": ({"confidence": LABELS == 0, "correct": LABELS == 0}, "binary", "real numbers, got bool"),
     "label -1": ({"probs": PROBS, "labels": edited(LABELS, 7, -1)}, "probs", "got -1 in row 7"),
     "logits said to be probs": (
         {"probs": LOGITS, "labels": LABELS}, "probs", "probs must be in [0, 1] (are they logits? say --logits), got",
@@ -104,8 +112,25 @@ TEXTS = {  # the name of the file, what is in it, and what the sentence holds
     "missing label": ("f.csv", "prob_0,prob_1,y\n0.5,0.5,1\n", "no column 'label'; it has prob_0, prob_1, y"),
     "another separator": ("f.csv", "prob_0;prob_1;label\n0.5;0.5;1\n", "it has prob_0;prob_1;label"),
     "not a number": ("f.csv", HEAD + "0.5,0.5,1\n0.5,x,1\n", "prob_1 is 'x' in line 3, which is not a number"),
-    "float label": ("f.csv", HEAD + "0.5,0.5,1.0\n", "label must be whole numbers, got float64"),
-    "half a label": ("f.csv", HEAD + "0.5,0.5,1\n\n0.5,0.5,0.5\n", "got float64 (0.5 in line 4)"),
+    "float label": (
+        "f.csv",
+        HEAD + "0.5,0.5,1\n0.5,0.5,1.0\n",
+        "label is '1.0' in line 3, which is not a whole",
+    ),
+    "half a label": ("f.csv", HEAD + "0.5,0.5,1\n\n0.5,0.5,0.5\n", "label is '0.5' in line 4, which is not a whole"),
+    "wide label": ("f.csv", HEAD + f"0.5,0.5,{2**64}\n", "in line 2, which is not a whole number of at most 64 bits"),
+    "underscore in a label": ("f.csv", HEAD + "0.5,0.5,0_1\n", "label is '0_1' in line 2, which is not a whole number"),
+    "underscore in a score": ("f.csv", HEAD + "0.5,0.5,1\n0_0.5,0.5,1\n", "prob_0 is '0_0.5' in line 3, which is"),
+    "NUL in a label": ("f.csv", HEAD + "0.5,0.5,1\0\n", "label is '1\\x00' in line 2, which is not a whole number"),
+    "NUL in a score": ("f.csv", HEAD + "0.5\0,0.5,1\n", "prob_0 is '0.5\\x00' in line 2, which is not a number"),
+    "digits of another script": (
+        "f.csv",
+        HEAD + "0.5,0.5,\u0661\n",
+        "label is '\u0661' in line 2, which is",
+    ),
+    "a quote without end": ("f.csv", HEAD + '0.5,0.5,"1\n', "is not a csv file: unexpected end of data"),
+    "a number of 5000 digits": ("f.csv", HEAD + f"0.5,{'9' * 5000},1\n", "got inf in line 2, class 1"),
+    "a class numbered 00": ("f.csv", "prob_0,prob_00,label\n0.5,0.5,1\n", "2 or more classes, got shape (1, 1)"),
     "label 2": ("f.csv", HEAD + '0.5,0.5,1\n"0.5",0.5,2\n', "label must be in [0, 2), got 2 in line 3"),
     "no sum of 1": ("f.csv", HEAD + "0.5,0.4,1\n", "got 0.9 in line 2"),
     "ragged": ("f.csv", HEAD + "0.5,0.5,1\n0.5,1\n", "line 3 has 2 cells where the header has 3"),
@@ -153,20 +178,9 @@ def test_an_array_in_place_of_an_archive(tmp_path):
         read_predictions(tmp_path / "f.npz", "probs")
 
 
-def test_parquet_columns_of_text_are_refused_and_nulls_are_missing(tmp_path):
-    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
-    table = {"prob_0": [0.5, None, 0.25], "prob_1": [0.5, 0.5, 0.75], "label": [0, 1, None]}
-    parquet.write_table(pyarrow.table(table), tmp_path / "f.parquet")
-    assert read_predictions(tmp_path / "f.parquet", "probs").missing.tolist() == [False, True, True]
-    parquet.write_table(pyarrow.table(table | {"prob_0": ["a", "b", "c"]}), tmp_path / "f.parquet")
-    with pytest.raises(RunError, match="column prob_0 must be numbers, got string"):
-        read_predictions(tmp_path / "f.parquet", "probs")
-
-
-def test_parquet_without_pyarrow_says_what_to_install(files, monkeypatch):
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(RunError, match=r"need pyarrow: pip install 'mixjax\[report\]'"):
-        read_predictions(files / "probs.parquet", "probs")
+def test_floats_of_more_than_64_bits(tmp_path):
+    np.savez(tmp_path / "f.npz", probs=PROBS.astype(np.longdouble), labels=LABELS)
+    np.testing.assert_array_equal(read_predictions(tmp_path / "f.npz", "probs").scores, PROBS)
 
 
 def test_missing_rows_are_counted_and_refused_or_dropped(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 
@@ -12,6 +13,7 @@ from mixjax.cli import main
 from mixjax.recalibration import fit_histogram_binning, fit_isotonic, fit_platt, fit_temperature, fit_vector_scaling
 from mixjax.report.reading import read_predictions
 from mixjax.report.recalibrating import METHODS, recalibrated
+from mixjax.runs import RunError
 from tests.report.conftest import draw, softmax
 
 
@@ -61,6 +63,18 @@ def test_confidences(method, fit, two):
     after, _ = recalibrated(file, method, held_out)
     assert after.kind == "binary"
     np.testing.assert_array_equal(after.scores, fit(held_out.scores, held_out.labels)(file.scores))
+
+
+def test_logits_that_are_nearly_infinite(two):
+    """Their differences over a temperature below 1 are infinite, which is a probability of 0."""
+    file, held_out = two("logits")
+    huge = dataclasses.replace(file, scores=3e38 * np.sign(file.scores - file.scores.mean(axis=1, keepdims=True)))
+    small = dataclasses.replace(held_out, scores=held_out.scores / 1000)
+    after, _ = recalibrated(huge, "temperature", small)
+    largest = huge.scores == huge.scores.max(axis=1, keepdims=True)
+    np.testing.assert_allclose(after.scores, largest / largest.sum(axis=1, keepdims=True), atol=1e-6)
+    with pytest.raises(RunError, match=r"vector scaling cannot be applied to test\.npz: its logits are too large"):
+        recalibrated(huge, "vector", small)
 
 
 def test_the_report_shows_both_and_says_what_was_fitted(two, tmp_path, monkeypatch, capsys):

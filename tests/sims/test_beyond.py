@@ -9,7 +9,14 @@ import numpy as np
 import pytest
 
 import sims
-from mixjax.gaussian import imbalanced_ece, limit_scores, population_ece, sample_training_sets, with_positive_rate
+from mixjax.gaussian import (
+    expected_errors,
+    imbalanced_ece,
+    limit_scores,
+    population_ece,
+    sample_training_sets,
+    with_positive_rate,
+)
 from sims.cli import main
 from sims.figures.beyond import beyond_report
 
@@ -17,7 +24,8 @@ from sims.figures.beyond import beyond_report
 @pytest.fixture(scope="module")
 def table():
     return sims.run("beyond", n=60, ratio="0.25,4", theta_norm="1", alpha="1", epochs="1,30", positive_rate="0.5,0.9",
-                    imbalanced_ratio="0.05,1", classes="2,4", draws=20_000, replicates=150)  # fmt: skip
+                    imbalanced_ratio="0.05,1", classes="2,4", classes_ratio="0.1,2",
+                    class_sets=30, draws=5000, replicates=150)  # fmt: skip
 
 
 def test_unequal_classes_are_those_of_the_draws(table):
@@ -51,9 +59,18 @@ def test_two_classes_are_the_papers(table):
     """The change of the limit by quadrature, within 5 standard errors."""
     ratio = table["class_ratio"].values
     plain, mixed = (population_ece(limit_scores(ratio, 1.0, t)) for t in (0.0, 1 / 3))
-    row = table.sel(classes=2)
+    row = table.sel(classes=2, kind="top-label")
     assert (np.abs(row["classes_plain"] - plain) < 5 * row["classes_plain_se"] + 1e-6).all()
     assert (np.abs(row["classes_mix"] - mixed) < 5 * row["classes_mix_se"] + 1e-6).all()
+
+
+def test_training_sets_of_two_classes_are_the_papers(table):
+    """The change of 30 training sets at n = 60 beside its expectation, within 5 standard errors; both kinds alike."""
+    row, t = table.sel(classes=2), np.array([0.0, 1 / 3])
+    ece = np.asarray(expected_errors(n=60, p=np.array([[6], [120]]), theta_norm=1.0, t=t).ece)
+    error = 5 * row["classes_change_se"] + 1e-3
+    assert (np.abs(row["classes_change"] - (ece[:, 1] - ece[:, 0])) < error).all()
+    np.testing.assert_allclose(*row["classes_change"].values, atol=1e-3)
 
 
 def test_the_report_finds_the_boundary_of_the_limit(table):
@@ -64,6 +81,8 @@ def test_the_report_finds_the_boundary_of_the_limit(table):
 @pytest.mark.parametrize("wrong, words", [
     (["--positive-rate", "1"], "positive_rate must be below 1, got 1"),
     (["--epochs", "0"], "epochs must be above 0"),
+    (["--classes", "2,61"], "classes must be at most 60, got 61"),
+    (["--class-sets", "2"], "class_sets must be a whole number from 10"),
     (["--replicates", "1"], "replicates must be a whole number from 10"),
 ])  # fmt: skip
 def test_wrong_options_are_one_sentence(wrong, words, capsys, tmp_path, monkeypatch):

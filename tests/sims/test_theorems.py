@@ -12,6 +12,7 @@ import sims
 from mixjax.gaussian.claim import Claim
 from mixjax.gaussian.claims import CLAIMS
 from sims.cli import main
+from sims.studies import STUDIES
 from sims.studies.comparison import wilson_interval
 from sims.studies.theorems import CONFIGURATIONS
 from sims.verdicts import verdict
@@ -86,7 +87,11 @@ def test_what_is_found(run):
         assert (run / entry["figure"]).exists()
         assert (entry["estimate"] < 0) == (entry["verdict"] != "refuted")
         assert entry["command"].startswith("python -m sims theorems --preset default --out")
-    assert "**refuted**" in (run / "theorems.md").read_text()
+        assert entry["studies"]
+        assert set(entry["studies"]) <= STUDIES.keys()
+    page = (run / "theorems.md").read_text()
+    assert "**refuted**" in page
+    assert next(line for line in page.splitlines() if "| 3.5 |" in line).endswith("| `generative`, `real_images` |")
 
 
 def test_values_tend_to_their_limits(run):

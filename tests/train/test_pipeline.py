@@ -119,13 +119,14 @@ def test_a_constant_channel_is_zero():
 
 @pytest.mark.parametrize("batch_size", [1, 64, 100, 512])
 def test_evaluation_leaves_nothing_out(batch_size):
+    """Report 22."""
     rows, counts = evaluation_rows(ROWS, batch_size)
     np.testing.assert_array_equal(rows[counts], np.arange(ROWS))
     assert rows.shape[1] == batch_size and len(rows) == -(-ROWS // batch_size)
 
 
 def test_metrics_do_not_depend_on_the_batch_size(rng):
-    """Of the 355 test digits, each is scored once, by a linear map in whole numbers: all sums are exact."""
+    """Reports 22, 23: of 355 test digits each is scored once, by a linear map in whole numbers: sums are exact."""
     digits = load("digits")
     weights = rng.integers(-3, 4, (64, 10)).astype(np.float32)
     data = to_device(digits.test_inputs, digits.test_labels)

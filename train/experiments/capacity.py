@@ -35,6 +35,7 @@ def jobs(config: MLPConfig) -> tuple[Job, ...]:
 
 _PAPER = {"dataset": "cifar10", "epochs": 200}
 _FASHION = {"dataset": "fashion_mnist"}
+_NORMED = {"norm": "batch"}  # 24 plain layers that start with `he` diverge at this learning rate
 WIDTH = Experiment(
     name="width",
     summary="Figures 1 and 4, left: calibration against width, with and without Mixup",
@@ -54,10 +55,10 @@ DEPTH = Experiment(
     config=MLPConfig,
     presets={
         "quick": {"width": (80,), "depth": (1, 2, 4, 8), "epochs": 25, "seeds": 2},
-        "digits": {"width": (80,), "depth": (1, 2, 3, 4, 6, 8, 12, 16, 24), "epochs": 60, "seeds": 5},
+        "digits": _NORMED | {"width": (80,), "depth": (1, 2, 3, 4, 6, 8, 12, 16, 24), "epochs": 60, "seeds": 5},
         "fashion": _FASHION
         | {"width": (80,), "depth": (1, 2, 4, 8, 16, 24), "norm": "batch", "train_rows": 10_000, "epochs": 40},
-        "paper": _PAPER | {"width": (400,), "depth": (1, 2, 4, 8, 12, 16, 20, 24), "augment": "crop+flip"},
+        "paper": _PAPER | _NORMED | {"width": (400,), "depth": (1, 2, 4, 8, 12, 16, 20, 24), "augment": "crop+flip"},
     },
     jobs=jobs,
     figures=capacity_figures("depth"),

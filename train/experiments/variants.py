@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from mixjax._arguments import NOT_NEGATIVE, checked
 from mixjax._commands import option
 from train.config import MLPConfig
 from train.experiments.experiment import Experiment
@@ -19,6 +20,10 @@ class VariantsConfig(MLPConfig):
     """Of nets of one shape; `alpha` is of all variants but RegMixup."""
 
     regmixup_alpha: float = option(20.0, "of RegMixup; its authors take 10 to 20")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        checked({"regmixup_alpha": NOT_NEGATIVE}, regmixup_alpha=self.regmixup_alpha)
 
 
 def variants(config: VariantsConfig) -> dict[str, tuple[Mixing, float]]:

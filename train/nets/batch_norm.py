@@ -23,10 +23,10 @@ class BatchNorm(nnx.Module):
     """
 
     def __init__(self, features: int):
-        self.scale = nnx.Param(jnp.ones(features))
-        self.bias = nnx.Param(jnp.zeros(features))
-        self.mean = nnx.BatchStat(jnp.zeros(features))
-        self.var = nnx.BatchStat(jnp.ones(features))
+        self.scale = nnx.Param(jnp.ones(features, jnp.float32))
+        self.bias = nnx.Param(jnp.zeros(features, jnp.float32))
+        self.mean = nnx.BatchStat(jnp.zeros(features, jnp.float32))
+        self.var = nnx.BatchStat(jnp.ones(features, jnp.float32))
         self.use_running_average = False
 
     def __call__(self, inputs: jax.Array) -> jax.Array:

@@ -55,13 +55,17 @@ def start(init: Init, fan_in: int, *, rectified: bool = True) -> Start:
     return Start(_scaled(_normal_block, variance**0.5), initializers.zeros_init())
 
 
-def _scaled(draw: Callable[[jax.Array, np.uint32], jax.Array], scale: float) -> Any:
+def _scaled(draw: Callable[..., jax.Array], scale: float) -> Any:
     """An initialiser as Flax calls it."""
 
     def initial(key: jax.Array, shape: tuple[int, ...], dtype: Any = jnp.float32, *_: Any) -> jax.Array:
         size = math.prod(shape)
-        blocks = [draw(key, np.uint32(block)) for block in range(-(-size // _BLOCK))]
-        return (scale * jnp.concatenate(blocks)[:size].reshape(shape)).astype(dtype)
+        count = -(-size // _BLOCK)
+        if isinstance(key, jax.core.Tracer):  # a net of any size is soon traced
+            blocks = jax.vmap(draw, (None, 0))(key, jnp.arange(count, dtype=np.uint32)).ravel()
+        else:
+            blocks = jnp.concatenate([draw(key, np.uint32(block)) for block in range(count)])
+        return (scale * blocks[:size].reshape(shape)).astype(dtype)
 
     return initial
 

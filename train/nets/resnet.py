@@ -40,7 +40,7 @@ class PreActResNet18(nnx.Module):
       rngs: `nnx.Rngs(seed)`.
 
     Raises:
-      ValueError: for sizes below 1, and a multiplier that is not positive.
+      ValueError: for sizes below 1, and a multiplier that is not finite and positive.
     """
 
     def __init__(
@@ -57,8 +57,8 @@ class PreActResNet18(nnx.Module):
         for name, size in (("num_classes", num_classes), ("in_channels", in_channels)):
             if size < 1:
                 raise ValueError(f"{name} must be at least 1, got {size}")
-        if not width_multiplier > 0:
-            raise ValueError(f"width_multiplier must be positive, got {width_multiplier}")
+        if not 0 < width_multiplier < float("inf"):
+            raise ValueError(f"width_multiplier must be finite and positive, got {width_multiplier}")
         channels = [max(1, round(width_multiplier * count)) for count in _CHANNELS]
         layers = _Layers(init, dtype, rngs)
         self.stem = layers.convolution(in_channels, channels[0], 3, 1)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
+import jax
 import jax.numpy as jnp
 from flax import nnx
 from jax.typing import DTypeLike
@@ -13,7 +15,9 @@ from train.nets.initializers import Init
 from train.nets.mlp import MLP, Norm
 from train.nets.resnet import PreActResNet18
 
-__all__ = ["MLPShape", "NetShape", "ResNetShape", "check_shape"]
+__all__ = ["MLPShape", "NetShape", "ResNetShape", "check_shape", "parameter_count"]
+
+_MOST_PARAMETERS = 2**31
 
 
 @dataclass(frozen=True)
@@ -67,10 +71,22 @@ class ResNetShape:
 NetShape = MLPShape | ResNetShape
 
 
-def check_shape(net: NetShape, image_shape: tuple[int, int, int], num_classes: int) -> None:
-    """Build the net without its numbers.
+def parameter_count(net: NetShape, image_shape: tuple[int, int, int], num_classes: int) -> int:
+    """Of the net, which is built without its numbers.
 
     Raises:
       ValueError: for sizes and options that the net refuses.
     """
-    nnx.eval_shape(lambda: net.build(image_shape, num_classes, rngs=nnx.Rngs(0)))
+    built = nnx.eval_shape(lambda: net.build(image_shape, num_classes, rngs=nnx.Rngs(0)))
+    return sum(math.prod(leaf.shape) for leaf in jax.tree.leaves(nnx.state(built, nnx.Param)))
+
+
+def check_shape(net: NetShape, image_shape: tuple[int, int, int], num_classes: int) -> None:
+    """Whether the net can be built.
+
+    Raises:
+      ValueError: for sizes and options that the net refuses, and for more parameters than memory has room for.
+    """
+    count = parameter_count(net, image_shape, num_classes)
+    if count > _MOST_PARAMETERS:
+        raise ValueError(f"{net.name} has {count:,} parameters, which is more than 2^31; choose a smaller net")

@@ -1,0 +1,66 @@
+"""K classes in the study `beyond`: what Mixup does to both kinds of ECE, of training sets and in the limit.
+
+Training sets by their exact law, whose cost does not grow with p; the ECE of each by draws of test points, which are
+common to the plain and the mixed classifier.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import get_args
+
+import jax
+import numpy as np
+
+from mixjax.gaussian import class_ece, limit_class_ece, limit_class_sets, sample_class_sets
+from mixjax.gaussian.class_ece import ClassKind
+from sims.engine import HostArrays
+
+KINDS: tuple[ClassKind, ...] = get_args(ClassKind)
+CLASS_RATIOS = np.geomspace(0.01, 10, 61)  # p/n of the limit
+DRAWS = 8192  # of test points for a training set
+
+
+def class_limits(key: jax.Array, number: int, t: float, draws: int) -> HostArrays:
+    """ECE without and with Mixup, [2, kinds, ratio], for |theta| = 1: of the predicted class without bins."""
+    weights = np.array([0.0, t], np.float32)[:, None]
+    ratio, theta = CLASS_RATIOS.astype(np.float32), np.float32(1)
+    key_top, key_each = jax.random.split(key)
+    top = limit_class_ece(key_top, ratio[None], theta, weights, num_classes=number, draws=draws)
+    sets = limit_class_sets(ratio, theta, num_classes=number)
+    each = [class_ece(key_each, sets.estimator(w[0]), sets.means, kind="class-wise", draws=draws) for w in weights]
+    parts = {
+        name: [[top[place][0], each[0][place][:, 0]], [top[place][1], each[1][place][:, 0]]]
+        for place, name in enumerate(("limit", "limit_se"))
+    }
+    return {name: np.asarray(part, np.float64) for name, part in parts.items()}
+
+
+def class_changes(key: jax.Array, number: int, t: float, *, n: int, ratio: np.ndarray, replicates: int) -> HostArrays:
+    """ECE(mix) - ECE, [kinds, ratio], mean over training sets and its standard error, for |theta| = 1."""
+    key_sets, key_draws = jax.random.split(key)
+    p = np.maximum(number, np.rint(ratio * n)).astype(np.float32)
+    sets = sample_class_sets(key_sets, n=np.float32(n), p=p, theta_norm=np.float32(1), num_classes=number,
+                             replicates=replicates)  # fmt: skip
+
+    def change(kind: ClassKind) -> np.ndarray:
+        ece = partial(class_ece, key_draws, means=sets.means, kind=kind, draws=DRAWS)
+        return np.asarray(ece(sets.estimator(np.float32(t))).ece - ece(sets.estimator(np.float32(0))).ece, np.float64)
+
+    drawn = np.array([change(kind) for kind in KINDS])
+    return {"change": drawn.mean(axis=-1), "change_se": drawn.std(axis=-1, ddof=1) / np.sqrt(replicates)}
+
+
+def class_variables(found: Mapping[str, np.ndarray]) -> dict[str, tuple[tuple[str, ...], np.ndarray, str]]:
+    """Variables of a table from the arrays above, each with the numbers of classes as a first axis."""
+    fine, points = ("classes", "kind", "class_ratio"), ("classes", "kind", "classes_ratio")
+    described = {
+        f"classes_{name}{end}": (fine, found[f"limit{end}"][:, place], f"{text} of the ECE of K classes, {name}")
+        for place, name in enumerate(("plain", "mix"))
+        for end, text in (("", "limit"), ("_se", "standard error of the limit"))
+    }
+    return described | {
+        "classes_change": (points, found["change"], "ECE(mix) - ECE of K classes, mean over training sets"),
+        "classes_change_se": (points, found["change_se"], "standard error of classes_change (paired)"),
+    }

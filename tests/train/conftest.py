@@ -1,0 +1,63 @@
+"""Data sets and jobs that are small enough to train in a test."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mixjax.datasets import Dataset, load
+from train.checkpoints import Checkpoints
+from train.history import History
+from train.job import Job
+from train.training import Finished, train_job
+
+Train = Callable[..., Finished]
+
+
+@pytest.fixture(scope="session")
+def digits() -> Dataset:
+    """The first 320 training and 120 test rows of the digits."""
+    whole = load("digits")
+    parts = {name: getattr(whole, name)[: 320 if name.startswith("train") else 120] for name in ARRAYS}
+    return dataclasses.replace(whole, **parts)
+
+
+ARRAYS = ("train_inputs", "train_labels", "test_inputs", "test_labels")
+
+
+def refuse(text: str) -> None:
+    raise AssertionError(f"told of damage: {text}")
+
+
+def ignore(*_: object) -> None:
+    pass
+
+
+def trained(
+    job: Job,
+    dataset: Dataset,
+    folder: Path,
+    *,
+    told: Callable[[History, int], None] = ignore,
+    stepped: Callable[[int], None] = ignore,
+) -> Finished:
+    """A job from its last checkpoint in the folder, with every epoch kept."""
+    checkpoints = Checkpoints(folder, refuse, seconds=0)
+    try:
+        return train_job(job, dataset, checkpoints, told, stepped)
+    finally:
+        checkpoints.close(delete=False)
+
+
+def assert_same_bits(one: Finished, other: Finished) -> None:
+    import jax
+
+    for left, right in zip(jax.tree.leaves(one.nets), jax.tree.leaves(other.nets), strict=True):
+        np.testing.assert_array_equal(left, right)
+    np.testing.assert_array_equal(one.logits, other.logits)
+    for name in one.history:
+        np.testing.assert_array_equal(one.history[name], other.history[name], err_msg=name)

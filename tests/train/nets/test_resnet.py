@@ -1,0 +1,223 @@
+"""The pre-activation ResNet-18: parameters, and logits beside the architecture written out in NumPy and in PyTorch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from flax import nnx
+
+from train.nets import PreActResNet18
+from train.nets.shapes import ResNetShape, parameter_count
+
+COUNTS = {  # classes, channels, final norm: by hand, and of public PyTorch code (report 31)
+    (10, 3, False): 11_171_146,
+    (100, 3, False): 11_217_316,
+    (10, 1, False): 11_169_994,
+    (10, 3, True): 11_172_170,
+    (100, 3, True): 11_218_340,
+    (10, 1, True): 11_171_018,
+}
+STAGES = ((64, 1), (128, 2), (256, 2), (512, 2))
+
+
+@pytest.mark.parametrize(("classes", "channels", "final_norm"), COUNTS)
+def test_parameter_counts(classes, channels, final_norm):
+    """Report 31."""
+    count = parameter_count(ResNetShape(final_norm=final_norm), (32, 32, channels), classes)
+    assert count == COUNTS[classes, channels, final_norm]
+
+
+def test_running_statistics_are_6784():
+    net = nnx.eval_shape(lambda: ResNetShape().build((32, 32, 3), 10, rngs=nnx.Rngs(0)))
+    assert sum(leaf.size for leaf in jax.tree.leaves(nnx.state(net, nnx.BatchStat))) == 6784
+
+
+def lived_in(net: PreActResNet18, rng: np.random.Generator) -> PreActResNet18:
+    """The net with statistics, scales and biases that are not those of a start."""
+    for norm in norms_of(net):
+        size = norm.mean[...].shape
+        norm.mean[...], norm.bias[...] = (jnp.asarray(rng.normal(0, 0.2, size), jnp.float32) for _ in range(2))
+        norm.var[...], norm.scale[...] = (jnp.asarray(rng.uniform(0.5, 2, size), jnp.float32) for _ in range(2))
+    return net
+
+
+def norms_of(net: PreActResNet18) -> Iterator[Any]:
+    for stage in net.stages:
+        for block in stage:
+            yield from (block.first_norm, block.second_norm)
+    if net.norm is not None:
+        yield net.norm
+
+
+def convolved(images: np.ndarray, kernel: np.ndarray, stride: int) -> np.ndarray:
+    """A sum over the places of the kernel, with explicit zeros on all sides."""
+    size = len(kernel)
+    side, (height, width) = (size - 1) // 2, images.shape[1:3]
+    padded = np.pad(images, ((0, 0), (side, side), (side, side), (0, 0)))
+    rows, columns = -(-height // stride), -(-width // stride)
+    return sum(
+        padded[:, y : y + stride * rows : stride, x : x + stride * columns : stride][:, :rows, :columns] @ kernel[y, x]
+        for y in range(size)
+        for x in range(size)
+    )
+
+
+def numpy_logits(net: PreActResNet18, images: np.ndarray) -> np.ndarray:
+    """By the definition, in float64, in evaluation mode."""
+
+    def weights(layer):
+        return np.asarray(layer.kernel[...], np.float64)
+
+    def active(norm, values):
+        mean, var, scale, bias = (
+            np.asarray(part[...], np.float64) for part in (norm.mean, norm.var, norm.scale, norm.bias)
+        )
+        return np.maximum((values - mean) / np.sqrt(var + 1e-5) * scale + bias, 0)
+
+    values = convolved(images.astype(np.float64), weights(net.stem), 1)
+    for (_, stride), stage in zip(STAGES, net.stages, strict=True):
+        for number, block in enumerate(stage):
+            step = stride if number == 0 else 1
+            first = active(block.first_norm, values)
+            shortcut = values if block.shortcut is None else convolved(first, weights(block.shortcut), step)
+            inner = active(block.second_norm, convolved(first, weights(block.first), step))
+            values = shortcut + convolved(inner, weights(block.second), 1)
+    if net.norm is not None:
+        values = active(net.norm, values)
+    return values.mean((1, 2)) @ weights(net.head) + np.asarray(net.head.bias[...], np.float64)
+
+
+@pytest.mark.parametrize(
+    ("multiplier", "final_norm", "shape"),
+    [
+        (1, False, (1, 32, 32, 3)),
+        (1 / 8, False, (3, 28, 28, 1)),
+        (1 / 8, True, (3, 8, 8, 1)),
+        (1 / 16, False, (2, 9, 7, 2)),
+    ],
+    ids=["full", "28x28", "final norm", "odd sizes"],
+)
+def test_logits_are_those_of_the_definition(rng, multiplier, final_norm, shape):
+    """Report 31; to 1e-4, float32 against float64."""
+    net = lived_in(PreActResNet18(10, shape[-1], multiplier, final_norm, rngs=nnx.Rngs(0)), rng)
+    net.eval()
+    images = rng.normal(size=shape).astype(np.float32)
+    np.testing.assert_allclose(net(jnp.asarray(images)), numpy_logits(net, images), rtol=0, atol=1e-4)
+
+
+@pytest.mark.parametrize("train", [False, True])
+def test_logits_are_those_of_pytorch(rng, train):
+    """Reports 31 and 33: on the same weights, in both modes, and the running statistics after a batch."""
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    net = lived_in(PreActResNet18(10, 3, rngs=nnx.Rngs(0)), rng)
+    other = torch_resnet(torch)
+    convert(torch, net, other)
+    images = rng.normal(size=(4, 32, 32, 3)).astype(np.float32)
+    net.train() if train else net.eval()
+    other.train(train)
+    with torch.no_grad():
+        expected = other(torch.from_numpy(images.transpose(0, 3, 1, 2).copy())).numpy()
+    np.testing.assert_allclose(net(jnp.asarray(images)), expected, rtol=0, atol=1e-4)
+    theirs = [module for module in other.modules() if isinstance(module, torch.nn.BatchNorm2d)]
+    for ours, norm in zip(norms_of(net), theirs, strict=True):
+        np.testing.assert_allclose(ours.mean[...], norm.running_mean.numpy(), rtol=0, atol=1e-4)
+        np.testing.assert_allclose(ours.var[...], norm.running_var.numpy(), rtol=1e-4, atol=1e-4)
+
+
+def torch_resnet(torch: Any) -> Any:
+    """The same architecture, written for PyTorch."""
+    nn = torch.nn
+
+    class Block(nn.Module):
+        def __init__(self, inputs, outputs, stride):
+            super().__init__()
+            self.bn1, self.conv1 = nn.BatchNorm2d(inputs), nn.Conv2d(inputs, outputs, 3, stride, 1, bias=False)
+            self.bn2, self.conv2 = nn.BatchNorm2d(outputs), nn.Conv2d(outputs, outputs, 3, 1, 1, bias=False)
+            changes = stride != 1 or inputs != outputs
+            self.shortcut = nn.Conv2d(inputs, outputs, 1, stride, bias=False) if changes else None
+
+        def forward(self, values):
+            first = self.bn1(values).relu()
+            shortcut = values if self.shortcut is None else self.shortcut(first)
+            return shortcut + self.conv2(self.bn2(self.conv1(first)).relu())
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.stem, blocks, inputs = nn.Conv2d(3, 64, 3, 1, 1, bias=False), [], 64
+            for outputs, stride in STAGES:
+                blocks += [Block(inputs, outputs, stride), Block(outputs, outputs, 1)]
+                inputs = outputs
+            self.blocks, self.head = nn.Sequential(*blocks), nn.Linear(512, 10)
+
+        def forward(self, images):
+            return self.head(self.blocks(self.stem(images)).mean((2, 3)))
+
+    return Net()
+
+
+def convert(torch: Any, net: PreActResNet18, other: Any) -> None:
+    def copy(target, array, *axes):
+        values = np.asarray(array[...])
+        with torch.no_grad():
+            target.copy_(torch.from_numpy(values.transpose(axes).copy() if axes else values.copy()))
+
+    def copy_norm(target, norm):
+        for name, part in (
+            ("weight", norm.scale),
+            ("bias", norm.bias),
+            ("running_mean", norm.mean),
+            ("running_var", norm.var),
+        ):
+            copy(getattr(target, name), part)
+
+    copy(other.stem.weight, net.stem.kernel, 3, 2, 0, 1)
+    for theirs, block in zip(other.blocks, (block for stage in net.stages for block in stage), strict=True):
+        copy_norm(theirs.bn1, block.first_norm)
+        copy_norm(theirs.bn2, block.second_norm)
+        for target, layer in (
+            (theirs.conv1, block.first),
+            (theirs.conv2, block.second),
+            (theirs.shortcut, block.shortcut),
+        ):
+            if layer is not None:
+                copy(target.weight, layer.kernel, 3, 2, 0, 1)
+    copy(other.head.weight, net.head.kernel, 1, 0)
+    copy(other.head.bias, net.head.bias)
+
+
+def test_logits_are_float32_under_bfloat16(rng):
+    """Report 30."""
+    images = jnp.asarray(rng.normal(size=(2, 8, 8, 1)), jnp.float32)
+    nets = [PreActResNet18(10, 1, 1 / 16, dtype=dtype, rngs=nnx.Rngs(0)) for dtype in (jnp.float32, jnp.bfloat16)]
+    full, half = (net(images) for net in nets)
+    assert full.dtype == half.dtype == jnp.float32
+    assert 0 < abs(full - half).max() < 0.2
+
+
+def test_the_hook_is_given_the_images_and_the_inputs_of_the_stages():
+    seen = {}
+    net = PreActResNet18(10, 1, 1 / 16, rngs=nnx.Rngs(0))
+    net(jnp.zeros((2, 8, 8, 1)), lambda values, place: (seen.update({place: values.shape}), values)[1])
+    assert seen == {0: (2, 8, 8, 1), 1: (2, 8, 8, 4), 2: (2, 8, 8, 4), 3: (2, 4, 4, 8), 4: (2, 2, 2, 16)}
+    assert net.mixing_places == 3
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"num_classes": 0}, "num_classes must be at least 1, got 0"),
+        ({"in_channels": 0}, "in_channels must be at least 1, got 0"),
+        ({"width_multiplier": 0}, "width_multiplier must be finite and positive, got 0"),
+        ({"width_multiplier": float("inf")}, "width_multiplier must be finite and positive, got inf"),
+        ({"width_multiplier": float("nan")}, "width_multiplier must be finite and positive, got nan"),
+    ],
+)
+def test_what_is_refused(changes, message):
+    with pytest.raises(ValueError, match=message):
+        PreActResNet18(**{"num_classes": 10, "in_channels": 3, **changes}, rngs=nnx.Rngs(0))

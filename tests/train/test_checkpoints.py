@@ -1,0 +1,94 @@
+"""Checkpoints: what is kept comes back, what is damaged is told of and passed over."""
+
+from __future__ import annotations
+
+import shutil
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from mixjax.runs import RunError
+from train import checkpoints
+from train.checkpoints import Checkpoints
+
+
+def state(epoch: int) -> dict[str, object]:
+    weights = jnp.asarray(np.random.default_rng(epoch).normal(size=(30, 20)), jnp.float32)
+    return {"nets": {"weights": weights}, "labels": jnp.full((2, 50), epoch, jnp.int32), "history": np.full(3, np.nan)}
+
+
+def restored(folder, said):
+    kept = Checkpoints(folder, said.append, seconds=0)
+    found = kept.restore(jax.tree.map(jnp.zeros_like, state(0)))
+    kept.close(delete=False)
+    return found
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("kept") / "job"
+    these = Checkpoints(folder, print, seconds=0)
+    for epoch in (1, 2, 3):
+        these.save(epoch, state(epoch))
+    assert these.last == 3
+    these.close(delete=False)
+    return folder
+
+
+def test_the_last_comes_back_and_two_are_kept(kept, tmp_path):
+    folder = shutil.copytree(kept, tmp_path / "job")
+    said = []
+    epoch, found = restored(folder, said)
+    assert epoch == 3 and said == []
+    jax.tree.map(np.testing.assert_array_equal, found, state(3))
+    assert sorted(path.name for path in folder.iterdir() if path.name.isdecimal()) == ["2", "3"]
+
+
+@pytest.mark.parametrize("damage", ["truncated", "flipped", "emptied", "deleted"])
+def test_a_damaged_file_is_never_believed(kept, tmp_path, damage):
+    """Whichever file of the last checkpoint it is: its own numbers, or those of the one before, and a line."""
+    passed_over = 0
+    files = sorted(path.relative_to(kept) for path in (kept / "3").rglob("*") if path.is_file())
+    for number, name in enumerate(files):
+        folder = shutil.copytree(kept, tmp_path / str(number))
+        content = bytearray((folder / name).read_bytes())
+        if damage == "flipped" and content:
+            content[len(content) // 2] ^= 1
+        (folder / name).unlink()
+        if damage != "deleted":
+            (folder / name).write_bytes(
+                {"truncated": content[: len(content) // 2], "emptied": b""}.get(damage, content)
+            )
+        said: list[str] = []
+        epoch, found = restored(folder, said)
+        jax.tree.map(np.testing.assert_array_equal, found, state(epoch))
+        assert epoch == (2 if said else 3), name
+        if said:
+            assert len(said) == 1 and "checkpoint of epoch 3 in" in said[0] and "taking the one before" in said[0]
+            assert not (folder / "3").exists()
+            passed_over += 1
+    assert passed_over > 0
+
+
+def test_nothing_to_restore(tmp_path):
+    assert restored(tmp_path / "job", []) is None
+
+
+def test_an_epoch_soon_after_another_is_not_kept(tmp_path, monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr(checkpoints.time, "monotonic", lambda: now[0])
+    kept = Checkpoints(tmp_path / "job", print)
+    for epoch, seconds in enumerate((1, 1, 1.5, 0.4, 2), start=1):
+        now[0] += seconds
+        kept.save(epoch, state(epoch))
+    assert kept.last == 5
+    kept.close(delete=False)
+    assert sorted(path.name for path in (tmp_path / "job").iterdir() if path.name.isdecimal()) == ["2", "5"]
+
+
+def test_a_folder_that_cannot_be_made(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(RunError, match="cannot write to"):
+        Checkpoints(tmp_path / "file" / "job", print)

@@ -1,0 +1,105 @@
+"""`python -m train`: from an experiment to published figures, and one sentence and status 2 for what is wrong."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import train.cli
+from mixjax.runs import RunDirectory
+from train.cli import main
+
+ROOT = Path(__file__).resolve().parents[2]
+TINY = ["--width", "8,16", "--depth", "1", "--epochs", "2", "--seeds", "2", "--train-rows", "150"]
+
+BAD = {
+    "unknown experiment": (["heights"], "no experiment 'heights'"),
+    "unknown preset": (["width", "--preset", "huge"], "no preset 'huge'"),
+    "unknown option": (["width", "--gamma", "1"], "unrecognized arguments: --gamma 1"),
+    "half a width": (["width", "--width", "10,1.5"], "--width: must be a whole number, got '1.5'"),
+    "no width": (["width", "--width", "0"], "width must be at least 1, got 0"),
+    "no depth": (["depth", "--depth", "0"], "depth must be at least 1, got 0"),
+    "alpha": (["width", "--alpha", "-1"], "alpha must be finite and not negative, got -1.0"),
+    "another dtype": (["width", "--dtype", "float16"], "invalid choice: 'float16'"),
+    "no data": (["width", "--dataset", "cifar10", "--data-dir", "."], "get cifar-10-binary.tar.gz from"),
+    "no data set": (["width", "--dataset", "imagenet"], "name must be one of digits"),
+    "no epochs": (["pseudo_label", "--epochs", "1"], "epochs must be at least 2"),
+    "no run to draw": (["figures", "/nonexistent"], "holds no run"),
+    "no run to publish": (["publish", "/nonexistent", "x"], "holds no run"),
+    "no folder": (["figures"], "figures takes 1 folder;"),
+    "one folder": (["publish", "x"], "publish takes 2 folders"),
+    "no such place": (["width", *TINY, "--out", "/proc/nowhere/run"], "cannot write to"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_is_one_sentence_and_status_2(case, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    arguments, message = BAD[case]
+    assert main(arguments) == 2
+    out, error = capsys.readouterr()
+    assert out == ""
+    assert error.startswith("error: ")
+    assert message in error
+    assert error.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_run_of_something_else_is_neither_drawn_nor_published(capsys, tmp_path):
+    RunDirectory.open(tmp_path / "run", spec={"study": "phase_diagram"}, environment={}, layout={})
+    for command in (["figures", str(tmp_path / "run")], ["publish", str(tmp_path / "run"), str(tmp_path / "results")]):
+        assert main(command) == 2
+        assert "is not one of width, depth, pseudo_label" in capsys.readouterr().err
+    assert not (tmp_path / "results").exists()
+
+
+def test_usage_and_options(capsys):
+    assert main([]) == 2
+    assert "pseudo_label" in capsys.readouterr().out
+    assert main(["--help"]) == 0
+    with pytest.raises(SystemExit, match="0"):
+        main(["width", "--help"])
+    said = capsys.readouterr().out
+    assert all(option in said for option in ("--learning-rate", "--norm", "--train-rows", "--keep-checkpoints"))
+
+
+def test_from_experiment_to_published_figures(capsys, tmp_path):
+    run, folder = tmp_path / "run", tmp_path / "results"
+    assert main(["width", *TINY, "--out", str(run)]) == 0
+    out = capsys.readouterr().out
+    assert "no Mixup" in out and "!" in out  # after two epochs a net of 8 units is near chance (report 29)
+    assert f"figure: {run}/figures/ece.png" in out
+    assert "2 seeds" in (run / "figures" / "ece.txt").read_text()
+    assert main(["publish", str(run), str(folder)]) == 0
+    text = (folder / "README.md").read_text()
+    assert str(tmp_path) not in text
+    assert "python -m train width --preset digits --out run --train-rows 150 --seeds 2 --epochs 2" in text
+    assert (folder / "summary.csv").read_text() == (run / "summary.csv").read_text()
+    other = tmp_path / "project"
+    other.mkdir()
+    (other / "README.md").write_text("my own")
+    assert main(["publish", str(run), str(other)]) == 2
+    assert (other / "README.md").read_text() == "my own"
+    (run / "figures" / "ece.png").unlink()
+    assert main(["figures", str(run)]) == 0
+    assert (run / "figures" / "ece.png").exists()
+
+
+def test_an_interrupt_says_how_to_go_on(capsys, tmp_path, monkeypatch):
+    def interrupted(*_args, **_kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(train.cli, "run", interrupted)
+    assert main(["width", *TINY, "--out", str(tmp_path / "run")]) == 130
+    assert "same command goes on" in capsys.readouterr().err
+
+
+def test_as_a_command():
+    command = [sys.executable, "-m", "train", "heights"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: there is no experiment 'heights'")
+    assert "Traceback" not in done.stderr

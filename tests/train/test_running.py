@@ -1,0 +1,239 @@
+"""Runs to their end: killed, damaged, changed, without memory; and what they leave."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mixjax.runs import RunError
+from train import work
+from train.running import load_records, run
+from train.training import train_job
+
+ROOT = Path(__file__).resolve().parents[2]
+TINY = {"width": (10,), "depth": (2,), "epochs": 3, "seeds": 2, "train_rows": 200}
+PSEUDO = {"width_multiplier": 1 / 16, "train_rows": 80, "batch_size": 20, "epochs": 4, "seeds": 1}
+KILLED = {  # (options, after how many steps: three moments; for pseudo-labels one is just after the midpoint)
+    "width": (TINY | {"epochs": 40}, (9, 61, 110)),
+    "pseudo_label": (PSEUDO, (3, 4, 19)),
+}
+SCRIPT = """
+from train.running import run
+show = lambda done, total, text: print(done, flush=True)
+run({name!r}, {out!r}, checkpoint_seconds=0, progress=show, **{options!r})
+"""
+
+
+def start(name: str, out: Path, options: dict[str, object], cache: Path) -> subprocess.Popen[str]:
+    environment = {
+        **os.environ,
+        "JAX_PLATFORMS": "cpu",
+        "JAX_ENABLE_X64": "0",
+        "JAX_COMPILATION_CACHE_DIR": str(cache),  # the same programs again and again
+        "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+    }
+    command = [sys.executable, "-c", SCRIPT.format(name=name, out=str(out), options=options)]
+    return subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True)
+
+
+@pytest.mark.parametrize("name", KILLED)
+def test_killed_three_times_it_ends_with_the_same_bytes(tmp_path, name):
+    """Report 35: SIGKILL, and the same command again; records and summary beside those of an undisturbed run."""
+    options, moments = KILLED[name]
+    whole = start(name, tmp_path / "whole", options, tmp_path / "cache")
+    assert whole.communicate(timeout=300) and whole.returncode == 0
+    for moment in moments:
+        process = start(name, tmp_path / "killed", options, tmp_path / "cache")
+        for line in process.stdout:
+            if int(line) >= moment:
+                break
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        process.stdout.close()
+        assert process.returncode == -signal.SIGKILL
+        with pytest.raises(RunError, match="holds no finished run"):
+            load_records(tmp_path / "killed")
+    last = start(name, tmp_path / "killed", options, tmp_path / "cache")
+    printed, _ = last.communicate(timeout=300)
+    assert last.returncode == 0
+    assert int(printed.split()[0]) > 0  # it went on from a checkpoint
+    for file in ("records.jsonl", "summary.csv"):
+        assert (tmp_path / "killed" / file).read_bytes() == (tmp_path / "whole" / file).read_bytes()
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    out = tmp_path_factory.mktemp("runs") / "width"
+    run("width", out, **TINY)
+    return out
+
+
+@pytest.fixture
+def copied(finished, tmp_path):
+    return Path(shutil.copytree(finished, tmp_path / "run"))
+
+
+def test_what_a_run_leaves(finished):
+    """Reports 8, 20 and 24: every option, the data, the settings of the metrics, versions and device."""
+    manifest = json.loads((finished / "manifest.json").read_text())
+    spec, environment = manifest["spec"], manifest["environment"]
+    assert spec["options"]["weight_decay"] == 0 and spec["options"]["epochs"] == 3 and spec["options"]["alpha"] == 1
+    assert {"batch_size", "weight", "pairing", "fold", "augment", "dtype", "norm", "init"} <= spec["options"].keys()
+    assert spec["metrics"] == {"num_bins": 15, "closed": "left", "unit": "fraction", "temperature": 1, "epoch": "last"}
+    assert spec["jobs"][0]["recipe"]["mixing"] == {
+        "kind": "mixup", "weight": "batch", "pairing": "permutation", "fold": False,
+    }  # fmt: skip
+    assert spec["dataset"]["rows"] == [200, 355] and len(spec["dataset"]["sha256"]) == 64
+    assert {"mixjax", "commit", "jax", "jaxlib", "platform", "device"} == environment.keys()
+    records = load_records(finished)
+    assert [r["epoch"] for r in records if r["evaluation"] == "test" and (r["arm"], r["seed"]) == ("erm", 1)] == [
+        1,
+        2,
+        3,
+    ]
+    assert not (finished / "checkpoints").exists()
+    with np.load(finished / "predictions" / "mlp-10x2-mixup-seed1.npz") as stored:
+        right = (stored["logits"].argmax(1) == stored["labels"]).mean()
+    last = next(r for r in tested if (r["arm"], r["seed"], r["epoch"]) == ("mixup", 1, 3))
+    np.testing.assert_allclose(last["accuracy"], right, atol=1e-6)
+    assert {"nll", "ece", "accuracy", "signed_gap"} <= last.keys()  # report 29
+
+
+def test_a_finished_run_is_read_and_not_trained(finished, monkeypatch):
+    monkeypatch.setattr(work, "train_job", None)
+    assert run("width", finished, **TINY) == load_records(finished)
+
+
+def test_a_changed_option_is_refused_and_named(copied):
+    before = {path: path.read_bytes() for path in copied.rglob("*") if path.is_file()}
+    with pytest.raises(RunError, match=r"another spec \(jobs is not the same; options\.epochs is 3 there and 4 here\)"):
+        run("width", copied, **{**TINY, "epochs": 4})
+    with pytest.raises(RunError, match=r'experiment is "width" there and "depth" here'):
+        run("depth", copied, **TINY)
+    assert {path: path.read_bytes() for path in copied.rglob("*") if path.is_file()} == before
+
+
+@pytest.mark.parametrize("damage", ["flipped", "truncated", "deleted"])
+def test_a_damaged_shard_is_computed_anew(copied, damage):
+    (copied / "summary.csv").unlink()
+    expected = (copied / "records.jsonl").read_bytes()
+    shard = copied / "shards" / "mlp-10x2.npz"
+    content = bytearray(shard.read_bytes())
+    content[len(content) // 2] ^= 1
+    shard.unlink()
+    if damage != "deleted":
+        shard.write_bytes(content if damage == "flipped" else content[: len(content) // 2])
+    seen = []
+    run("width", copied, progress=lambda done, total, text: seen.append(done), **TINY)
+    assert seen[0] == 0
+    assert (copied / "records.jsonl").read_bytes() == expected
+
+
+def test_damaged_records_are_made_anew_as_the_message_says(copied):
+    records = copied / "records.jsonl"
+    expected = records.read_bytes()
+    records.write_bytes(expected[:-30])
+    with pytest.raises(RunError, match=r"is not a record; delete .*summary\.csv and run the same command again"):
+        run("width", copied, **TINY)
+    (copied / "summary.csv").unlink()
+    run("width", copied, **TINY)
+    assert records.read_bytes() == expected
+
+
+def test_a_lack_of_memory_is_one_sentence(tmp_path, monkeypatch):
+    """Of XLA: an array of a hundred terabytes; of the machine; and other errors are not disguised."""
+    import jax.numpy as jnp
+
+    def too_much(*_):
+        jnp.zeros(10**14, np.uint8).block_until_ready()
+
+    monkeypatch.setattr(work, "train_job", too_much)
+    message = "out of memory in mlp-10x2, 4 nets side by side; what is finished is kept; fewer seeds, a smaller batch"
+    with pytest.raises(RunError, match=message):
+        run("width", tmp_path / "run", **TINY)
+
+    def none_left(*_):
+        raise MemoryError
+
+    monkeypatch.setattr(work, "train_job", none_left)
+    with pytest.raises(RunError, match=message):
+        run("width", tmp_path / "run", **TINY)
+
+    def broken(*_):
+        raise RuntimeError("INTERNAL: something else")
+
+    monkeypatch.setattr(work, "train_job", broken)
+    with pytest.raises(RuntimeError, match="INTERNAL"):
+        run("width", tmp_path / "run", **TINY)
+    monkeypatch.setattr(work, "train_job", train_job)
+    assert run("width", tmp_path / "run", **TINY)
+
+
+WRONG = {
+    "experiment": (("heights",), {}, "no experiment 'heights'"),
+    "preset": (("width",), {"preset": "huge"}, "width has no preset 'huge'"),
+    "option": (("width",), {"gamma": 1}, "width has no option 'gamma'"),
+    "width": (("width",), {"width": (0,)}, "width must be at least 1, got 0"),
+    "depth": (("width",), {"depth": (0,)}, "depth must be at least 1, got 0"),
+    "a width alone": (("width",), {"width": 10}, "width must be one or more whole numbers, got 10"),
+    "no width": (("width",), {"width": ()}, "width must be one or more whole numbers"),
+    "a width twice": (("width",), {"width": (10, 10)}, "width must be different numbers, got 10,10"),
+    "alpha": (("width",), {"alpha": -1.0}, "alpha must be finite and not negative, got -1"),
+    "alpha nan": (("width",), {"alpha": float("nan")}, "alpha must be finite and not negative, got nan"),
+    "regmixup": (("variants",), {"regmixup_alpha": -1.0}, "regmixup_alpha must be finite and not negative, got -1"),
+    "epochs": (("width",), {"epochs": 0}, "epochs must be at least 1, got 0"),
+    "pseudo_label 0": (("pseudo_label",), {"epochs": 0}, "epochs must be at least 1, got 0"),
+    "pseudo_label 1": (("pseudo_label",), {"epochs": 1}, "epochs must be at least 2, one before"),
+    "seeds": (("width",), {"seeds": 0}, "seeds must be at least 1, got 0"),
+    "half a seed": (("width",), {"seeds": 1.5}, "seeds must be an int, got float"),
+    "batch of 0": (("width",), {"batch_size": 0}, "batch_size must be at least 1, got 0"),
+    "batch": (("width",), {"batch_size": 1443}, "batch_size must be at most the number of training rows, 1442"),
+    "half a batch": (("pseudo_label",), {"batch_size": 722}, "at most the number of training rows, 721, got 722"),
+    "rows": (("width",), {"train_rows": 1443}, r"train_rows must be in \[1, 1442\] or 0 for all, got 1443"),
+    "rows -1": (("width",), {"train_rows": -1}, "train_rows must be at least 0, got -1"),
+    "one row": (("pseudo_label",), {"train_rows": 1}, "a part of 0 rows out of 1 leaves a part empty"),
+    "rate": (("width",), {"learning_rate": 0.0}, "learning_rate must be finite and positive, got 0"),
+    "momentum": (("width",), {"momentum": 1.0}, r"momentum must be in \[0, 1\), got 1"),
+    "decay": (("width",), {"weight_decay": -1.0}, "weight_decay must be finite and not negative, got -1"),
+    "multiplier": (("pseudo_label",), {"width_multiplier": 0.0}, "width_multiplier must be finite and positive, got 0"),
+    "augment": (("width",), {"augment": "flip"}, "augment must be one of .* got 'flip'"),
+    "dtype": (("width",), {"dtype": "float16"}, "dtype must be one of .* got 'float16'"),
+    "init": (("width",), {"init": "zero"}, "init must be one of"),
+    "a huge net": (("width",), {"width": (10**6,)}, r"parameters, which is more than 2\^31"),
+    "data set": (("width",), {"dataset": "imagenet"}, "name must be one of digits, .* got 'imagenet'"),
+    "no file": (("width",), {"dataset": "nowhere.npz"}, "there is no file nowhere.npz"),
+    "no folder": (("width",), {"dataset": "cifar10", "data_dir": "nowhere"}, "data_dir nowhere is not a folder"),
+    "no data": (("width",), {"dataset": "cifar10", "data_dir": "."}, "get cifar-10-binary.tar.gz from"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "options", "message"), WRONG.values(), ids=WRONG)
+def test_wrong_calls(arguments, options, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(RunError, match=message):
+        run(*arguments, tmp_path / "run", **options)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_labels_beyond_the_classes(tmp_path, rng):
+    """The class names say two classes, a label says a third."""
+    images = rng.integers(0, 255, (40, 4, 4), np.uint8)
+    labels = np.arange(40) % 3
+    np.savez(tmp_path / "data.npz", train_inputs=images, train_labels=labels, test_inputs=images, test_labels=labels,
+             class_names=np.array(["one", "two"]))  # fmt: skip
+    with pytest.raises(RunError, match="2"):
+        run("width", tmp_path / "run", dataset=str(tmp_path / "data.npz"))
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_loss_that_is_not_finite_is_one_sentence(tmp_path):
+    with pytest.raises(RunError, match=r"the loss of mlp-10x2, arm erm, seed \d, is (nan|inf) in step \d+ of epoch 1"):
+        run("width", tmp_path / "run", **TINY, learning_rate=1e9)

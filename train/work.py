@@ -1,0 +1,163 @@
+"""The jobs of a run, one after another, and what is written of each (`train.running` has the list of files)."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+
+from mixjax.datasets import Dataset
+from mixjax.runs import RunDirectory, RunError, explained, write_atomically
+from train.checkpoints import Checkpoints
+from train.experiments.experiment import Experiment, Records
+from train.history import History, epoch_records
+from train.job import Job
+from train.lanes import first_part_size
+from train.pipeline import steps_per_epoch
+from train.placement import barrier, is_first
+from train.records import append_records, write_records
+from train.reliability import reliability_records
+from train.summary import summary_csv
+from train.training import train_job
+
+__all__ = ["Keeping", "Progress", "Work"]
+
+Progress = Callable[[int, int, str], None]  # steps done, of all, and what is being trained
+
+
+class Keeping(NamedTuple):
+    """How checkpoints are kept: how often, whether the last stays when a job is done, and who is told of damage."""
+
+    seconds: float
+    stay: bool
+    warn: Callable[[str], None]
+
+
+class Work:
+    """The jobs of a run, and what is written of them."""
+
+    def __init__(
+        self,
+        experiment: Experiment,
+        dataset: Dataset,
+        directory: RunDirectory,
+        jobs: tuple[Job, ...],
+        keeping: Keeping,
+        progress: Progress | None,
+    ):
+        self.experiment, self.dataset, self.directory, self.jobs = experiment, dataset, directory, jobs
+        self.keeping, self.progress = keeping, progress
+        self.records_path = directory.path / "records.jsonl"
+        self.steps = [self._steps_of(job) for job in jobs]
+        self.done = 0
+
+    def finish_jobs(self) -> int:
+        """Train what is not stored yet; returns how many jobs that were."""
+        stored = [job for job in self.jobs if self.directory.has(job.name)]
+        if is_first():
+            write_records(self.records_path, (record for job in stored for record in self._stored_records(job)))
+        barrier("what is stored")
+        for job, steps in zip(self.jobs, self.steps, strict=True):
+            before = self.done
+            if job not in stored:
+                self._train(job)
+            self.done = before + steps
+        return len(self.jobs) - len(stored)
+
+    def conclude(self, made_with: Mapping[str, Any]) -> None:
+        """Write what is made of all jobs together; the summary last, since it says that the run is finished."""
+        records = [record for job in self.jobs for record in self._stored_records(job)]
+        write_records(self.records_path, records)
+        with explained(self.directory.path):
+            self._write_predictions()
+            write_atomically(self.directory.path / "provenance.json", json.dumps(made_with, indent=2).encode())
+            write_atomically(self.directory.path / "summary.csv", summary_csv(records).encode())
+        if not self.keeping.stay:
+            shutil.rmtree(self.directory.path / "checkpoints", ignore_errors=True)
+
+    def _train(self, job: Job) -> None:
+        told = _Told(job, self)
+        folder, (seconds, stay, warn) = self.directory.path / "checkpoints" / job.name, self.keeping
+        checkpoints = Checkpoints(folder, warn, seconds=seconds)
+        try:
+            with _memory_explained(job):
+                finished = train_job(job, self.dataset, checkpoints, told.epochs_done, told.steps_done)
+                more = reliability_records(finished, self.dataset)
+                more += self.experiment.evaluate(finished, self.dataset) if self.experiment.evaluate else []
+            records = [*epoch_records(job, finished.history, range(job.epochs), self.dataset.num_classes), *more]
+            if is_first():
+                text = np.array(json.dumps(records))
+                self.directory.write(job.name, {"records": text, "logits": finished.logits})
+                append_records(self.records_path, more)
+        except BaseException:
+            checkpoints.close(delete=False)
+            raise
+        barrier(f"{job.name} is stored")
+        checkpoints.close(delete=not stay)
+
+    def _stored_records(self, job: Job) -> Records:
+        return json.loads(str(self.directory.read(job.name)["records"]))
+
+    def _write_predictions(self) -> None:
+        folder = self.directory.path / "predictions"
+        folder.mkdir(exist_ok=True)
+        for job in self.jobs:
+            for lane, logits in zip(job.lanes, self.directory.read(job.name)["logits"], strict=True):
+                temporary = folder / ".tmp-predictions.npz"
+                np.savez(temporary, logits=logits, labels=self.dataset.test_labels)
+                temporary.replace(folder / f"{job.recipe.net.name}-{lane.arm.name}-seed{lane.seed}.npz")
+
+    def _steps_of(self, job: Job) -> int:
+        first, rows = first_part_size(job, self.dataset.train_labels), len(self.dataset.train_labels)
+        sizes = {"first": first, "all": rows}
+        return sum(phase.epochs * steps_per_epoch(sizes[phase.rows], job.recipe.batch_size) for phase in job.phases)
+
+
+class _Told:
+    """What a job says while it is trained: to the records, and to the progress bar."""
+
+    def __init__(self, job: Job, work: Work):
+        self.job, self.work, self.text = job, work, job.name
+        self.epoch: int | None = None
+
+    def epochs_done(self, history: History, epoch: int) -> None:
+        """Called after each epoch, and first with what a checkpoint holds."""
+        new = range(self.epoch or 0, epoch)
+        if is_first():
+            append_records(self.work.records_path, epoch_records(self.job, history, new, self.work.dataset.num_classes))
+        if self.epoch is None:
+            self.work.done += self._steps_before(epoch)
+        self.epoch = epoch
+        if epoch:
+            accuracy = history["accuracy"][epoch - 1]
+            self.text = f"{self.job.name} epoch {epoch}/{self.job.epochs}, accuracy {accuracy.mean():.3f}"
+        self.steps_done(0)
+
+    def steps_done(self, number: int) -> None:
+        """Called every few hundred steps."""
+        self.work.done += number
+        if self.work.progress is not None:
+            self.work.progress(self.work.done, sum(self.work.steps), self.text)
+
+    def _steps_before(self, epoch: int) -> int:
+        share = epoch / self.job.epochs
+        return round(share * self.work.steps[self.work.jobs.index(self.job)])
+
+
+@contextmanager
+def _memory_explained(job: Job) -> Iterator[None]:
+    """Turn a lack of memory, of the device or of the machine, into one sentence."""
+    try:
+        yield
+    except (MemoryError, jax.errors.JaxRuntimeError) as error:
+        if isinstance(error, jax.errors.JaxRuntimeError) and "RESOURCE_EXHAUSTED" not in str(error):
+            raise
+        raise RunError(
+            f"out of memory in {job.name}, {len(job.lanes)} nets side by side; what is finished is kept; fewer seeds, "
+            "a smaller batch_size or a smaller net, in another folder, take less"
+        ) from None
