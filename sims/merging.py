@@ -34,6 +34,8 @@ def merge(folders: Sequence[Path], out: Path, *, warn: Tell = print, allow_mixed
         RunDirectory.open(out, environment=environment, allow_mixed=allow_mixed, **parts).close()
     started = time.perf_counter()
     with RunDirectory.open(out, environment=environments[0], **parts) as target:
+        if found := differences(target.manifest["layout"], layout, f"in {out}", f"in {first.path}"):
+            raise RunError(f"{out} holds this run cut otherwise: {found}; choose another folder")
         if not target.finished:
             for run in runs:
                 _copy(run, target, names, warn)

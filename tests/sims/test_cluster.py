@@ -1,9 +1,13 @@
 """Runs on a Dask cluster: the same bits as in one process, whoever dies, and a sentence where it cannot be."""
 
 import dataclasses
+import json
 import os
 import signal
+import subprocess
 import sys
+import time
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -21,6 +25,7 @@ from sims.running import configured
 from sims.studies import STUDIES
 from sims.work import Manner
 
+ROOT = Path(__file__).resolve().parents[2]
 AXES = {"n": "50", "ratio": "0.2,1,3", "theta_norm": "0.5,2", "alpha": "0,1", "replicates": 2500}
 KILLS = int(os.environ.get("MIXJAX_KILLS", "1"))
 SMALL = Layout(2, 8, 1)  # nine units
@@ -118,6 +123,41 @@ def test_few_tasks_are_under_way(local, monkeypatch):
     names = whole.names(layout)
     assert sorted(local.compute(whole, names, layout, stored.__setitem__)) == sorted(names) == sorted(stored)
     assert largest[0] <= 3 * sum(local._client.nthreads().values()) < len(names)
+
+
+@pytest.fixture
+def elsewhere(tmp_path):
+    """A scheduler and a worker that are processes of their own: (address, scheduler)."""
+    pytest.importorskip("distributed", reason="the extra `cluster` is not installed")
+    file = tmp_path / "scheduler.json"
+    command = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--port", "0", "--no-dashboard"]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": ROOT}
+    scheduler = subprocess.Popen([*command, "--scheduler-file", str(file)], **quiet)
+    worker = [sys.executable, "-m", "distributed.cli.dask_worker", "--no-nanny", "--no-dashboard", "--nthreads", "1"]
+    following = subprocess.Popen([*worker, "--scheduler-file", str(file)], **quiet)
+    while not file.exists():
+        time.sleep(0.1)
+    yield json.loads(file.read_text())["address"], scheduler
+    for process in (following, scheduler):
+        process.kill()
+        process.wait()
+
+
+def test_a_scheduler_that_is_gone_is_one_sentence(elsewhere, tmp_path):
+    """...and what is finished is kept."""
+    address, scheduler = elsewhere
+
+    def end(done, _):
+        if done == 3:
+            scheduler.kill()
+
+    with Cluster(scheduler=address) as joined:
+        manner = Manner(progress=end, cluster=joined)
+        with pytest.raises(
+            RunError, match="the scheduler is gone; finished work is kept, and the same command goes on"
+        ):
+            carry_out(work(replicates=50_000), tmp_path / "run", manner)
+    assert 3 <= len(list((tmp_path / "run" / "shards").glob("*.npz"))) < 150
 
 
 def test_no_scheduler_is_one_sentence(capsys, tmp_path, monkeypatch):
