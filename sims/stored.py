@@ -55,11 +55,11 @@ def stored_work(folder: str | PathLike[str]) -> tuple[Work, RunDirectory]:
     try:
         work = work_of(STUDIES[study], configured(study, **manifest.get("config") or {}))
         work.names(manifest["layout"])
-        known = work.spec == manifest["spec"]
-    except (RunError, TypeError, ValueError, KeyError, AttributeError):
-        known = False
-    if not known:
-        raise RunError(f"the run in {folder} is not of a study of this release")
+        reason = "" if work.spec == manifest["spec"] else "its configuration makes another spec"
+    except (RunError, TypeError, ValueError, KeyError, AttributeError) as error:
+        reason = str(error) if isinstance(error, RunError) else "its manifest is of another kind"
+    if reason:
+        raise RunError(f"the run in {folder} is not of a study of this release: {reason}")
     return work, RunDirectory(Path(folder), manifest)
 
 
