@@ -98,7 +98,7 @@ def _connected(opened: ExitStack, workers: int | None, scheduler: str | None, pa
         from distributed import Client, LocalCluster
     except ImportError:
         raise RunError(
-            "a cluster needs Dask, which the extra `cluster` installs: pip install dask distributed"
+            "a cluster needs Dask, which the extra `cluster` installs: pip install 'dask[distributed]'"
         ) from None
     if scheduler is None:
         number = workers or 1
