@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from mixjax.runs import RunError, differences
 from sims.engine import usable_cores
-from sims.tasks import ENVIRONMENT, Tasks, worker_provenance
+from sims.tasks import ENVIRONMENT, Tasks, scheduler_there, worker_provenance
 from sims.work import Store, Work
 
 if TYPE_CHECKING:
@@ -66,13 +66,16 @@ class Cluster:
         """
         tasks = Tasks(self._client, work, layout, {name: str(self.made_with[name]) for name in ENVIRONMENT})
         waiting = iter(names)
-        for name in islice(waiting, AHEAD * max(1, sum(self._client.nthreads().values()))):
-            tasks.submit(name)
+        with scheduler_there():
+            for name in islice(waiting, AHEAD * max(1, sum(self._client.nthreads().values()))):
+                tasks.submit(name)
         while tasks.running:
-            for name, arrays in tasks.finished():
-                store(name, arrays)
-                for following in islice(waiting, 1):
+            with scheduler_there():
+                finished = tasks.finished()
+                for following in islice(waiting, len(finished)):
                     tasks.submit(following)
+            for name, arrays in finished:
+                store(name, arrays)
                 yield name
 
 

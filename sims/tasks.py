@@ -7,8 +7,9 @@ import json
 import statistics
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import CancelledError
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,18 @@ ENVIRONMENT = ("mixjax", "commit", "jax", "jaxlib", "platform", "device", "x64",
 HANGING = 60.0, 10.0  # seconds, and times the median, after which a task is given to another worker too
 
 _preparing = threading.Lock()
+
+
+@contextmanager
+def scheduler_there() -> Iterator[None]:
+    """Turn the loss of a scheduler into one sentence."""
+    try:
+        yield
+    except (CancelledError, OSError) as error:
+        reason = type(error).__name__
+        raise RunError(
+            f"the scheduler is gone; finished work is kept, and the same command goes on from it ({reason})"
+        ) from None
 
 
 class Tasks:
@@ -54,10 +67,6 @@ class Tasks:
             done = wait([future for _, future in futures.values()], timeout=5, return_when="FIRST_COMPLETED").done
         except TimeoutError:
             done = set()
-        except CancelledError:
-            raise RunError(
-                "the scheduler is gone; finished work is kept, and the same command goes on from it"
-            ) from None
         results = []
         for name, future in (futures[future.key] for future in done):
             arrays = self._fetched(name, future) if name in self.running else None
