@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks import calibration, distances, generative, simulator, training
-from mixjax.runs import RunError
+from mixjax._commands import Parser, exit_status
 
 BENCHMARKS = {
     "calibration": calibration.run,
@@ -20,18 +19,18 @@ BENCHMARKS = {
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run a benchmark; returns the exit status: 0, or 2 for an error the user can put right."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Ratios of speed, measured in one run.")
+    """Run a benchmark; returns the exit status, as `mixjax._commands.exit_status` does."""
+    parser = Parser("python -m benchmarks", description="Ratios of speed, measured in one run.")
     parser.add_argument("name", choices=BENCHMARKS, help="what to measure")
     parser.add_argument("--out", type=Path, help="folder for NAME.md and NAME.json (results/benchmarks/NAME)")
     parser.add_argument("--quick", action="store_true", help="half a minute, to see that all is well: rough ratios")
-    options = parser.parse_args(arguments)
-    try:
+
+    def command() -> int:
+        options = parser.parse_args(arguments)
         print(BENCHMARKS[options.name](options.out or Path("results/benchmarks") / options.name, quick=options.quick))
-    except RunError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    return 0
+        return 0
+
+    return exit_status(command)
 
 
 if __name__ == "__main__":

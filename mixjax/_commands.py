@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import signal
 import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -25,20 +28,50 @@ class Parser(argparse.ArgumentParser):
 
 
 def exit_status(command: Callable[[], int], interrupted: str = "Interrupted.") -> int:
-    """What a command ends with: its own status, 2 for an error that the user can put right, 130 when interrupted.
+    """What a command ends with.
+
+    That is its own status, 2 for an error that the user can put right, 130, 143 and 129 when Ctrl-C, SIGTERM or a lost
+    terminal interrupts it.
 
     Args:
       command: does the work.
       interrupted: what is said when it is interrupted.
     """
     try:
-        return command()
+        with _stoppable():
+            return command()
     except RunError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    except KeyboardInterrupt:
-        print(f"\n{interrupted}", file=sys.stderr)
-        return 130
+    except KeyboardInterrupt as stop:
+        with suppress(OSError):  # the terminal may be gone
+            print(f"\n{interrupted}", file=sys.stderr)
+        return stop.status if isinstance(stop, _Stopped) else 130
+
+
+class _Stopped(KeyboardInterrupt):
+    """Asked to end by a signal other than Ctrl-C's; `status` is what a shell calls that."""
+
+    def __init__(self, number: int):
+        super().__init__(signal.Signals(number).name)
+        self.status = 128 + number
+
+
+@contextmanager
+def _stoppable() -> Iterator[None]:
+    """Let SIGTERM, and the SIGHUP of a lost terminal, end what is done here as Ctrl-C does: by raising `_Stopped`."""
+
+    def stop(number: int, _: object) -> NoReturn:
+        raise _Stopped(number)
+
+    names = ("SIGTERM", "SIGHUP") if threading.current_thread() is threading.main_thread() else ()
+    numbers = [getattr(signal, name) for name in names if hasattr(signal, name)]
+    before = [(number, signal.signal(number, stop)) for number in numbers if signal.getsignal(number) != signal.SIG_IGN]
+    try:
+        yield
+    finally:
+        for number, handler in before:
+            signal.signal(number, handler)
 
 
 def option(default: Any, description: str, **metadata: Any) -> Any:

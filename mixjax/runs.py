@@ -1,7 +1,8 @@
 """A run directory: what a run is, what made it, and its finished pieces, none of which a crash can harm.
 
-    DIR/manifest.json       the spec (what is computed) and the environment (what computes it), written once
+    DIR/manifest.json       the spec (what is computed), the environment (what computes it) and the configuration
     DIR/shards/NAME.npz     one immutable file a finished unit of work, with a checksum inside
+    DIR/.lock               held by the process that is at work; it ends with the process
     DIR/dataset.nc, figures/, provenance.json     made from the shards at the end (a run of nets: summary.csv, figures/)
 
 Every file is written beside its place, flushed to disk and renamed into it, so that a file that
@@ -10,37 +11,61 @@ exists is whole. Nothing that is read can execute code.
 
 from __future__ import annotations
 
-import errno
-import hashlib
-import io
 import json
 import os
-import platform
-import subprocess
-import tempfile
-import zipfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+import shutil
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-FORMAT = 1
-_DIGEST_SIZE = 32
+from mixjax._lock import LOCK, hold
+from mixjax._manifest import FORMAT, differences, read_manifest, refuse_difference
+from mixjax._provenance import provenance
+from mixjax._shards import sealed, unsealed
+from mixjax._writing import RunError, explained, write_atomically
+
+__all__ = ["Inventory", "RunDirectory", "RunError", "counted", "differences", "explained", "provenance",
+           "read_manifest", "write_atomically"]  # fmt: skip
+
+_TEMPORARY = ".tmp-"
 
 
-class RunError(Exception):
-    """Something about a run that its user can put right; the message says what, in one sentence."""
+@dataclass(frozen=True)
+class Inventory:
+    """What is stored of the units of a run.
+
+    Attributes:
+      stored: whole, by name.
+      damaged: there, and not what was written.
+      strays: files among the shards that are none of them.
+    """
+
+    stored: frozenset[str]
+    damaged: tuple[str, ...]
+    strays: tuple[str, ...]
+
+    def remarks(self) -> list[str]:
+        """What a user should know: a line for each kind of trouble."""
+        said = []
+        if self.damaged:
+            said.append(f"{counted(self.damaged, 'shard')} truncated or altered: not counted as computed")
+        if self.strays:
+            said.append(f"{counted(self.strays, 'file')} in shards/ not of this run: left alone")
+        return said
 
 
 class RunDirectory:
-    """One run on disk; open or create it with `RunDirectory.open`."""
+    """One run on disk; open or create it with `RunDirectory.open`, as a context that releases it."""
 
     def __init__(self, path: Path, manifest: Mapping[str, Any], product: str = "dataset.nc"):
         self.path = path
         self.manifest = manifest
         self.product = product
+        self._release: Callable[[], object] | None = None
 
     @classmethod
     def open(
@@ -50,7 +75,11 @@ class RunDirectory:
         spec: Mapping[str, Any],
         environment: Mapping[str, str],
         layout: Mapping[str, int],
+        config: Mapping[str, Any] | None = None,
         product: str = "dataset.nc",
+        lock: bool = True,
+        allow_mixed: bool | None = None,
+        warn: Callable[[str], None] = print,
     ) -> RunDirectory:
         """Create the run, or resume it if the folder holds the same spec, made by the same environment.
 
@@ -59,36 +88,56 @@ class RunDirectory:
           spec: JSON values that determine every number of the run.
           environment: versions, source and device, on which the last digits depend.
           layout: how the work is cut into units; a run that is resumed keeps the one it was begun with.
+          config: JSON values from which the work can be made again, for those who find the folder.
           product: the file that is made last, and says that the run is finished.
+          lock: whether this process alone may work in the folder until `close`; a finished run is not locked.
+          allow_mixed: whether a run may be gone on with by another environment, which its manifest then lists; None
+            if that is nothing that a user can choose.
+          warn: told where the file system has no locks.
 
         Raises:
-          RunError: if the folder holds something else or cannot be written.
+          RunError: if the folder holds something else, cannot be written, or another process is at work in it.
         """
-        path = Path(path)
-        with explained(path):
-            path.mkdir(parents=True, exist_ok=True)
-            manifest_path = path / "manifest.json"
-            if not manifest_path.exists():
-                if any(child.name != "shards" and not child.name.startswith(".tmp-") for child in path.iterdir()):
-                    raise RunError(f"{path} holds files that are not a run; choose another output folder")
-                parts = {"spec": dict(spec), "environment": dict(environment), "layout": dict(layout)}
-                (path / "shards").mkdir(exist_ok=True)
-                write_atomically(manifest_path, json.dumps({"format": FORMAT, **parts}, indent=2).encode())
-            manifest = read_manifest(path)
-            (path / "shards").mkdir(exist_ok=True)
-        _refuse_difference(path, "spec", manifest["spec"], spec)
-        run = cls(path, manifest, product)
-        if not run.finished:
-            _refuse_difference(path, "environment", manifest["environment"], environment)
+        run = cls(Path(path), {}, product)
+        try:
+            with explained(run.path):
+                run.path.mkdir(parents=True, exist_ok=True)
+                if not (run.path / "manifest.json").exists():
+                    run._refuse_strangers()
+                    run._lock(lock, warn)
+                    run._begin({"spec": spec, "environment": environment, "layout": layout, "config": config or {}})
+                run.manifest = read_manifest(run.path)
+                refuse_difference(run.path, "spec", run.manifest["spec"], spec)
+                if not run.finished:
+                    run._refuse_environment(environment, allow_mixed)
+                    run._lock(lock, warn)
+                    run._list_environment(environment)
+                (run.path / "shards").mkdir(exist_ok=True)
+        except BaseException:
+            run.close()
+            raise
         return run
+
+    def close(self) -> None:
+        """Let another process work in the folder."""
+        if self._release is not None:
+            self._release()
+
+    def __enter__(self) -> RunDirectory:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     @property
     def finished(self) -> bool:
         """Whether what is made last is there."""
         return (self.path / self.product).exists()
 
-    def _shard(self, name: str) -> Path:
-        return self.path / "shards" / f"{name}.npz"
+    @property
+    def environments(self) -> list[dict[str, str]]:
+        """All that have worked on the run, the first first."""
+        return [self.manifest["environment"], *self.manifest.get("mixed", [])]
 
     def has(self, name: str) -> bool:
         """Whether a unit of work is stored and intact."""
@@ -97,7 +146,7 @@ class RunDirectory:
     def write(self, name: str, arrays: Mapping[str, np.ndarray]) -> None:
         """Store a finished unit."""
         with explained(self.path):
-            write_atomically(self._shard(name), _sealed(arrays))
+            write_atomically(self._shard(name), sealed(arrays))
 
     def read(self, name: str) -> dict[str, np.ndarray]:
         """A stored unit.
@@ -110,174 +159,65 @@ class RunDirectory:
             raise RunError(f"{self._shard(name)} is missing or damaged; run the same command again to compute it anew")
         return arrays
 
+    def inventory(self, names: Sequence[str]) -> Inventory:
+        """What is stored of the units of these names, given in the order in which they are computed."""
+        files = {child.name for child in (self.path / "shards").iterdir() if not child.name.startswith(_TEMPORARY)}
+        there = [name for name in names if f"{name}.npz" in files]
+        stored = frozenset(name for name in there if self.has(name))
+        return Inventory(
+            stored=stored,
+            damaged=tuple(name for name in there if name not in stored),
+            strays=tuple(sorted(files - {f"{name}.npz" for name in names})),
+        )
+
+    def _shard(self, name: str) -> Path:
+        return self.path / "shards" / f"{name}.npz"
+
     def _read(self, name: str) -> dict[str, np.ndarray] | None:
         try:
-            return _unsealed(self._shard(name).read_bytes())
+            return unsealed(self._shard(name).read_bytes())
         except OSError:
             return None
 
+    def _lock(self, wanted: bool, warn: Callable[[str], None]) -> None:
+        """Hold the folder, and clear away what a killed process was writing in it."""
+        if not wanted or self._release is not None:
+            return
+        descriptor = hold(self.path)
+        if descriptor is None:
+            warn(f"{self.path} is on a file system without locks: let no second run work in it")
+            self._release = lambda: None
+            return
+        self._release = weakref.finalize(self, os.close, descriptor)
+        for debris in [*self.path.glob(f"{_TEMPORARY}*"), *self.path.glob(f"shards/{_TEMPORARY}*")]:
+            shutil.rmtree(debris) if debris.is_dir() and not debris.is_symlink() else debris.unlink()
 
-def read_manifest(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """The manifest of the run in a folder.
+    def _begin(self, parts: Mapping[str, Any]) -> None:
+        """Write the manifest, unless there is one by now."""
+        if not (self.path / "manifest.json").exists():
+            self._write_manifest({"format": FORMAT, **parts})
 
-    Raises:
-      RunError: if there is none, or it is not one that this version can read.
-    """
-    manifest_path = Path(path) / "manifest.json"
-    try:
-        manifest = json.loads(manifest_path.read_text())
-    except FileNotFoundError:
-        raise RunError(f"{path} holds no run (no manifest.json)") from None
-    except (ValueError, OSError) as error:
-        reason = (error.strerror or str(error)).lower() if isinstance(error, OSError) else str(error)
-        raise RunError(f"{manifest_path} cannot be read: {reason}") from None
-    parts = ("spec", "environment", "layout")
-    if (
-        not isinstance(manifest, dict)
-        or manifest.get("format") != FORMAT
-        or not all(isinstance(manifest.get(part), dict) for part in parts)
-    ):
-        raise RunError(f"{manifest_path} is not a manifest of format {FORMAT}, the one that this version reads")
-    return manifest
+    def _refuse_strangers(self) -> None:
+        for child in self.path.iterdir():
+            if child.name not in ("shards", LOCK, "manifest.json") and not child.name.startswith(_TEMPORARY):
+                raise RunError(f"{self.path} holds files that are not a run; choose another output folder")
 
+    def _write_manifest(self, manifest: Mapping[str, Any]) -> None:
+        write_atomically(self.path / "manifest.json", json.dumps(manifest, indent=2).encode())
 
-def write_atomically(path: Path, content: bytes) -> None:
-    """Write a file that is either whole or not there, whatever happens on the way."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".tmp-")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-    directory = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(directory)
-    finally:
-        os.close(directory)
+    def _refuse_environment(self, environment: Mapping[str, str], allow_mixed: bool | None) -> None:
+        if not allow_mixed and dict(environment) not in self.environments:
+            way = " (--allow-mixed goes on all the same)" if allow_mixed is not None else ""
+            refuse_difference(self.path, "environment", self.manifest["environment"], environment, way)
+
+    def _list_environment(self, environment: Mapping[str, str]) -> None:
+        """Note in the manifest who else works on the run."""
+        self.manifest = read_manifest(self.path)
+        if dict(environment) not in self.environments:
+            self.manifest = {**self.manifest, "mixed": [*self.environments[1:], dict(environment)]}
+            self._write_manifest(self.manifest)
 
 
-def provenance() -> dict[str, str | int]:
-    """What a result was made with: versions, source commit, machine; no path, user or host name."""
-    import jax
-    import jaxlib
-
-    import mixjax
-
-    devices = jax.devices()
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 0
-    return {
-        "mixjax": mixjax.__version__,
-        "commit": _commit(),
-        "jax": jax.__version__,
-        "jaxlib": jaxlib.__version__,
-        "python": platform.python_version(),
-        "platform": devices[0].platform,
-        "device": devices[0].device_kind if devices[0].platform != "cpu" else _cpu_name(),
-        "devices": len(devices),
-        "cores": os.cpu_count() or 1,
-        "memory_gib": round(memory / 2**30),
-    }
-
-
-def _commit() -> str:
-    """The commit of the source tree, marked if it has changes; where git cannot tell, what MIXJAX_COMMIT says."""
-    root = Path(__file__).resolve().parent.parent
-    elsewhere = os.environ.get("MIXJAX_COMMIT", "unknown")
-    if not (root / ".git").exists():
-        return elsewhere
-
-    def git(*arguments: str) -> str:
-        return subprocess.run(
-            ["git", "-C", str(root), *arguments], capture_output=True, text=True, check=True
-        ).stdout.strip()
-
-    try:
-        return git("rev-parse", "--short=12", "HEAD") + ("-modified" if git("status", "--porcelain", "-uno") else "")
-    except (OSError, subprocess.CalledProcessError):
-        return elsewhere
-
-
-def _cpu_name() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        return platform.machine()
-    return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), platform.machine())
-
-
-def _sealed(arrays: Mapping[str, np.ndarray]) -> bytes:
-    """An .npz file that ends in the SHA-256 of all before it, as the comment that a zip file may have."""
-    buffer = io.BytesIO()
-    np.savez(buffer, allow_pickle=False, **arrays)
-    with zipfile.ZipFile(buffer, "a") as archive:
-        archive.comment = bytes(_DIGEST_SIZE)
-    body = buffer.getvalue()[:-_DIGEST_SIZE]
-    return body + hashlib.sha256(body).digest()
-
-
-def _unsealed(content: bytes) -> dict[str, np.ndarray] | None:
-    """The arrays, or None if anything is wrong; damaged bytes are never parsed."""
-    if hashlib.sha256(content[:-_DIGEST_SIZE]).digest() != content[-_DIGEST_SIZE:]:
-        return None
-    try:
-        with np.load(io.BytesIO(content), allow_pickle=False) as stored:
-            return {key: stored[key] for key in stored.files}
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile):
-        return None
-
-
-def _refuse_difference(path: Path, what: str, stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
-    there, here = _flat(stored), _flat(json.loads(json.dumps(dict(wanted))))
-    differences = [
-        _difference(key, there.get(key), here.get(key))
-        for key in sorted({*there, *here})
-        if there.get(key) != here.get(key)
-    ]
-    if differences:
-        raise RunError(f"{path} holds a run of another {what} ({'; '.join(differences)}); choose another output folder")
-
-
-def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """What is nested by its path, as `options.epochs`."""
-    flat: dict[str, Any] = {}
-    for key, value in values.items():
-        flat |= _flat(value, f"{prefix}{key}.") if isinstance(value, dict) else {prefix + key: value}
-    return flat
-
-
-def _difference(key: str, there: object, here: object) -> str:
-    one, other = _brief(there), _brief(here)
-    return f"{key} is {one} there and {other} here" if one != other else f"{key} is not the same"
-
-
-def _brief(value: object) -> str:
-    if isinstance(value, list) and any(isinstance(entry, dict) for entry in value):
-        return f"{len(value)} entries"
-    if isinstance(value, list) and len(value) > 4:
-        return f"{len(value)} values from {value[0]:g} to {value[-1]:g}" if _numeric(value) else f"{len(value)} values"
-    return json.dumps(value)[:80]
-
-
-def _numeric(values: list[Any]) -> bool:
-    return all(isinstance(value, int | float) for value in values)
-
-
-@contextmanager
-def explained(path: Path, kept: str = "finished work is kept, and the same command goes on from it") -> Iterator[None]:
-    """Turn what the file system refuses into one sentence; `kept` is what to say of a disk that is full."""
-    try:
-        yield
-    except OSError as error:
-        reason = os.strerror(error.errno).lower() if error.errno else str(error)
-        full = {errno.ENOSPC: "the disk is full", errno.EDQUOT: "the disk quota is used up"}.get(error.errno or 0)
-        advice = "choose another folder"
-        if full:
-            reason, advice = full, kept
-        elif error.errno in (errno.EEXIST, errno.ENOTDIR):
-            reason = "it is a file, or in one"
-        raise RunError(f"cannot write to {path}: {reason}; {advice}") from None
+def counted(names: Sequence[str], thing: str) -> str:
+    """How many, and the first of them."""
+    return f"{len(names):,} {thing}{'s' * (len(names) > 1)} ({names[0]}{', ...' * (len(names) > 1)})"

@@ -6,6 +6,7 @@ import argparse
 import dataclasses
 import shlex
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from rich.console import Console
@@ -14,17 +15,25 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 import mixjax
 from mixjax._commands import Parser, exit_status, said, whole
 from mixjax.runs import RunError, explained, write_atomically
+from sims.cluster import cluster_of
+from sims.division import work_of
+from sims.execution import carry_out
 from sims.figures import write_figures
+from sims.merging import merge
 from sims.publishing import publish
-from sims.running import load, run
+from sims.running import configured, load
+from sims.stored import described, status
 from sims.studies import STUDIES
 from sims.study import PiecewiseStudy, Study
 from sims.verification import report
+from sims.work import Manner
 
 USAGE = """usage: python -m sims STUDY [--preset quick|default|full] [--out DIR] [axes]
        python -m sims figures RUN      draw the figures of a stored run again
        python -m sims verify RUN       compare a stored run with the exact expectations
        python -m sims publish RUN DIR  write its figures, a table and their origin into a folder
+       python -m sims status RUN       how much of a run is done, and how long the rest takes
+       python -m sims merge RUN... --out DIR    one run from parts that several machines have made
 
 studies:
 {studies}
@@ -33,7 +42,7 @@ python -m sims STUDY --help lists the axes of a study."""
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run a command; returns the exit status: 0, 2 for an error the user can put right, 130 when interrupted."""
+    """Run a command; returns the exit status, as `mixjax._commands.exit_status` does."""
     interrupted = "Interrupted. Finished work is stored; the same command goes on from it."
     return exit_status(lambda: _dispatch(list(arguments)), interrupted)
 
@@ -48,6 +57,8 @@ def _dispatch(arguments: list[str]) -> int:
     if command == "--version":
         print(f"mixjax {mixjax.__version__}")
         return 0
+    if command == "merge":
+        return _merge(rest)
     if command in _STORED and {"-h", "--help"} & set(rest):
         return _dispatch(["--help"])
     if command in _STORED:
@@ -67,11 +78,31 @@ def _study(name: str, arguments: list[str]) -> int:
         raise RunError(f"there is no study {name!r}; there are {', '.join(STUDIES)}")
     given = vars(_parser(name).parse_args(arguments))
     preset, out = given.pop("preset"), Path(given.pop("out"))
+    part, allow_mixed = given.pop("part"), given.pop("allow_mixed")
+    workers, scheduler = given.pop("workers"), given.pop("scheduler")
     axes = {axis: value for axis, value in given.items() if value is not None}
     options = [part for axis, value in axes.items() for part in (f"--{axis.replace('_', '-')}", str(value))]
     command = shlex.join(["python", "-m", "sims", name, "--preset", preset, "--out", said(out), *options])
-    with _Progress(name) as shown:
-        table = run(name, out, preset=preset, progress=shown, command=command, **axes)
+    work = work_of(STUDIES[name], configured(name, preset, **axes))
+    with cluster_of(workers, scheduler) as cluster, _Progress(name) as shown:
+        manner = Manner(
+            progress=shown,
+            announce=_tell,
+            warn=_tell,
+            allow_mixed=allow_mixed,
+            cluster=cluster,
+            command=command,
+            part=part,
+        )
+        if not carry_out(work, out, manner):
+            print(f"part {part[0]} of {part[1]} is done: {out}")
+            return 0
+    return _conclude(name, out)
+
+
+def _conclude(name: str, out: Path) -> int:
+    """Draw the figures of a finished run, and say where everything is."""
+    table = load(out)
     study = STUDIES[name]
     with explained(out):
         pictures = _drawn(study, out) or write_figures(study, table, out / "figures")
@@ -113,11 +144,47 @@ def _parser(name: str) -> argparse.ArgumentParser:
     parser = Parser(f"python -m sims {name}", description=f"{study.summary}. {axes}", allow_abbrev=False)
     parser.add_argument("--preset", default="default", help=f"{', '.join(study.presets)} (default: default)")
     parser.add_argument("--out", default=f"runs/{name}", help=f"folder of the run (default: runs/{name})")
+    parser.add_argument("--part", type=_part, default=(1, 1), metavar="K/N",
+                        help="compute every N-th unit from the K-th; merge puts the parts together")  # fmt: skip
+    parser.add_argument("--allow-mixed", action="store_true", help="go on though another version or device began")
+    parser.add_argument("--workers", type=whole, metavar="N", help="compute in N processes of this machine")
+    parser.add_argument("--scheduler", metavar="ADDRESS", help="compute on the Dask cluster of this scheduler")
     for field in dataclasses.fields(study.config):
         kind = whole if isinstance(field.default, int) else str
         usual = "" if field.default is None else f" (default: {field.default})"
         parser.add_argument(f"--{field.name.replace('_', '-')}", type=kind, help=field.metadata["help"] + usual)
     return parser
+
+
+def _part(text: str) -> tuple[int, int]:
+    """K/N, as (K, N)."""
+    try:
+        part, number = map(int, text.split("/"))
+    except ValueError:
+        part, number = 0, 0
+    if not 1 <= part <= number:
+        raise argparse.ArgumentTypeError(f"must be K/N with K from 1 to N, as in 2/8, got {text!r}")
+    return part, number
+
+
+def _tell(text: str) -> None:
+    Console(stderr=True, highlight=False).print(text, markup=False, soft_wrap=True)
+
+
+def _status(folder: Path) -> int:
+    print(described(status(folder), folder))
+    return 0
+
+
+def _merge(arguments: list[str]) -> int:
+    parser = Parser("python -m sims merge", description="One run from parts that several machines have made.")
+    parser.add_argument("runs", nargs="+", type=Path, help="folders of the parts, which stay as they are")
+    parser.add_argument("--out", required=True, type=Path, help="folder of the whole run")
+    parser.add_argument("--allow-mixed", action="store_true", help="though versions or devices differ")
+    given = parser.parse_args(arguments)
+    merged = merge(given.runs, given.out, warn=_tell, allow_mixed=given.allow_mixed)
+    print(described(merged, given.out))
+    return _conclude(merged.study, given.out) if merged.state == "finished" else 0
 
 
 def _figures(folder: Path) -> int:
@@ -143,6 +210,7 @@ _STORED: dict[str, tuple[Callable[..., int], int]] = {  # commands on stored run
     "figures": (_figures, 1),
     "verify": (_verify, 1),
     "publish": (_publish, 2),
+    "status": (_status, 1),
 }
 
 
@@ -167,4 +235,5 @@ class _Progress:
 
     def __exit__(self, *_: object) -> None:
         if self.bar.tasks:
-            self.bar.stop()
+            with suppress(OSError):  # the terminal may be gone
+                self.bar.stop()

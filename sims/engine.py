@@ -114,11 +114,11 @@ def compute(
     other brings in results.
     """
     devices = jax.local_devices()
-    threads = threads or (usable_cores() if devices[0].platform == "cpu" else 2 * len(devices))
-    origin = np.array([seed, zlib.crc32(study.encode())], np.uint32)
+    threads = threads or default_threads()
+    origin = _origin(study, seed)
     pool = ThreadPoolExecutor(threads)
     try:
-        programs = list(pool.map(lambda device: _program_for(experiment, layout, grid, device), devices))
+        programs = list(pool.map(lambda device: program_for(experiment, layout, grid, device), devices))
 
         def finished(numbered: tuple[int, Unit]) -> Unit:
             number, unit = numbered
@@ -128,6 +128,23 @@ def compute(
         yield from _in_order(pool, finished, enumerate(units), ahead=2 * threads)
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+def compute_unit(
+    experiment: Experiment, grid: Grid, unit: Unit, device: jax.Device, *, study: str, seed: int, layout: Layout
+) -> HostArrays:
+    """The moments of one unit, on one device; its program is compiled once in a process."""
+    return _moments(program_for(experiment, layout, grid, device), _origin(study, seed), grid, unit, layout)
+
+
+def _origin(study: str, seed: int) -> np.ndarray:
+    return np.array([seed, zlib.crc32(study.encode())], np.uint32)
+
+
+def default_threads() -> int:
+    """A thread for each core of a CPU, and two for each accelerator."""
+    devices = jax.local_devices()
+    return usable_cores() if devices[0].platform == "cpu" else 2 * len(devices)
 
 
 def usable_cores() -> int:
@@ -167,7 +184,8 @@ def _padded(values: np.ndarray, layout: Layout) -> np.ndarray:
     return padded.astype(np.float32).reshape(TILES, layout.tile_cells)
 
 
-def _program_for(experiment: Experiment, layout: Layout, grid: Grid, device: jax.Device) -> Callable[..., Arrays]:
+def program_for(experiment: Experiment, layout: Layout, grid: Grid, device: jax.Device) -> Callable[..., Arrays]:
+    """The program of all units of a grid for one device, compiled when it is first asked for."""
     settings = tuple((name, len(values)) for name, values in grid.settings.items())
     return _program(experiment, layout.tile_cells, layout.draw_cells, tuple(grid.cells), settings, device)
 

@@ -12,9 +12,11 @@ import numpy as np
 
 from mixjax.gaussian import mixup_weight
 from mixjax.runs import RunError
+from sims.forecast import memory
 
 LARGEST = 1e10  # value of an axis, as of n and p in `mixjax.gaussian.sample_scores`
-MOST = 2**24  # cells times settings of a grid: the table of a run is made in memory, at some 300 bytes each
+MOST = 2**24  # cells times settings of a grid
+BYTES = 300  # of memory for each, in which the table of a run is made
 
 AxisValue = str | float | int | Sequence[float] | np.ndarray
 
@@ -197,7 +199,12 @@ def with_axes(grid: Grid, **more: np.ndarray) -> Grid:
 def _check_size(axes: Mapping[str, np.ndarray], settings: Mapping[str, np.ndarray]) -> None:
     lengths = {name: len(values) for name, values in axes.items()} | {"settings": len(settings["t"])}
     number = math.prod(lengths.values())
+    said = " x ".join(f"{length:,} {name}" for name, length in lengths.items())
+    if number * BYTES > memory():
+        raise RunError(
+            f"the table of {said} = {number:,} values takes {number * BYTES / 2**30:.2g} GiB of memory, and there are "
+            f"{memory() / 2**30:.2g}; cut it into several runs"
+        )
     if number > MOST:
-        said = " x ".join(f"{length:,} {name}" for name, length in lengths.items())
         raise RunError(f"a run may have at most {MOST:,} values (cells times Mixup settings), got {said} = {number:,}; "
                        "cut it into several runs")  # fmt: skip

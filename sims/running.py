@@ -5,8 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import tempfile
-import time
-from collections.abc import Mapping
+from contextlib import nullcontext
 from hashlib import sha256
 from os import PathLike
 from pathlib import Path
@@ -14,12 +13,14 @@ from typing import Any
 
 import xarray as xr
 
-from mixjax.runs import RunDirectory, RunError, explained, provenance, read_manifest, write_atomically
+from mixjax.runs import RunError, read_manifest
+from sims.cluster import cluster_of
+from sims.division import work_of
 from sims.engine import Layout
+from sims.execution import carry_out
 from sims.grid import AxisValue
 from sims.studies import STUDIES
-from sims.study import Study
-from sims.work import Progress, plain, work_of
+from sims.work import Manner, Progress, Tell
 
 
 def configured(study: str, preset: str = "default", **axes: AxisValue | None) -> Any:
@@ -47,7 +48,11 @@ def run(
     *,
     preset: str = "default",
     progress: Progress | None = None,
+    warn: Tell = print,
     layout: Layout | None = None,
+    allow_mixed: bool = False,
+    workers: int | None = None,
+    scheduler: str | None = None,
     command: str = "",
     **axes: AxisValue | None,
 ) -> xr.Dataset:
@@ -59,55 +64,25 @@ def run(
         default nothing is kept.
       preset: "quick", "default" or "full".
       progress: called with (finished, all) units.
+      warn: told what was found damaged, missing or strange in the folder.
       layout: how the work is cut, `layout_for` the platform by default.
+      allow_mixed: whether a run that was begun with another version or device may be gone on with.
+      workers: how many processes of this machine to compute in, in place of this one.
+      scheduler: address of a Dask scheduler, on whose workers to compute.
       command: what to record as the origin of the run.
       **axes: of the study, in place of those of the preset: numbers, sequences, or text as on the command line.
 
     Raises:
-      RunError: for wrong axes, or a folder that cannot be used.
+      RunError: for wrong axes, a folder that cannot be used, a backend that computes wrongly (`sims.canary`).
     """
     config = configured(study, preset, **axes)
-    if out is None:
-        with tempfile.TemporaryDirectory() as folder:
-            return _run(STUDIES[study], config, Path(folder), progress, layout, command)
-    return _run(STUDIES[study], config, Path(out), progress, layout, command)
-
-
-def _run(
-    study: Study, config: Any, out: Path, progress: Progress | None, layout: Layout | None, command: str
-) -> xr.Dataset:
-    work = work_of(study, config, layout)
-    made_with: dict[str, Any] = {**provenance()}
-    environment = {name: str(made_with[name]) for name in ("mixjax", "commit", "jax", "jaxlib", "platform", "device")}
-    wanted = work.layout(str(made_with["platform"]))
-    directory = RunDirectory.open(out, spec=work.spec, environment=environment, layout=wanted)
-    if not directory.finished:
-        made_with["command"] = command or f"sims.run({study.name!r}, ...)"
-        started = time.perf_counter()
-        computed, number = work.compute_missing(directory, progress)
-        table = work.table(directory)
-        table.attrs |= {
-            "study": study.name,
-            "summary": study.summary,
-            "config": json.dumps(dataclasses.asdict(config), default=plain),
-            "seed": work.seed,
-            "provenance": json.dumps(made_with),
-        }
-        took = {"seconds": round(time.perf_counter() - started, 2), "units": f"{computed} of {number}"}
-        _write_table(directory.path, table, made_with | took)
-    return load(directory.path)
-
-
-def _write_table(folder: Path, table: xr.Dataset, made_with: Mapping[str, Any]) -> None:
-    """Write dataset.nc, and before it provenance.json with its checksum; `load` reads it."""
-    with explained(folder):
-        with tempfile.TemporaryDirectory(dir=folder, prefix=".tmp-") as scratch:
-            path = Path(scratch) / "dataset"
-            table.to_netcdf(path, engine="h5netcdf")
-            content = path.read_bytes()
-        origin = {**made_with, "dataset_sha256": sha256(content).hexdigest()}
-        write_atomically(folder / "provenance.json", json.dumps(origin, indent=2).encode())
-        write_atomically(folder / "dataset.nc", content)
+    work = work_of(STUDIES[study], config, layout)
+    place = nullcontext(out) if out is not None else tempfile.TemporaryDirectory()
+    with place as folder, cluster_of(workers, scheduler) as cluster:
+        origin = command or f"sims.run({study!r}, ...)"
+        manner = Manner(progress=progress, warn=warn, allow_mixed=allow_mixed, cluster=cluster, command=origin)
+        carry_out(work, Path(folder), manner)
+        return load(folder)
 
 
 def load(path: str | PathLike[str]) -> xr.Dataset:

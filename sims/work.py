@@ -2,92 +2,142 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
-from dataclasses import asdict
-from itertools import groupby
-from typing import Any
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Protocol
 
 import numpy as np
 import xarray as xr
 
-from mixjax.runs import RunDirectory
-from sims.engine import BLOCK, HostArrays, Layout, Unit, compute, layout_for, plan
-from sims.grid import whole
-from sims.moments import merged
-from sims.study import GridStudy, PiecewiseStudy, Study
+from mixjax.runs import Inventory, RunDirectory, counted
+from sims.engine import HostArrays, default_threads
+from sims.forecast import duration, several
+from sims.study import Study
 
 Progress = Callable[[int, int], None]
+Tell = Callable[[str], None]
+Store = Callable[[str, HostArrays], None]
 
 
-class GridWork:
-    """Cells and blocks of replicates, through the engine.
+class Place(Protocol):
+    """Where work can be done other than in this process."""
 
-    `spec` is what the numbers are; `layout` says how the work is cut, which a run keeps that was begun with it.
+    @property
+    def made_with(self) -> Mapping[str, Any]:
+        """What it is, as in `mixjax.runs.provenance`."""
+        ...
+
+    def compute(self, work: Work, names: Sequence[str], layout: Mapping[str, int], store: Store) -> Iterator[str]:
+        """As `Work.compute`, in any order."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Manner:
+    """How a run is carried out, which changes no number.
+
+    Attributes:
+      progress: called with (finished, all) parts.
+      announce: told what is to be computed and how long that takes, before it begins.
+      warn: told what was found damaged, missing or strange.
+      allow_mixed: whether a run that was begun with another version or device may be gone on with.
+      cluster: where to compute, in place of this process; it makes the run's environment.
+      command: what to record as the origin of the run.
+      part: (k, n) to compute every n-th part from the k-th, and leave the others to other machines.
     """
 
-    def __init__(self, study: GridStudy, config: Any, layout: Layout | None):
-        self.study, self.config, self.wanted = study, config, layout
-        self.grid = study.grid(config)
-        self.replicates, self.seed = whole("replicates", config.replicates, 1), whole("seed", config.seed, 0)
-        numbers = {"replicates": self.replicates, "seed": self.seed, "block": BLOCK}
-        self.spec: dict[str, Any] = {"study": study.name, **numbers, **self.grid.spec()}
+    progress: Progress | None = None
+    announce: Tell | None = None
+    warn: Tell = print
+    allow_mixed: bool = False
+    cluster: Place | None = None
+    command: str = ""
+    part: tuple[int, int] = (1, 1)
 
+
+class Work(ABC):
+    """What a run computes: named parts, each of which is stored when it is finished, and the table made of all.
+
+    Attributes:
+      spec: what the numbers are, as JSON.
+    """
+
+    study: Study
+    config: Any
+    seed: int
+    spec: dict[str, Any]
+
+    @abstractmethod
     def layout(self, platform: str) -> dict[str, int]:
-        return asdict(self.wanted or layout_for(platform))
+        """How the work is cut where it is begun; a run keeps it."""
 
-    def compute_missing(self, directory: RunDirectory, progress: Progress | None) -> tuple[int, int]:
-        """Compute and store what is not yet stored; returns how many units that were, and of how many."""
-        units = self._units(directory)
-        missing = [unit for unit in units if not directory.has(unit.name)]
-        report = _Counted(progress, len(units) - len(missing), len(units))
+    @abstractmethod
+    def names(self, layout: Mapping[str, int]) -> list[str]:
+        """Of all parts, in the order in which they are computed."""
 
-        def store(unit: Unit, arrays: HostArrays) -> None:
-            directory.write(unit.name, arrays)
+    @abstractmethod
+    def compute(self, names: Sequence[str], layout: Mapping[str, int], store: Store) -> Iterator[str]:
+        """Compute the parts of these names in this process, hand each to `store`, and yield its name then."""
 
-        layout = Layout(**directory.manifest["layout"])
-        options: dict[str, Any] = {"study": self.study.name, "seed": self.seed, "layout": layout}
-        for _ in compute(self.study.experiment_of(self.grid), self.grid, missing, store, **options):
-            report.advance()
-        return len(missing), len(units)
+    @abstractmethod
+    def prepare(self, layout: Mapping[str, int]) -> None:
+        """Compile what `part` needs, so that threads which call it do not do so each for itself."""
 
+    @abstractmethod
+    def part(self, name: str, layout: Mapping[str, int]) -> HostArrays:
+        """One part, of the same bits as from `compute`."""
+
+    @abstractmethod
     def table(self, directory: RunDirectory) -> xr.Dataset:
         """The table, of everything that is stored."""
-        # units are in order of blocks, and of cells in a block
-        blocks = groupby(self._units(directory), key=lambda unit: unit.block)
-        moments = merged([directory.read(unit.name) for unit in block] for _, block in blocks)
-        return self.study.table(self.config, self.grid, moments).assign_attrs(replicates=self.replicates)
 
-    def _units(self, directory: RunDirectory) -> list[Unit]:
-        return plan(self.grid, self.replicates, Layout(**directory.manifest["layout"]))
+    @abstractmethod
+    def size(self, number: int) -> str:
+        """What is to be computed, with the number of its parts, in words."""
 
+    def seconds(self, layout: Mapping[str, int], number: int) -> float | None:
+        """How long that many parts take here, from a quick measurement; None where there is none."""
+        return None
 
-class PieceWork:
-    """The pieces of a `PiecewiseStudy`, one after another. Its attributes and methods are those of `GridWork`."""
-
-    def __init__(self, study: PiecewiseStudy, config: Any):
-        self.study, self.config = study, config
-        self.seed = whole("seed", config.seed, 0)
-        self.pieces = study.pieces(config)
-        self.spec: dict[str, Any] = {"study": study.name, **json.loads(json.dumps(asdict(config), default=plain))}
-
-    def layout(self, platform: str) -> dict[str, int]:
-        return {}
-
-    def compute_missing(self, directory: RunDirectory, progress: Progress | None) -> tuple[int, int]:
-        missing = [name for name in self.pieces if not directory.has(name)]
-        report = _Counted(progress, len(self.pieces) - len(missing), len(self.pieces))
-        for name in missing:
-            directory.write(name, self.pieces[name]())
+    def compute_missing(self, directory: RunDirectory, manner: Manner) -> tuple[int, int]:
+        """Compute and store what is not yet stored; returns how many parts that were, and of how many."""
+        layout = directory.manifest["layout"]
+        names = self.names(layout)
+        found = directory.inventory(names)
+        first, step = manner.part
+        mine = names[first - 1 :: step]
+        missing = [name for name in mine if name not in found.stored]
+        for remark in [*found.remarks(), *_gaps(mine, found)]:
+            manner.warn(f"{directory.path}: {remark}")
+        if manner.announce is not None:
+            self._announce(manner.announce, layout, len(missing), len(mine), measured=manner.cluster is None)
+        report = _Counted(manner.progress, len(mine) - len(missing), len(mine))
+        compute = partial(manner.cluster.compute, self) if manner.cluster else self.compute
+        for _ in compute(missing, layout, directory.write):
             report.advance()
-        return len(missing), len(self.pieces)
+        return len(missing), len(mine)
 
-    def table(self, directory: RunDirectory) -> xr.Dataset:
-        return self.study.table(self.config, {name: directory.read(name) for name in self.pieces})
+    def _announce(self, announce: Tell, layout: Mapping[str, int], left: int, number: int, measured: bool) -> None:
+        """Say what is to be computed, and what it costs."""
+        stored = "" if left == number else f", {left:,} of them left" if left else ", all of them stored"
+        announce(f"{self.study.name}: {self.size(number)}{stored}")
+        seconds = self.seconds(layout, left) if left and measured else None
+        if seconds is not None:
+            threads = several(default_threads(), "thread")
+            announce(f"about {duration(seconds)} with {threads} here, at the rate of a first tile")
+
+
+def _gaps(names: Sequence[str], found: Inventory) -> list[str]:
+    """What to say of parts that are missing before the last that is stored."""
+    last = max((index for index, name in enumerate(names) if name in found.stored), default=0)
+    gone = [name for name in names[:last] if name not in found.stored and name not in found.damaged]
+    return [f"{counted(gone, 'shard')} missing before the last that is stored: to be computed"] if gone else []
 
 
 class _Counted:
-    """Progress that is told of each finished unit."""
+    """Progress that is told of each finished part."""
 
     def __init__(self, progress: Progress | None, finished: int, total: int):
         self.progress, self.finished, self.total = progress, finished, total
@@ -100,19 +150,6 @@ class _Counted:
     def _tell(self) -> None:
         if self.progress:
             self.progress(self.finished, self.total)
-
-
-def work_of(study: Study, config: Any, layout: Layout | None = None) -> GridWork | PieceWork:
-    """The work of a study under a configuration.
-
-    Raises:
-      RunError: for a wrong value in the configuration.
-    """
-    if isinstance(study, GridStudy):
-        return GridWork(study, config, layout)
-    if isinstance(study, PiecewiseStudy):
-        return PieceWork(study, config)
-    raise TypeError(f"study must be a GridStudy or a PiecewiseStudy, got {type(study).__name__}")
 
 
 def plain(value: Any) -> Any:

@@ -5,15 +5,21 @@ import hashlib
 import json
 import os
 import re
+import resource
+import shutil
+import subprocess
+import sys
 import zipfile
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from mixjax import runs
+from mixjax import _lock, runs
+from mixjax._lock import in_use
 from mixjax.runs import RunDirectory, RunError, provenance, read_manifest, write_atomically
 
+ROOT = Path(__file__).resolve().parents[1]
 SPEC = {"study": "s", "axis": [1.0, 2.0], "seed": 0}
 ENVIRONMENT = {"jax": "1", "platform": "cpu"}
 LAYOUT = {"unit_cells": 4}
@@ -22,7 +28,8 @@ ARRAYS = {"mean": np.arange(6.0).reshape(2, 3), "count": np.array([3, 4], np.int
 
 @pytest.fixture
 def run(tmp_path):
-    return RunDirectory.open(tmp_path / "run", spec=SPEC, environment=ENVIRONMENT, layout=LAYOUT)
+    with RunDirectory.open(tmp_path / "run", spec=SPEC, environment=ENVIRONMENT, layout=LAYOUT) as run:
+        yield run
 
 
 def test_what_is_written_is_read(run):
@@ -103,6 +110,7 @@ def test_a_shard_with_objects_is_never_unpickled(run):
 
 
 def test_the_same_spec_resumes_and_keeps_its_layout(run):
+    run.close()
     again = RunDirectory.open(run.path, spec=SPEC, environment=ENVIRONMENT, layout={"unit_cells": 99})
     assert again.manifest["layout"] == LAYOUT
 
@@ -136,6 +144,87 @@ def test_a_folder_is_created_with_its_parents_and_may_be_empty(tmp_path):
         assert read_manifest(path)["spec"] == SPEC
 
 
+def test_two_runs_do_not_share_a_folder(run):
+    with pytest.raises(
+        RunError, match=rf"another run is at work in .* \(process {os.getpid()}\); wait for it, stop it"
+    ):
+        RunDirectory.open(run.path, spec=SPEC, environment=ENVIRONMENT, layout=LAYOUT)
+    assert in_use(run.path)
+    RunDirectory.open(run.path, spec=SPEC, environment=ENVIRONMENT, layout=LAYOUT, lock=False)  # one of several
+    run.close()
+    assert not in_use(run.path)
+    with RunDirectory.open(run.path, spec=SPEC, environment=ENVIRONMENT, layout=LAYOUT):
+        assert in_use(run.path)
+
+
+def test_a_finished_run_is_not_locked(run):
+    (run.path / "dataset.nc").touch()
+    assert RunDirectory.open(run.path, spec=SPEC, environment=ENVIRONMENT, layout=LAYOUT).finished
+
+
+HOLD = """
+import sys
+from mixjax.runs import RunDirectory
+run = RunDirectory.open(sys.argv[1], spec={"a": 1}, environment={}, layout={})
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_a_lock_ends_with_its_process(tmp_path):
+    """SIGKILL; what the process was writing is cleared away by the next."""
+    command = [sys.executable, "-c", HOLD, str(tmp_path / "run")]
+    with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdout.readline() == "held\n"
+        with pytest.raises(RunError, match=rf"another run is at work in .*process {holder.pid}\)"):
+            RunDirectory.open(tmp_path / "run", spec={"a": 1}, environment={}, layout={})
+        (tmp_path / "run" / "shards" / ".tmp-half").touch()
+        (tmp_path / "run" / ".tmp-scratch").mkdir()
+        holder.kill()
+        holder.wait()
+    with RunDirectory.open(tmp_path / "run", spec={"a": 1}, environment={}, layout={}) as run:
+        assert not list(run.path.rglob(".tmp-*"))
+
+
+def test_where_there_are_no_locks_is_said(tmp_path, monkeypatch):
+    """As on some network file systems; the run goes on."""
+
+    def refuse(*_):
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr(_lock.fcntl, "flock", refuse)
+    said = []
+    with RunDirectory.open(tmp_path, spec=SPEC, environment=ENVIRONMENT, layout=LAYOUT, warn=said.append) as run:
+        run.write("a", ARRAYS)
+    assert said == [f"{tmp_path} is on a file system without locks: let no second run work in it"]
+
+
+def test_an_inventory_tells_whole_from_damaged_and_strange(run):
+    for name in "abc":
+        run.write(name, ARRAYS)
+    (run.path / "shards" / "b.npz").write_bytes(b"")
+    (run.path / "shards" / "notes.txt").touch()
+    (run.path / "shards" / ".tmp-x").touch()
+    found = run.inventory(["a", "b", "c", "d"])
+    assert (found.stored, found.damaged, found.strays) == ({"a", "c"}, ("b",), ("notes.txt",))
+    assert found.remarks() == [
+        "1 shard (b) truncated or altered: not counted as computed",
+        "1 file (notes.txt) in shards/ not of this run: left alone",
+    ]
+    assert run.inventory(["d"]).remarks() == ["4 files (a.npz, ...) in shards/ not of this run: left alone"]
+
+
+def test_an_environment_that_is_allowed_is_listed(run):
+    """...and may go on with the run afterwards without being allowed again."""
+    run.close()
+    other = {**ENVIRONMENT, "jax": "2"}
+    for allowed in (True, False):
+        options = {"spec": SPEC, "environment": other, "layout": LAYOUT, "allow_mixed": allowed}
+        with RunDirectory.open(run.path, **options) as mixed:
+            assert mixed.environments == [ENVIRONMENT, other]
+    assert read_manifest(run.path)["mixed"] == [other]
+
+
 def test_debris_of_a_killed_start_is_no_obstacle(tmp_path):
     """A kill before the manifest leaves an empty shards/ and a temporary file at most."""
     (tmp_path / "shards").mkdir()
@@ -154,6 +243,86 @@ def test_an_unreadable_manifest_is_refused(tmp_path, content):
     with pytest.raises(RunError, match=r"manifest\.json"):
         RunDirectory.open(tmp_path, spec=SPEC, environment=ENVIRONMENT, layout=LAYOUT)
     assert (tmp_path / "manifest.json").read_text() == content
+
+
+def test_a_manifest_of_a_newer_release_is_refused(run):
+    run.close()
+    manifest = json.loads((run.path / "manifest.json").read_text())
+    (run.path / "manifest.json").write_text(json.dumps(manifest | {"format": 2}))
+    with pytest.raises(
+        RunError, match=r"written by a newer release \(format 2, and this one reads 1\); upgrade mixjax"
+    ):
+        RunDirectory.open(run.path, spec=SPEC, environment=ENVIRONMENT, layout=LAYOUT)
+
+
+def test_a_limit_on_the_size_of_files_is_one_sentence(run):
+    """The system's own refusal, in the middle of a write."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, before[1]))
+    try:
+        with pytest.raises(RunError, match="no file as large is allowed; finished work is kept"):
+            run.write("a", ARRAYS)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert list((run.path / "shards").iterdir()) == []
+    run.write("a", ARRAYS)
+    assert run.has("a")
+
+
+FILL = """
+import subprocess, sys
+import numpy as np
+from mixjax.runs import RunDirectory, RunError
+folder = sys.argv[1]
+run = RunDirectory.open(folder + "/run", spec={}, environment={}, layout={})
+ballast = open(folder + "/ballast", "wb")
+ballast.write(bytes(200_000))
+ballast.flush()
+number = 0
+try:
+    while number < 100:
+        run.write(str(number), {"a": np.arange(4000.0)})
+        number += 1
+except RunError as error:
+    print(error)
+whole = all(run.has(str(index)) for index in range(number))
+left = [path.name for path in (run.path / "shards").iterdir() if path.name.startswith(".tmp-")]
+ballast.truncate(0)
+ballast.close()
+for index in range(number, number + 3):
+    run.write(str(index), {"a": np.arange(4000.0)})
+print(0 < number < 20, whole, left, run.has(str(number + 2)))
+run.close()
+subprocess.run(["mount", "-o", "remount,ro", folder], check=True)
+try:
+    RunDirectory.open(folder + "/run", spec={}, environment={}, layout={})
+except RunError as error:
+    print(error)
+"""
+
+
+def test_a_file_system_that_is_full_or_read_only(tmp_path):
+    """A real one, of 600 KB: finished work is kept, and goes on when there is room."""
+    mount = f'mount -t tmpfs -o size=600k none {tmp_path} && exec "$0" "$@"'
+    apart = ["unshare", "--map-root-user", "--mount", "sh", "-c"]
+    if (
+        not shutil.which("unshare")
+        or subprocess.run([*apart, mount, "true"], capture_output=True, check=False).returncode
+    ):
+        pytest.skip("this system lets nobody mount a file system of one's own")
+    command = [*apart, mount, sys.executable, "-c", FILL, str(tmp_path)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    full, went_on, read_only = done.stdout.splitlines()
+    assert full.endswith("the disk is full; finished work is kept, and the same command goes on from it")
+    assert went_on == "True True [] True"
+    assert read_only.endswith("read-only file system; choose another folder")
+
+
+def test_a_folder_that_is_gone_is_one_sentence(run):
+    shutil.rmtree(run.path)
+    with pytest.raises(RunError, match="no such file or directory"):
+        run.write("a", ARRAYS)
 
 
 @pytest.mark.parametrize("step", ["fsync", "replace", "chmod"])

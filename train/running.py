@@ -97,21 +97,21 @@ def run(
     made_with: dict[str, Any] = {**provenance()}
     environment = {name: str(made_with[name]) for name in _ENVIRONMENT}
     spec = _spec(chosen, config, dataset, jobs)
-    directory = _opened(Path(out), spec, environment)
-    if not directory.finished:
-        started = time.perf_counter()
-        keeping = Keeping(checkpoint_seconds, keep_checkpoints, warn)
-        work = Work(chosen, dataset, directory, jobs, keeping, progress)
-        computed = work.finish_jobs()
-        made_with |= {
-            "command": command or f"train.run({experiment!r}, ...)",
-            "seconds": round(time.perf_counter() - started, 2),
-            "jobs": f"{computed} of {len(jobs)}",
-        }
-        if is_first():
-            work.conclude(made_with)
-        barrier("concluded")
-    return read_records(directory.path / "records.jsonl")
+    with _opened(Path(out), spec, environment) as directory:
+        if not directory.finished:
+            started = time.perf_counter()
+            keeping = Keeping(checkpoint_seconds, keep_checkpoints, warn)
+            work = Work(chosen, dataset, directory, jobs, keeping, progress)
+            computed = work.finish_jobs()
+            made_with |= {
+                "command": command or f"train.run({experiment!r}, ...)",
+                "seconds": round(time.perf_counter() - started, 2),
+                "jobs": f"{computed} of {len(jobs)}",
+            }
+            if is_first():
+                work.conclude(made_with)
+            barrier("concluded")
+        return read_records(directory.path / "records.jsonl")
 
 
 def load_records(path: str | PathLike[str]) -> Records:
@@ -192,6 +192,7 @@ def _opened(out: Path, spec: dict[str, Any], environment: dict[str, str]) -> Run
     """The run's folder, opened by the first process before the others."""
     for turn in (True, False):
         if is_first() == turn:
-            directory = RunDirectory.open(out, spec=spec, environment=environment, layout={}, product="summary.csv")
+            options: dict[str, Any] = {"layout": {}, "product": "summary.csv", "lock": is_first()}
+            directory = RunDirectory.open(out, spec=spec, environment=environment, **options)
         barrier("opened" if turn else "opened by all")
     return directory

@@ -97,7 +97,7 @@ def test_an_interrupt_says_how_to_go_on(capsys, tmp_path, monkeypatch):
     def interrupted(*_args, **_kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(sims.cli, "run", interrupted)
+    monkeypatch.setattr(sims.cli, "carry_out", interrupted)
     assert main(["phase_diagram", *TINY, "--out", str(tmp_path / "run")]) == 130
     assert "same command goes on" in capsys.readouterr().err
 

@@ -15,19 +15,20 @@ import pytest
 import sims
 from mixjax import runs
 from mixjax.runs import RunError
-from sims import running
+from sims import execution
 from sims.engine import Layout
+from sims.stored import status
 
 ROOT = Path(__file__).resolve().parents[2]
 AXES = {"n": "50", "ratio": "0.2,1,3", "theta_norm": "0.5,2", "alpha": "0,1", "replicates": 2500}
 SMALL = Layout(2, 8, 1)  # nine units: three of cells by three of replicates
 SCRIPT = """
 import sims
-from sims import running
 from sims.engine import Layout
 show = lambda done, total: print(done, flush=True)
-sims.run("phase_diagram", {out!r}, layout=Layout(2, 8, 1), progress=show, **{axes!r})
+sims.run("phase_diagram", {out!r}, layout=Layout({cells}, 8, 1), progress=show, **{axes!r})
 """
+KILLS = int(os.environ.get("MIXJAX_KILLS", "3"))
 
 
 @pytest.fixture(scope="module")
@@ -35,18 +36,18 @@ def undisturbed():
     return sims.run("phase_diagram", layout=SMALL, **AXES)
 
 
-def start(out, devices):
+def start(out, devices, axes=AXES, cells=2, x64="0"):
     flags = f"--xla_force_host_platform_device_count={devices}"
-    environment = {**os.environ, "XLA_FLAGS": flags, "JAX_PLATFORMS": "cpu", "JAX_ENABLE_X64": "0"}
-    command = [sys.executable, "-c", SCRIPT.format(out=str(out), axes=AXES)]
+    environment = {**os.environ, "XLA_FLAGS": flags, "JAX_PLATFORMS": "cpu", "JAX_ENABLE_X64": x64}
+    command = [sys.executable, "-c", SCRIPT.format(out=str(out), axes=axes, cells=cells)]
     return subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True)
 
 
-def resumed(out):
+def resumed(out, warn=print):
     """The table of a run that goes on, and how many of its units were there already."""
     seen = []
-    table = sims.run("phase_diagram", out, layout=SMALL, progress=lambda done, total: seen.append(done), **AXES)
-    return table, seen[0]
+    progress = {"progress": lambda done, total: seen.append(done), "warn": warn}
+    return sims.run("phase_diagram", out, layout=SMALL, **progress, **AXES), seen[0]
 
 
 def assert_same_bits(one, other):
@@ -75,6 +76,61 @@ def test_killed_on_one_device_and_finished_on_two_is_the_same_to_the_last_bit(tm
     assert_same_bits(undisturbed, sims.load(out))
 
 
+def test_killed_again_and_again_at_any_moment(tmp_path, rng):
+    """SIGKILL while it starts or works, MIXJAX_KILLS times: what is stored stays as it is, only the rest is computed.
+
+    There are 120 units a kill, and at most 90 of them are waited for, so that no kill comes too late.
+    """
+    out, kept, axes = tmp_path / "run", {}, {**AXES, "replicates": 20_000 * KILLS}
+    for _ in range(KILLS):
+        child = start(out, devices=int(rng.integers(1, 3)), axes=axes, cells=1, x64="1")
+        units = int(rng.integers(-30, 90))
+        for _ in range(units):
+            child.stdout.readline()
+        time.sleep(rng.uniform(0, 0.01 if units > 0 else 2))
+        child.kill()
+        child.stdout.close()
+        assert child.wait() == -signal.SIGKILL
+        now = {path.name: path.stat().st_mtime_ns for path in (out / "shards").glob("*.npz")}
+        assert {name: now.get(name) for name in kept} == kept
+        kept = now
+    layout, seen, said = Layout(1, 8, 1), [], []
+    report = {"progress": lambda *units: seen.append(units), "warn": said.append}
+    table = sims.run("phase_diagram", out, layout=layout, **report, **axes)
+    assert seen[0] == (len(kept), 120 * KILLS)
+    assert len(kept) < 120 * KILLS
+    assert {name: (out / "shards" / name).stat().st_mtime_ns for name in kept} == kept
+    assert all("missing before the last" in line for line in said)
+    assert not list(out.rglob(".tmp-*"))
+    assert_same_bits(sims.run("phase_diagram", layout=layout, **axes), table)
+
+
+def test_a_run_at_work_is_not_disturbed_and_ends_on_request(tmp_path):
+    """Another start is refused, its status can be read, and SIGTERM leaves what goes on."""
+    out = tmp_path / "run"
+    axes = {**AXES, "replicates": 2_000_000}
+    options = [part for name, value in axes.items() for part in (f"--{name.replace('_', '-')}", str(value))]
+    command = [sys.executable, "-m", "sims", "phase_diagram", "--out", str(out), *options]
+    environment = {**os.environ, "JAX_PLATFORMS": "cpu", "JAX_ENABLE_X64": "1"}
+    with subprocess.Popen(command, cwd=ROOT, env=environment, stderr=subprocess.PIPE, text=True) as child:
+        while len(list((out / "shards").glob("*.npz"))) < 3:
+            assert child.poll() is None
+            time.sleep(0.05)
+        with pytest.raises(RunError, match=rf"another run is at work in .*process {child.pid}\)"):
+            sims.run("phase_diagram", out, **axes)
+        assert status(out).state == "running"
+        child.send_signal(signal.SIGTERM)
+        said = child.stderr.read()
+        assert child.wait() == 128 + signal.SIGTERM
+    assert said.endswith("\nInterrupted. Finished work is stored; the same command goes on from it.\n")
+    assert "Traceback" not in said
+    found = status(out)
+    assert (found.state, found.number) == ("stopped", 2000)
+    assert len(found.inventory.stored) >= 3
+    assert not found.inventory.damaged
+    assert not list(out.rglob(".tmp-*"))
+
+
 @pytest.mark.parametrize("damage", ["truncated", "flipped", "deleted", "stray"])
 def test_damaged_shards_are_computed_anew(tmp_path, undisturbed, damage):
     out = tmp_path / "run"
@@ -90,9 +146,14 @@ def test_damaged_shards_are_computed_anew(tmp_path, undisturbed, damage):
     elif damage == "deleted":
         shard.unlink()
     else:
-        (out / "shards" / ".tmp-stray").write_bytes(b"half a shard")
-    again, kept = resumed(out)
+        (out / "shards" / "stray").write_bytes(b"half a shard")
+    said = []
+    again, kept = resumed(out, said.append)
     assert kept == (9 if damage == "stray" else 8)
+    words = {"stray": "1 file (stray) in shards/ not of this run: left alone"}
+    words["deleted"] = f"1 shard ({shard.stem}) missing before the last that is stored: to be computed"
+    altered = f"1 shard ({shard.stem}) truncated or altered: not counted as computed"
+    assert said == [f"{out}: {words.get(damage, altered)}"]
     assert_same_bits(undisturbed, again)
 
 
@@ -223,10 +284,10 @@ def test_a_damaged_table_is_made_anew(tmp_path, undisturbed):
 @pytest.mark.parametrize("part", ["commit", "device", "jax"])
 def test_a_run_is_not_gone_on_with_by_something_else(tmp_path, monkeypatch, part):
     """Other code, another device or version may round differently."""
-    original = running.provenance
-    monkeypatch.setattr(running, "provenance", lambda: {**original(), part: "another"})
+    original = execution.provenance
+    monkeypatch.setattr(execution, "provenance", lambda: {**original(), part: "another"})
     resumed(tmp_path)
     (tmp_path / "dataset.nc").unlink()
     monkeypatch.undo()
-    with pytest.raises(RunError, match=f'another environment .*{part} is "another" there'):
+    with pytest.raises(RunError, match=f'another environment .*{part} is "another" there .*--allow-mixed'):
         resumed(tmp_path)

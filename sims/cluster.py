@@ -1,0 +1,156 @@
+"""The parts of a run on the workers of a Dask cluster: the same parts, and the same numbers to the last bit.
+
+A task names a study, a configuration and a part; a worker makes the work of it and computes the part as a single
+process would. Results come back to the client, which alone writes: no disk is shared. The tasks of a worker that dies
+are done again by others, and so is a task that takes far longer than the rest: that cannot change a number.
+"""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, nullcontext
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from mixjax.runs import RunError, differences
+from sims.engine import usable_cores
+from sims.tasks import ENVIRONMENT, Tasks, scheduler_there, worker_provenance
+from sims.work import Store, Work
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+_CODE = ("mixjax", "commit", "jax", "jaxlib")  # what client and workers have in common
+AHEAD = 3  # tasks a thread of the cluster that are submitted and not yet stored
+DEATHS = 10  # of local workers over one task, before it is taken to be the cause
+PATIENCE = 30.0  # seconds for a scheduler to answer, and for its first worker to come
+MOST_WORKERS = 1000
+
+
+class Cluster:
+    """A Dask cluster as a place where work is done, as a context.
+
+    Attributes:
+      made_with: what its workers are, as in `mixjax.runs.provenance`.
+    """
+
+    def __init__(self, *, workers: int | None = None, scheduler: str | None = None, patience: float = PATIENCE):
+        """Start local workers, or join the scheduler at an address.
+
+        Raises:
+          RunError: if Dask is missing, the scheduler cannot be reached or has no workers, or these differ.
+        """
+        self._open = ExitStack()
+        try:
+            self._client = _connected(self._open, workers, scheduler, patience)
+            self.made_with = _agreed(self._client, patience)
+        except BaseException:
+            self._open.close()
+            raise
+
+    def __enter__(self) -> Cluster:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._open.close()
+
+    def compute(self, work: Work, names: Sequence[str], layout: Mapping[str, int], store: Store) -> Iterator[str]:
+        """Compute the parts of these names, hand each to `store`, and yield its name then, in any order.
+
+        Few tasks are under way at a time, so that memory does not grow with their number.
+
+        Raises:
+          RunError: if the workers fail, or the scheduler is lost.
+        """
+        tasks = Tasks(self._client, work, layout, {name: str(self.made_with[name]) for name in ENVIRONMENT})
+        waiting = iter(names)
+        with scheduler_there():
+            for name in islice(waiting, AHEAD * max(1, sum(self._client.nthreads().values()))):
+                tasks.submit(name)
+        while tasks.running:
+            with scheduler_there():
+                finished = tasks.finished()
+                for following in islice(waiting, len(finished)):
+                    tasks.submit(following)
+            for name, arrays in finished:
+                store(name, arrays)
+                yield name
+
+
+def cluster_of(workers: int | None, scheduler: str | None) -> AbstractContextManager[Cluster | None]:
+    """The cluster that options ask for, as a context; None where they ask for none.
+
+    Raises:
+      RunError: for options that contradict each other, and as `Cluster` does.
+    """
+    if workers is None and scheduler is None:
+        return nullcontext(None)
+    if workers is not None and scheduler is not None:
+        raise RunError("give either workers, to be started here, or the address of a scheduler, not both")
+    if workers is not None and not 1 <= workers <= MOST_WORKERS:
+        raise RunError(f"workers must be from 1 to {MOST_WORKERS}, got {workers}")
+    return Cluster(workers=workers, scheduler=scheduler)
+
+
+def _connected(opened: ExitStack, workers: int | None, scheduler: str | None, patience: float) -> Client:
+    """A client of a new local cluster, or of the scheduler at an address."""
+    try:
+        import dask
+        from distributed import Client, LocalCluster
+    except ImportError:
+        raise RunError(
+            "a cluster needs Dask, which the extra `cluster` installs: pip install 'dask[distributed]'"
+        ) from None
+    if scheduler is None:
+        number = workers or 1
+        opened.enter_context(dask.config.set({"distributed.scheduler.allowed-failures": DEATHS}))
+        threads = max(1, usable_cores() // number)
+        options: dict[str, Any] = {"dashboard_address": None, "silence_logs": logging.CRITICAL}
+        local = LocalCluster(n_workers=number, threads_per_worker=threads, processes=True, **options)
+        return opened.enter_context(Client(opened.enter_context(local)))
+    try:
+        with warnings.catch_warnings(action="ignore"):  # versions are compared below
+            client = opened.enter_context(Client(scheduler, timeout=patience))
+        versions = client.get_versions()
+    except (OSError, ValueError, TypeError) as error:
+        raise RunError(
+            f"no Dask scheduler answers at {scheduler} ({_brief(error)}); start one, as in: dask scheduler"
+        ) from None
+    here, there = (versions[side]["packages"] for side in ("client", "scheduler"))
+    wanted = ("distributed", "msgpack")
+    if found := differences({n: there[n] for n in wanted}, {n: here[n] for n in wanted}):
+        raise RunError(f"the scheduler at {scheduler} is of another version ({found}); install the same in both places")
+    return client
+
+
+def _agreed(client: Client, patience: float) -> dict[str, str | int]:
+    """What the workers are, once there is one."""
+    try:
+        client.wait_for_workers(1, timeout=patience)
+    except TimeoutError:
+        raise RunError(
+            f"the scheduler at {client.scheduler.address} has no workers; start some, as in: dask worker"
+        ) from None
+    try:
+        made_with: dict[str, dict[str, str | int]] = client.run(worker_provenance)
+    except (ImportError, AttributeError, OSError, RuntimeError, TypeError, ValueError) as error:
+        raise RunError(
+            f"the workers cannot run this code ({_brief(error)}); install it there, at the same commit"
+        ) from None
+    (first, wanted), *others = sorted(made_with.items())
+    for address, other in others:
+        if found := differences(_part(wanted, ENVIRONMENT), _part(other, ENVIRONMENT), f"on {first}", f"on {address}"):
+            raise RunError(f"the workers differ: {found}; a run has workers of one kind")
+    if found := differences(_part(wanted, _CODE), _part(worker_provenance(), _CODE), "on the workers"):
+        raise RunError(f"the workers have other code: {found}; install the same in both places")
+    return {**wanted, "workers": len(made_with), "threads": sum(client.nthreads().values())}
+
+
+def _part(made_with: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    return {name: made_with.get(name) for name in names}
+
+
+def _brief(error: Exception) -> str:
+    return str(error).split("\n")[0][:200] or type(error).__name__

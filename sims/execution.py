@@ -1,0 +1,79 @@
+"""How a run is carried out: the folder it is kept in, the parts that are missing, and the table at the end."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import tempfile
+import time
+from collections.abc import Mapping
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from mixjax.runs import RunDirectory, explained, provenance, write_atomically
+from sims.canary import check_backend
+from sims.tasks import ENVIRONMENT
+from sims.work import Manner, Work, plain
+
+
+def carry_out(work: Work, out: Path, manner: Manner) -> bool:
+    """Compute and store what the folder does not hold yet; returns whether the run is finished.
+
+    Raises:
+      RunError: for a folder that cannot be used, and for a backend that computes wrongly.
+    """
+    made_with: dict[str, Any] = {**(manner.cluster.made_with if manner.cluster else provenance())}
+    with opened(work, out, made_with, manner) as directory:
+        if directory.finished:
+            return True
+        started = time.perf_counter()
+        check_backend()
+        computed, number = work.compute_missing(directory, manner)
+        if manner.part != (1, 1) and not complete(work, directory):
+            return False
+        finish(work, directory, made_with | {"command": manner.command}, started, f"{computed} of {number}")
+    return True
+
+
+def opened(work: Work, out: Path, made_with: Mapping[str, Any], manner: Manner) -> RunDirectory:
+    """The folder of the run, for what is at work here."""
+    return RunDirectory.open(
+        out,
+        spec=work.spec,
+        environment={name: str(made_with[name]) for name in ENVIRONMENT},
+        layout=work.layout(str(made_with["platform"])),
+        config=json.loads(json.dumps(dataclasses.asdict(work.config), default=plain)),
+        allow_mixed=manner.allow_mixed,
+        warn=manner.warn,
+    )
+
+
+def complete(work: Work, directory: RunDirectory) -> bool:
+    """Whether all parts are stored."""
+    names = work.names(directory.manifest["layout"])
+    return len(directory.inventory(names).stored) == len(names)
+
+
+def finish(work: Work, directory: RunDirectory, made_with: Mapping[str, Any], started: float, units: str) -> None:
+    """Make the table from all that is stored, and write it with its origin."""
+    table = work.table(directory)
+    table.attrs |= {
+        "study": work.study.name,
+        "summary": work.study.summary,
+        "config": json.dumps(dataclasses.asdict(work.config), default=plain),
+        "seed": work.seed,
+        "provenance": json.dumps(dict(made_with)),
+    }
+    origin = {**made_with, "seconds": round(time.perf_counter() - started, 2), "units": units}
+    if len(directory.environments) > 1:
+        origin["environments"] = directory.environments
+    folder = directory.path
+    with explained(folder):
+        with tempfile.TemporaryDirectory(dir=folder, prefix=".tmp-") as scratch:
+            path = Path(scratch) / "dataset"
+            table.to_netcdf(path, engine="h5netcdf")
+            content = path.read_bytes()
+        origin["dataset_sha256"] = sha256(content).hexdigest()
+        write_atomically(folder / "provenance.json", json.dumps(origin, indent=2).encode())
+        write_atomically(folder / "dataset.nc", content)

@@ -1,0 +1,73 @@
+"""One run from several folders, which machines without a common disk have made of the same work."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from mixjax.runs import RunDirectory, RunError, differences, provenance
+from sims.execution import complete, finish
+from sims.stored import Status, status, stored_work
+from sims.work import Tell
+
+
+def merge(folders: Sequence[Path], out: Path, *, warn: Tell = print, allow_mixed: bool = False) -> Status:
+    """Copy what is stored in the folders into one, and make the table there if that is all; they stay as they are.
+
+    Args:
+      folders: of runs of one spec and one environment, cut into the same units; which units each holds is free.
+      out: a folder that is new, empty, or holds this run.
+      warn: told what is damaged, which is left out.
+      allow_mixed: whether the environments may differ; the manifest then lists them all.
+
+    Raises:
+      RunError: if the runs differ, or hold different numbers for the same unit.
+    """
+    work, first = stored_work(folders[0])
+    runs = [first, *(RunDirectory(folder, _like(first, folder, allow_mixed)) for folder in folders[1:])]
+    layout, names = first.manifest["layout"], work.names(first.manifest["layout"])
+    environments = [environment for run in runs for environment in run.environments]
+    parts: dict[str, Any] = {"spec": work.spec, "layout": layout, "config": first.manifest.get("config"), "warn": warn}
+    for environment in environments:
+        RunDirectory.open(out, environment=environment, allow_mixed=allow_mixed, **parts).close()
+    started = time.perf_counter()
+    with RunDirectory.open(out, environment=environments[0], **parts) as target:
+        if found := differences(target.manifest["layout"], layout, f"in {out}", f"in {first.path}"):
+            raise RunError(f"{out} holds this run cut otherwise: {found}; choose another folder")
+        if not target.finished:
+            for run in runs:
+                _copy(run, target, names, warn)
+            if complete(work, target):
+                made_with = {**provenance(), **target.environments[0], "command": "python -m sims merge"}
+                finish(work, target, made_with, started, f"0 of {len(names)}")
+    return status(out)
+
+
+def _like(first: RunDirectory, folder: Path, allow_mixed: bool) -> Mapping[str, Any]:
+    """The manifest in a folder, if it is of the run that the first one holds."""
+    manifest = stored_work(folder)[1].manifest
+    for part in ("spec", "layout", *(() if allow_mixed else ("environment",))):
+        if found := differences(first.manifest[part], manifest[part], f"in {first.path}", f"in {folder}"):
+            advice = "; --allow-mixed merges them all the same" if part == "environment" else ""
+            raise RunError(f"the runs differ in their {part}: {found}{advice}")
+    return manifest
+
+
+def _copy(run: RunDirectory, target: RunDirectory, names: Sequence[str], warn: Tell) -> None:
+    """Units of a run that the target lacks; those that it has must be the same."""
+    found = run.inventory(names)
+    for remark in found.remarks():
+        warn(f"{run.path}: {remark}")
+    for name in names:
+        if name in found.stored:
+            arrays = run.read(name)
+            if not target.has(name):
+                target.write(name, arrays)
+            elif not _equal(arrays, target.read(name)):
+                raise RunError(f"unit {name} has other numbers in {run.path} than in the runs before it; one is wrong")
+
+
+def _equal(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    return one.keys() == other.keys() and all(one[name].tobytes() == other[name].tobytes() for name in one)

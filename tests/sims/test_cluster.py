@@ -1,0 +1,216 @@
+"""Runs on a Dask cluster: the same bits as in one process, whoever dies, and a sentence where it cannot be."""
+
+import dataclasses
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import sims
+from mixjax.runs import RunError, provenance
+from sims import cluster, tasks
+from sims.cli import main
+from sims.cluster import Cluster
+from sims.division import work_of
+from sims.engine import Layout
+from sims.execution import carry_out
+from sims.running import configured
+from sims.studies import STUDIES
+from sims.work import Manner
+
+ROOT = Path(__file__).resolve().parents[2]
+AXES = {"n": "50", "ratio": "0.2,1,3", "theta_norm": "0.5,2", "alpha": "0,1", "replicates": 2500}
+KILLS = int(os.environ.get("MIXJAX_KILLS", "1"))
+SMALL = Layout(2, 8, 1)  # nine units
+MADE = provenance()
+
+needs_dask = pytest.mark.usefixtures("local")
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
+
+
+@pytest.fixture(scope="module")
+def local():
+    """Two workers of a thread each."""
+    pytest.importorskip("distributed", reason="the extra `cluster` is not installed")
+    with Cluster(workers=2) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def undisturbed():
+    return sims.run("phase_diagram", layout=SMALL, **AXES)
+
+
+def work(**axes):
+    return work_of(STUDIES["phase_diagram"], configured("phase_diagram", **{**AXES, **axes}), SMALL)
+
+
+def assert_same_bits(one, other):
+    for name in one:
+        np.testing.assert_array_equal(one[name].values, other[name].values, err_msg=str(name))
+
+
+@needs_dask
+def test_through_a_scheduler_the_table_is_that_of_one_process(local, tmp_path, undisturbed):
+    """...and the progress bar covers the cluster; what is missing of a run is made up for."""
+    address, seen = local._client.scheduler.address, []
+    table = sims.run(
+        "phase_diagram", tmp_path, scheduler=address, layout=SMALL, progress=lambda *units: seen.append(units), **AXES
+    )
+    assert seen == [(done, 9) for done in range(10)]
+    assert_same_bits(undisturbed, table)
+    (tmp_path / "dataset.nc").unlink()
+    next((tmp_path / "shards").iterdir()).unlink()
+    seen.clear()
+    assert carry_out(work(), tmp_path, Manner(progress=lambda *units: seen.append(units), cluster=local))
+    assert seen == [(8, 9), (9, 9)]
+    assert_same_bits(undisturbed, sims.load(tmp_path))
+
+
+@needs_dask
+def test_a_worker_that_is_killed_is_made_up_for(local, tmp_path):
+    """SIGKILL of one of two workers, MIXJAX_KILLS times; 60 units, and every number is there once."""
+    axes, killed = {"replicates": 20_000}, []
+
+    def kill(done, _):
+        if done in (2, 12, 22, 32, 42)[:KILLS]:
+            pid = next(iter(local._client.run(os.getpid).values()))
+            os.kill(pid, signal.SIGKILL)
+            killed.append(pid)
+
+    assert carry_out(work(**axes), tmp_path, Manner(progress=kill, cluster=local))
+    assert len(set(killed)) == min(KILLS, 5)
+    assert_same_bits(sims.run("phase_diagram", layout=SMALL, **{**AXES, **axes}), sims.load(tmp_path))
+
+
+@needs_dask
+def test_what_hangs_is_given_to_another(local, tmp_path, undisturbed, monkeypatch):
+    """Workers that stop, as SIGSTOP makes them, are alive and do nothing."""
+    monkeypatch.setattr(tasks, "HANGING", (1.0, 0.0))
+    stopped = []
+
+    def stop(done, _):
+        if done == 2:
+            stopped.append(next(iter(local._client.run(os.getpid).values())))
+            os.kill(stopped[0], signal.SIGSTOP)
+
+    try:
+        assert carry_out(work(), tmp_path, Manner(progress=stop, cluster=local))
+    finally:
+        os.kill(stopped[0], signal.SIGCONT)
+    assert_same_bits(undisturbed, sims.load(tmp_path))
+
+
+@needs_dask
+def test_few_tasks_are_under_way(local, monkeypatch):
+    """Three a thread, and no more however many parts there are."""
+    largest, submit = [0], tasks.Tasks.submit
+
+    def counted(self, name, **where):
+        submit(self, name, **where)
+        largest[0] = max(largest[0], len(self.running))
+
+    monkeypatch.setattr(tasks.Tasks, "submit", counted)
+    whole, layout = work(replicates=20_000), dataclasses.asdict(SMALL)
+    stored = {}
+    names = whole.names(layout)
+    assert sorted(local.compute(whole, names, layout, stored.__setitem__)) == sorted(names) == sorted(stored)
+    assert largest[0] <= 3 * sum(local._client.nthreads().values()) < len(names)
+
+
+@pytest.fixture
+def elsewhere(tmp_path):
+    """A scheduler and a worker that are processes of their own: (address, scheduler)."""
+    pytest.importorskip("distributed", reason="the extra `cluster` is not installed")
+    file = tmp_path / "scheduler.json"
+    command = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--port", "0", "--no-dashboard"]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": ROOT}
+    scheduler = subprocess.Popen([*command, "--scheduler-file", str(file)], **quiet)
+    worker = [sys.executable, "-m", "distributed.cli.dask_worker", "--no-nanny", "--no-dashboard", "--nthreads", "1"]
+    following = subprocess.Popen([*worker, "--scheduler-file", str(file)], **quiet)
+    while not file.exists():
+        time.sleep(0.1)
+    yield json.loads(file.read_text())["address"], scheduler
+    for process in (following, scheduler):
+        process.kill()
+        process.wait()
+
+
+def test_a_scheduler_that_is_gone_is_one_sentence(elsewhere, tmp_path):
+    """...and what is finished is kept."""
+    address, scheduler = elsewhere
+
+    def end(done, _):
+        if done == 3:
+            scheduler.kill()
+
+    with Cluster(scheduler=address) as joined:
+        manner = Manner(progress=end, cluster=joined)
+        with pytest.raises(
+            RunError, match="the scheduler is gone; finished work is kept, and the same command goes on"
+        ):
+            carry_out(work(replicates=50_000), tmp_path / "run", manner)
+    assert 3 <= len(list((tmp_path / "run" / "shards").glob("*.npz"))) < 150
+
+
+def test_no_scheduler_is_one_sentence(capsys, tmp_path, monkeypatch):
+    pytest.importorskip("distributed", reason="the extra `cluster` is not installed")
+    monkeypatch.setattr(Cluster.__init__, "__kwdefaults__", {**Cluster.__init__.__kwdefaults__, "patience": 1.0})
+    for address in ("tcp://127.0.0.1:1", "nowhere://1"):
+        assert main(["phase_diagram", "--scheduler", address, "--out", str(tmp_path / "run")]) == 2
+        error = capsys.readouterr().err
+        assert error.startswith(f"error: no Dask scheduler answers at {address}")
+        assert error.count("\n") == 1
+    assert not (tmp_path / "run").exists()
+
+
+def test_without_dask_it_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(RunError, match="needs Dask"):
+        Cluster(workers=1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"workers": 0}, "workers must be from 1 to 1000, got 0"),
+        ({"workers": 2, "scheduler": "tcp://here:8786"}, "either workers, .* not both"),
+    ],
+)
+def test_wrong_options(arguments, message, tmp_path):
+    with pytest.raises(RunError, match=message):
+        sims.run("phase_diagram", tmp_path / "run", **arguments)
+    assert not (tmp_path / "run").exists()
+
+
+def a_client(*workers):
+    """One whose workers say that they are these."""
+    said = {f"tcp://{index}": {**MADE, **made_with} for index, made_with in enumerate(workers)}
+    return SimpleNamespace(
+        wait_for_workers=lambda *_, **__: None, run=lambda _: said, nthreads=lambda: dict.fromkeys(said, 4)
+    )
+
+
+def test_workers_are_alike_and_of_this_code():
+    made_with = cluster._agreed(a_client({"device": "H100"}, {"device": "H100"}), 1)
+    assert (made_with["device"], made_with["workers"], made_with["threads"]) == ("H100", 2, 8)
+    with pytest.raises(RunError, match='workers differ: device is "H100" on tcp://0 and "A100" on tcp://1'):
+        cluster._agreed(a_client({"device": "H100"}, {"device": "A100"}), 1)
+    with pytest.raises(
+        RunError, match=r'other code: commit is "another" on the workers and ".*" here; install the same'
+    ):
+        cluster._agreed(a_client({"commit": "another"}), 1)
+
+
+def test_a_worker_that_joins_later_is_looked_at_too():
+    environment = {name: str(MADE[name]) for name in tasks.ENVIRONMENT}
+    task = ("phase_diagram", "{}", {}, {**environment, "jaxlib": "0.0.1"})
+    with pytest.raises(RunError, match=r'a worker joined .*jaxlib is "0.0.1" on the others'):
+        tasks.compute_part(task, "a part")

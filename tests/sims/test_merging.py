@@ -1,0 +1,142 @@
+"""Runs whose parts were made apart: what merges, what is refused, and what a folder says of itself."""
+
+import json
+import os
+import shutil
+
+import numpy as np
+import pytest
+
+import sims
+from mixjax.runs import RunError
+from sims.cli import main
+from sims.division import work_of
+from sims.engine import Layout
+from sims.execution import carry_out
+from sims.merging import merge
+from sims.running import configured
+from sims.stored import described, status
+from sims.studies import STUDIES
+from sims.work import Manner
+
+AXES = {"n": "50", "ratio": "0.2,1,3", "theta_norm": "0.5,2", "alpha": "0,1", "replicates": 2500}
+SMALL = Layout(2, 8, 1)  # nine units
+
+
+def make(folder, part=(1, 1), layout=SMALL, **axes):
+    work = work_of(STUDIES["phase_diagram"], configured("phase_diagram", **{**AXES, **axes}), layout)
+    return carry_out(work, folder, Manner(part=part))
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory):
+    """The two halves of a run, and the whole."""
+    folder = tmp_path_factory.mktemp("runs")
+    assert not make(folder / "first", (1, 2))
+    assert not make(folder / "second", (2, 2))
+    assert make(folder / "whole")
+    return folder
+
+
+def refused(folders, out, words, **options):
+    with pytest.raises(RunError, match=words):
+        merge(folders, out, **options)
+
+
+def test_halves_are_the_whole_to_the_last_bit(folders, tmp_path):
+    assert [len(status(folders / half).inventory.stored) for half in ("first", "second")] == [5, 4]
+    merged = merge([folders / "first", folders / "second"], tmp_path / "out")
+    assert (merged.state, merged.left) == ("finished", 0)
+    one, other = sims.load(tmp_path / "out"), sims.load(folders / "whole")
+    for name in other:
+        np.testing.assert_array_equal(one[name].values, other[name].values, err_msg=str(name))
+    made_with = json.loads((tmp_path / "out" / "provenance.json").read_text())
+    assert made_with["units"] == "0 of 9"
+
+
+def test_what_overlaps_is_kept_once_and_what_lacks_is_left_to_be_computed(folders, tmp_path):
+    merged = merge([folders / "first", folders / "first"], tmp_path / "out")
+    assert (merged.state, merged.left) == ("stopped", 4)
+    seen = []
+    sims.run("phase_diagram", tmp_path / "out", progress=lambda *units: seen.append(units), **AXES)
+    assert seen[0] == (5, 9)
+    assert merge([folders / "whole", folders / "second"], tmp_path / "again").state == "finished"
+    assert merge([folders / "second"], tmp_path / "again").state == "finished"  # already whole
+
+
+def test_damage_is_left_out_and_said(folders, tmp_path):
+    shutil.copytree(folders / "first", tmp_path / "first")
+    shard = sorted((tmp_path / "first" / "shards").iterdir())[1]
+    shard.write_bytes(shard.read_bytes()[:-1])
+    said = []
+    merged = merge([tmp_path / "first", folders / "second"], tmp_path / "out", warn=said.append)
+    assert (merged.state, merged.left) == ("stopped", 1)
+    assert said == [f"{tmp_path / 'first'}: 1 shard ({shard.stem}) truncated or altered: not counted as computed"]
+
+
+def test_other_specs_layouts_and_environments_are_refused_with_what_differs(folders, tmp_path):
+    make(tmp_path / "seed", (1, 9), seed=1)
+    refused([folders / "first", tmp_path / "seed"], tmp_path / "out", r"differ in their spec: seed is 0 in .* and 1 in")
+    make(tmp_path / "layout", (1, 9), layout=Layout(1, 8, 1))
+    refused([folders / "first", tmp_path / "layout"], tmp_path / "out", "differ in their layout: unit_cells is 2 in")
+    assert not (tmp_path / "out").exists()
+    refused([folders / "first"], tmp_path / "layout", "cut otherwise: unit_cells is 1 in .* and 2 in")
+    shutil.copytree(folders / "second", tmp_path / "jax")
+    manifest = json.loads((tmp_path / "jax" / "manifest.json").read_text())
+    manifest["environment"]["jax"] = "another"
+    (tmp_path / "jax" / "manifest.json").write_text(json.dumps(manifest))
+    both = [folders / "first", tmp_path / "jax"]
+    refused(both, tmp_path / "out", 'environment: jax is .* and "another" in .*; --allow-mixed merges them')
+    assert merge(both, tmp_path / "out", allow_mixed=True).state == "finished"
+    made_with = json.loads((tmp_path / "out" / "provenance.json").read_text())
+    assert [environment["jax"] == "another" for environment in made_with["environments"]] == [False, True]
+
+
+def test_the_same_unit_with_other_numbers_is_refused(folders, tmp_path):
+    """As from a machine that computes wrongly: its checksums are right."""
+    make(tmp_path / "seed", (1, 9), seed=1)
+    shutil.copytree(folders / "first", tmp_path / "wrong")
+    shard = next((tmp_path / "seed" / "shards").iterdir())
+    shutil.copy(shard, tmp_path / "wrong" / "shards" / shard.name)
+    refused(
+        [folders / "first", tmp_path / "wrong"], tmp_path / "out", f"unit {shard.stem} has other numbers in .*wrong"
+    )
+
+
+def test_what_holds_no_run_or_none_of_this_release(folders, tmp_path):
+    refused([tmp_path], tmp_path / "out", "holds no run")
+    shutil.copytree(folders / "first", tmp_path / "other")
+    manifest = json.loads((folders / "first" / "manifest.json").read_text())
+    for part, value in (
+        ("spec", {**manifest["spec"], "study": "nosuch"}),
+        ("spec", {**manifest["spec"], "study": ["phase_diagram"]}),
+        ("config", {**manifest["config"], "replicates": 7}),
+        ("config", {"nosuch": 1}),
+        ("layout", {"unit_cells": 0}),
+    ):
+        (tmp_path / "other" / "manifest.json").write_text(json.dumps({**manifest, part: value}))
+        with pytest.raises(RunError, match="is not of a study of this release"):
+            status(tmp_path / "other")
+
+
+def test_as_commands(folders, tmp_path, capsys):
+    assert main(["merge", str(folders / "first"), str(folders / "second"), "--out", str(tmp_path / "out")]) == 0
+    assert capsys.readouterr().out.startswith(
+        f"phase_diagram in {tmp_path / 'out'}: finished\n9 of 9 units done (100%), 0 left\n"
+    )
+    assert main(["status", str(folders / "first")]) == 0
+    assert "5 of 9 units done (56%), 4 left" in capsys.readouterr().out
+    assert main(["merge", str(folders / "first")]) == 2
+    assert main(["phase_diagram", "--part", "3/2"]) == 2
+    assert "must be K/N with K from 1 to N" in capsys.readouterr().err
+
+
+def test_rate_and_time_left_are_of_late(folders, tmp_path):
+    """Five shards, ten seconds apart, after a pause of an hour; four units are left."""
+    shutil.copytree(folders / "first", tmp_path / "run")
+    for index, shard in enumerate(sorted((tmp_path / "run" / "shards").iterdir())):
+        when = 1e9 + 10 * index + (3600 if index else 0)
+        os.utime(shard, (when, when))
+    found = status(tmp_path / "run")
+    assert found.rate == pytest.approx(0.1)
+    assert "0.1 units/s; 40 s left once it goes on" in described(found, tmp_path / "run")
