@@ -143,7 +143,7 @@ def _parser(name: str) -> argparse.ArgumentParser:
     axes = "Axes are start:stop:count, start:stop:count:log, or values separated by commas."
     parser = Parser(f"python -m sims {name}", description=f"{study.summary}. {axes}", allow_abbrev=False)
     parser.add_argument("--preset", default="default", help=f"{', '.join(study.presets)} (default: default)")
-    parser.add_argument("--out", default=f"runs/{name}", help=f"folder of the run, or its URL in a store (default: runs/{name})")
+    parser.add_argument("--out", default=f"runs/{name}", help=f"folder or URL of the run (default: runs/{name})")
     parser.add_argument("--part", type=_part, default=(1, 1), metavar="K/N",
                         help="compute every N-th unit from the K-th; merge puts the parts together")  # fmt: skip
     parser.add_argument("--allow-mixed", action="store_true", help="go on though another version or device began")
