@@ -7,6 +7,7 @@ store lists is taken for names of children, and never leads outside the folder.
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -200,6 +201,9 @@ def _reached(url: str) -> ObjectPath:
         system, key = url_to_fs(url)
     except Exception as error:
         raise RunError(f"{url} cannot be used: {_brief(error)}") from error
+    log = logging.getLogger(type(system).__module__.partition(".")[0])
+    if not log.handlers:  # or tracebacks of what is tried again, and said in a sentence at last, go to the terminal
+        log.addHandler(logging.NullHandler())
     return ObjectPath(url, key, system)
 
 

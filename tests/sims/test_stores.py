@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
-import sims
+import sims.cli
 import train.cli
 from mixjax._storage import located
 from mixjax.runs import RunError
@@ -75,10 +75,10 @@ def finished(undisturbed):
 
 
 def resumed(out, said=None):
-    """The table of a run that goes on, and how many of its units were there already."""
+    """The table of a run that goes on, and how many of its units were there already; None if it is loaded."""
     seen = []
-    report = {"progress": lambda done, total: seen.append(done), "warn": [].append if said is None else said.append}
-    return sims.run("phase_diagram", out, layout=SMALL, **report, **AXES), [*seen, None][0]
+    report = {"progress": lambda done, _: seen.append(done), "warn": [].append if said is None else said.append}
+    return sims.run("phase_diagram", out, layout=SMALL, **report, **AXES), seen[0] if seen else None
 
 
 def assert_same_bits(one, other):
@@ -184,11 +184,11 @@ def test_parts_merge_from_and_into_stores_and_disks(undisturbed, tmp_path):
         merge([parts[0], "memory://bucket/whole"], "memory://bucket/wrong", warn=said.append)
 
 
-def test_as_commands(capsys, tmp_path):
-    out = "memory://bucket/run"
+def test_as_commands(finished, capsys):
+    out, folder = str(finished), "memory://results/map"
     assert main(["phase_diagram", *OPTIONS, "--out", out]) == 0
     assert capsys.readouterr().out.splitlines()[-1] == f"figure: {out}/figures/ece_difference.png"
-    picture = located(out) / "figures" / "ece_difference.png"
+    picture = finished / "figures" / "ece_difference.png"
     assert picture.read_bytes().startswith(b"\x89PNG")
     assert "n = 50" in picture.with_suffix(".txt").read_text()
     drawn = picture.modified()
@@ -197,18 +197,27 @@ def test_as_commands(capsys, tmp_path):
     assert main(["figures", out]) == 0
     assert picture.modified() > drawn
     assert main(["verify", out]) == 0
-    assert "agrees with" in (located(out) / "verification.txt").read_text()
+    assert "agrees with" in (finished / "verification.txt").read_text()
     assert main(["status", out]) == 0
-    assert capsys.readouterr().out.splitlines()[-1] == "3 of 3 units done (100%), 0 left"
-    for folder in ("memory://results/map", str(tmp_path / "map")):
-        for _ in range(2):  # over what was published before
-            assert main(["publish", out, folder]) == 0
-        text = (located(folder) / "README.md").read_text()
-        assert "python -m sims phase_diagram --preset default --out run --n 50" in text
-        assert "bucket" not in text
+    assert capsys.readouterr().out.splitlines()[-1] == "9 of 9 units done (100%), 0 left"
+    assert main(["publish", out, folder]) == 0
+    assert capsys.readouterr().out == f"{folder}/README.md\n"
+    assert "bucket" not in (located(folder) / "README.md").read_text()
     assert main(["publish", out, out]) == 2
     assert f"{out} holds files that are not published results" in capsys.readouterr().err
-    assert json.loads((located(out) / "provenance.json").read_text())["units"] == "3 of 3"
+
+
+def test_a_result_names_no_bucket(monkeypatch, undisturbed):
+    """But the folder in it, as for a folder elsewhere on a disk."""
+    monkeypatch.setattr(sims.cli, "_conclude", lambda *_: 0)
+    monkeypatch.setattr(sims.cli, "work_of", lambda study, config: work_of(study, config, SMALL))
+    assert main(["phase_diagram", *OPTIONS, "--out", "memory://bucket/runs/map"]) == 0
+    for child in located("memory://bucket/runs/map").iterdir():
+        if child.name != "shards":
+            assert b"bucket" not in child.read_bytes()
+    made_with = json.loads(located("memory://bucket/runs/map/provenance.json").read_text())
+    assert made_with["command"].startswith("python -m sims phase_diagram --preset default --out map --n 50")
+    assert made_with["units"] == "9 of 9"
 
 
 @pytest.mark.parametrize(
