@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 
 from mixjax._writing import KEPT, RunError
 
-_SCHEME = re.compile("[a-z][a-z0-9+.-]*")
+_SCHEME, _ON_DISK = re.compile("[a-z][a-z0-9+.-]*"), ("file://", "local://")
 _AT_ONCE, _BATCH = 16, 1024  # questions to a store that are under way, and that are waiting
 
 Item = TypeVar("Item")
@@ -152,7 +152,7 @@ def located(path: PathOrUrl) -> Location:
     if not isinstance(path, str) or "://" not in path:
         return Path(path)
     scheme, _, rest = path.partition("://")
-    if scheme == "file":
+    if path.startswith(_ON_DISK):
         if not rest.startswith("/"):
             raise RunError(f"the URL of a local folder is file:// and its absolute path, got {path}")
         return Path(rest)
@@ -168,7 +168,7 @@ def local(path: PathOrUrl) -> Path:
     Raises:
       RunError: for a URL of anything else.
     """
-    far = isinstance(path, str) and "://" in path and not path.startswith("file://")
+    far = isinstance(path, str) and "://" in path and not path.startswith(_ON_DISK)
     folder = None if far else located(path)
     if not isinstance(folder, Path):
         raise RunError(f"{path} is a URL, and this needs a folder on a disk")

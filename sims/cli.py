@@ -34,6 +34,8 @@ USAGE = """usage: python -m sims STUDY [--preset quick|default|full] [--out DIR]
        python -m sims status RUN       how much of a run is done, and how long the rest takes
        python -m sims merge RUN... --out DIR    one run from parts that several machines have made
 
+RUN and DIR are folders, or URLs such as s3://bucket/run.
+
 studies:
 {studies}
 

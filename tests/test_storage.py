@@ -39,11 +39,17 @@ def run(store):
 
 @pytest.mark.parametrize(
     ("given", "path"),
-    [("runs/map", "runs/map"), ("/data/run", "/data/run"), ("file:///data/a b", "/data/a b"), ("C:/run", "C:/run")],
+    [
+        ("runs/map", "runs/map"),
+        ("/data/run", "/data/run"),
+        ("file:///data/a b", "/data/a b"),
+        ("local:///data", "/data"),
+        ("C:/run", "C:/run"),
+    ],
 )
 def test_what_is_on_a_disk(given, path):
     assert located(given) == local(given) == Path(path)
-    assert located(Path(given.replace("file://", ""))) == Path(path)
+    assert located(Path(path)) == Path(path)
 
 
 @pytest.mark.parametrize("given", ["memory://bucket/run", "memory://bucket/run/", "memory:///bucket/run"])
