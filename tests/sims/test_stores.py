@@ -194,8 +194,6 @@ def test_as_commands(finished, capsys):
     drawn = picture.modified()
     assert main(["phase_diagram", *OPTIONS, "--out", out]) == 0
     assert picture.modified() == drawn  # not drawn again
-    assert main(["figures", out]) == 0
-    assert picture.modified() > drawn
     assert main(["verify", out]) == 0
     assert "agrees with" in (finished / "verification.txt").read_text()
     assert main(["status", out]) == 0
