@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from mixjax._untrusted import printable, read_json, refuse_links
 from mixjax._writing import RunError
 
 FORMAT = 1
@@ -17,14 +18,15 @@ def read_manifest(path: str | os.PathLike[str]) -> dict[str, Any]:
     """The manifest of the run in a folder.
 
     Raises:
-      RunError: if there is none, or it is not one that this version can read.
+      RunError: if there is none, it is not one that this version can read, or the folder holds links.
     """
     manifest_path = Path(path) / "manifest.json"
     try:
-        manifest = json.loads(manifest_path.read_text())
+        refuse_links(Path(path))
+        manifest = read_json(manifest_path)
     except FileNotFoundError:
         raise RunError(f"{path} holds no run (no manifest.json)") from None
-    except (ValueError, OSError, RecursionError) as error:
+    except (ValueError, OSError) as error:
         reason = (error.strerror or str(error)).lower() if isinstance(error, OSError) else str(error)
         raise RunError(f"{manifest_path} cannot be read: {reason}") from None
     version = manifest.get("format") if isinstance(manifest, dict) else None
@@ -62,7 +64,8 @@ def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     """What is nested by its path, as `options.epochs`."""
     flat: dict[str, Any] = {}
     for key, value in values.items():
-        flat |= _flat(value, f"{prefix}{key}.") if isinstance(value, dict) else {prefix + key: value}
+        name = prefix + printable(key)
+        flat |= _flat(value, f"{name}.") if isinstance(value, dict) else {name: value}
     return flat
 
 

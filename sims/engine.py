@@ -28,6 +28,7 @@ from sims.moments import moments_of
 
 BLOCK = 1000  # replicates that share a key; part of what the numbers are
 TILES = 8  # of a call of the program, at most
+MOST_CELLS = 2**16  # of a unit or a tile; a run is gone on with as it was cut, whoever cut it
 
 Arrays = dict[str, jax.Array]
 HostArrays = dict[str, np.ndarray]
@@ -79,8 +80,10 @@ class Layout:
     draw_cells: int
 
     def __post_init__(self) -> None:
-        if min(self.unit_cells, self.tile_cells, self.draw_cells) < 1 or self.tile_cells % self.draw_cells:
-            raise ValueError(f"cells must be positive, and tile_cells a multiple of draw_cells, got {self}")
+        numbers = (self.unit_cells, self.tile_cells, self.draw_cells)
+        in_range = all(type(number) is int and 1 <= number <= MOST_CELLS for number in numbers)
+        if not in_range or self.tile_cells % self.draw_cells:
+            raise ValueError(f"cells must be 1 to {MOST_CELLS}, tile_cells a multiple of draw_cells, got {self}")
 
 
 def layout_for(platform: str) -> Layout:

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import xarray as xr
 
+from mixjax._provenance import read_provenance
 from mixjax.runs import RunError, write_atomically
 from sims.figures import write_figures
 from sims.running import load
@@ -67,7 +68,7 @@ def _is_published(folder: Path) -> bool:
 
 
 def _origin(run: Path, table: xr.Dataset) -> str:
-    made = json.loads((run / "provenance.json").read_text())
+    made = read_provenance(run)
     config = json.loads(table.attrs["config"])
     rows = {
         "command": f"`{made['command']}`",

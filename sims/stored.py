@@ -56,7 +56,7 @@ def stored_work(folder: str | PathLike[str]) -> tuple[Work, RunDirectory]:
         work = work_of(STUDIES[study], configured(study, **manifest.get("config") or {}))
         work.names(manifest["layout"])
         reason = "" if work.spec == manifest["spec"] else "its configuration makes another spec"
-    except (RunError, TypeError, ValueError, KeyError, AttributeError) as error:
+    except (RunError, TypeError, ValueError, LookupError, AttributeError, OverflowError) as error:
         reason = str(error) if isinstance(error, RunError) else "its manifest is of another kind"
     if reason:
         raise RunError(f"the run in {folder} is not of a study of this release: {reason}")

@@ -2,7 +2,8 @@
 
 An epoch is kept unless another one was less than `SECONDS` ago: a small net has many epochs in that time, and Orbax
 writes a dozen files each. It writes them beside their place and renames them, so that what exists is whole; a checksum
-tells of bytes that changed later; reading executes nothing.
+tells of bytes that changed later; reading executes nothing, and follows no link. What Orbax and TensorStore do with
+files that are made to harm them is their own affair.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import shutil
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +20,7 @@ from typing import Any
 import jax
 import orbax.checkpoint as ocp
 
+from mixjax._untrusted import read_content, refuse_links
 from mixjax.runs import explained, write_atomically
 
 __all__ = ["Checkpoints"]
@@ -42,6 +45,7 @@ class Checkpoints:
         self._last = time.monotonic()
         with explained(folder):
             folder.mkdir(parents=True, exist_ok=True)
+            refuse_links(folder)
             self._manager = ocp.CheckpointManager(folder.resolve(), options=options)
 
     @property
@@ -65,19 +69,30 @@ class Checkpoints:
                 write_atomically(self._checksum(epoch), _digest(self.folder / str(epoch)))
         self._last = time.monotonic()
 
-    def restore(self, like: Any) -> tuple[int, Any] | None:
-        """(epoch, state) of the last checkpoint that can be read, or None; damaged ones are deleted.
+    def restore(self, like: Any, epochs: int = sys.maxsize) -> tuple[int, Any] | None:
+        """(epoch, state) of the last checkpoint that can be read, or None; others are deleted.
 
         Args:
           like: a state of the same structure, shapes, dtypes and layout over devices.
+          epochs: how many the job has; a checkpoint after more of them is none of its.
         """
         abstract = jax.tree.map(ocp.utils.to_shape_dtype_struct, like)
         for epoch in sorted(self._manager.all_steps(), reverse=True):
-            if self._intact(epoch):
-                return epoch, self._manager.restore(epoch, args=ocp.args.StandardRestore(abstract))
+            state = self._read(epoch, abstract) if epoch <= epochs and self._intact(epoch) else None
+            if state is not None:
+                return epoch, state
             self.warn(f"checkpoint of epoch {epoch} in {self.folder} is damaged; taking the one before")
             self._manager.delete(epoch)
         return None
+
+    def _read(self, epoch: int, abstract: Any) -> Any:
+        """The state, or None if its files are as they were written and yet no state of this kind."""
+        try:
+            return self._manager.restore(epoch, args=ocp.args.StandardRestore(abstract))
+        except (MemoryError, jax.errors.JaxRuntimeError):
+            raise
+        except Exception:  # noqa: BLE001 - Orbax and TensorStore raise all kinds of them
+            return None
 
     def _checksum(self, epoch: int) -> Path:
         return self.folder / "checksums" / f"{epoch}.sha256"
@@ -85,8 +100,8 @@ class Checkpoints:
     def _intact(self, epoch: int) -> bool:
         """Whether its files are those that were written; others are never parsed."""
         try:
-            return self._checksum(epoch).read_bytes() == _digest(self.folder / str(epoch))
-        except OSError:
+            return read_content(self._checksum(epoch), 32) == _digest(self.folder / str(epoch))
+        except (OSError, ValueError):
             return False
 
     def close(self, *, delete: bool) -> None:
@@ -101,5 +116,6 @@ def _digest(folder: Path) -> bytes:
     digest = hashlib.sha256()
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
         digest.update(str(path.relative_to(folder)).encode() + b"\0")
-        digest.update(hashlib.sha256(path.read_bytes()).digest())
+        with path.open("rb") as file:
+            digest.update(hashlib.file_digest(file, "sha256").digest())
     return digest.digest()

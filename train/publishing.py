@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
+from mixjax._provenance import read_provenance
 from mixjax.runs import RunError, read_manifest, write_atomically
 from train.figures.writing import write_figures
 from train.running import experiment_of, load_records
@@ -43,7 +43,7 @@ def _is_published(folder: Path) -> bool:
 
 
 def _origin(run: Path, spec: dict[str, Any]) -> str:
-    made = json.loads((run / "provenance.json").read_text())
+    made = read_provenance(run)
     data = spec["dataset"]
     options = ", ".join(f"{name} = {value}" for name, value in spec["options"].items())
     rows = {
@@ -52,7 +52,7 @@ def _origin(run: Path, spec: dict[str, Any]) -> str:
         "data": f"{data['name']} ({data['source']}): {data['rows'][0]} training and {data['rows'][1]} test rows, "
         f"{data['classes']} classes, SHA-256 {data['sha256'][:16]}...",
         "metrics": ", ".join(f"{name} = {value}" for name, value in spec["metrics"].items()),
-        "computing": f"{made['seconds']} s, compilation included; jobs: {made['jobs']}",
+        "computing": f"{made['seconds']} s, compilation included; jobs: {made.get('jobs', '')}",
         "machine": f"{made['device']}, {made['cores']} cores, {made['memory_gib']} GiB; "
         f"devices: {made['devices']} {made['platform']}",
         "versions": f"mixjax {made['mixjax']} ({made['commit']}), jax {made['jax']}, jaxlib {made['jaxlib']}, "

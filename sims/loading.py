@@ -1,0 +1,86 @@
+"""The table of a finished run, read without trust in who made it.
+
+The checksum in provenance.json tells of damage, not of intent: whoever writes a table can write its checksum. So before
+xarray opens it, it is looked at as HDF5: arrays in the file itself, no larger than the file, and no link, virtual
+array or external storage, which would read other files. What the HDF5 library does with bytes that are made to harm it
+is its own affair; nothing here can bound that.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from os import PathLike
+from pathlib import Path
+
+import h5py
+import xarray as xr
+
+from mixjax._untrusted import printable, read_json
+from mixjax.runs import RunError, read_manifest
+from sims.studies import STUDIES
+
+_SLACK = 2**24  # bytes beyond the size of the file: axes without values are stored as their length alone
+_MOST_STRINGS = 10_000  # of a table, each of which may name the same bytes of the file
+
+
+def load(path: str | PathLike[str]) -> xr.Dataset:
+    """The table of a finished run.
+
+    Raises:
+      RunError: if the folder holds no run, or one that is not finished or whose table is damaged or not a run's.
+    """
+    read_manifest(path)
+    file = Path(path) / "dataset.nc"
+    if not file.exists():
+        raise RunError(f"the run in {path} is not finished; run the same command again to go on")
+    if not _intact(file):
+        raise RunError(f"{file} is damaged; delete it and run the same command again, which makes it anew")
+    try:
+        _check_arrays(file)
+        with xr.open_dataset(file, engine="h5netcdf", decode_times=False) as table:
+            found = table.load()
+    except Exception as error:  # h5py, h5netcdf and xarray raise all kinds of them
+        raise RunError(f"{file} is not a table that a run makes: {_brief(error)}") from error
+    if found.attrs.get("study") not in STUDIES:
+        raise RunError(f"{file} is not the table of a study of this release")
+    return found
+
+
+def _intact(file: Path) -> bool:
+    """Whether the table is the one that its provenance was written for."""
+    try:
+        made_with = read_json(file.parent / "provenance.json")
+        with file.open("rb") as content:
+            return bool(made_with["dataset_sha256"] == hashlib.file_digest(content, "sha256").hexdigest())
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+
+
+def _check_arrays(file: Path) -> None:
+    """Refuse what a table made here does not have, before its numbers are read."""
+    room, strings = file.stat().st_size + _SLACK, 0
+    with h5py.File(file, "r") as root:
+        for array in _arrays(root):
+            if array.is_virtual or array.external:
+                raise ValueError(f"{printable(array.name)} is stored in other files")
+            kind = h5py.check_string_dtype(array.dtype)
+            if kind is None and array.dtype.hasobject:
+                raise ValueError(f"{printable(array.name)} holds objects")
+            strings += array.size if kind is not None and kind.length is None else 0
+            room -= array.nbytes
+            if room < 0 or strings > _MOST_STRINGS:
+                raise ValueError(f"{printable(array.name)} is larger than the file")
+
+
+def _arrays(root: h5py.File) -> Iterator[h5py.Dataset]:
+    for name in root:
+        if not isinstance(root.get(name, getlink=True), h5py.HardLink):
+            raise ValueError(f"{printable(name)} is a link")
+        if root.get(name, getclass=True) is not h5py.Dataset:
+            raise ValueError(f"{printable(name)} is not an array")
+        yield root[name]
+
+
+def _brief(error: Exception) -> str:
+    return printable(str(error).split("\n")[0][:200]) or type(error).__name__
