@@ -211,11 +211,11 @@ def _check_size(axes: Mapping[str, np.ndarray], settings: Mapping[str, np.ndarra
     lengths = {name: len(values) for name, values in axes.items()} | {"settings": len(settings["t"])}
     number = math.prod(lengths.values())
     said = " x ".join(f"{length:,} {name}" for name, length in lengths.items())
+    if number > MOST:
+        raise RunError(f"a run may have at most {MOST:,} values (cells times Mixup settings), got {said} = {number:,}; "
+                       "cut it into several runs")  # fmt: skip
     if number * BYTES > memory():
         raise RunError(
             f"the table of {said} = {number:,} values takes {number * BYTES / 2**30:.2g} GiB of memory, and there are "
             f"{memory() / 2**30:.2g}; cut it into several runs"
         )
-    if number > MOST:
-        raise RunError(f"a run may have at most {MOST:,} values (cells times Mixup settings), got {said} = {number:,}; "
-                       "cut it into several runs")  # fmt: skip

@@ -16,7 +16,7 @@ from pathlib import Path
 import h5py
 import xarray as xr
 
-from mixjax._untrusted import printable, read_json
+from mixjax._untrusted import parse_json, printable, read_json
 from mixjax.runs import RunError, read_manifest
 from sims.studies import STUDIES
 
@@ -40,10 +40,9 @@ def load(path: str | PathLike[str]) -> xr.Dataset:
         _check_arrays(file)
         with xr.open_dataset(file, engine="h5netcdf", decode_times=False) as table:
             found = table.load()
+        _check_origin(found)
     except Exception as error:  # h5py, h5netcdf and xarray raise all kinds of them
         raise RunError(f"{file} is not a table that a run makes: {_brief(error)}") from error
-    if found.attrs.get("study") not in STUDIES:
-        raise RunError(f"{file} is not the table of a study of this release")
     return found
 
 
@@ -71,6 +70,15 @@ def _check_arrays(file: Path) -> None:
             room -= array.nbytes
             if room < 0 or strings > _MOST_STRINGS:
                 raise ValueError(f"{printable(array.name)} is larger than the file")
+
+
+def _check_origin(table: xr.Dataset) -> None:
+    """What every table says, for whoever draws or publishes it."""
+    if table.attrs.get("study") not in STUDIES:
+        raise ValueError("it is of no study of this release")
+    for name in ("config", "provenance"):
+        if not isinstance(parse_json(table.attrs[name]), dict):
+            raise ValueError(f"{name} is no object")
 
 
 def _arrays(root: h5py.File) -> Iterator[h5py.Dataset]:

@@ -87,9 +87,9 @@ def _limited() -> Iterator[None]:
         signal.signal(signal.SIGALRM, handler)
 
 
-def mutated(content: bytes, rng: np.random.Generator) -> bytes:
-    """One to four changes of bytes."""
-    for _ in range(rng.integers(1, 5)):
+def mutated(content: bytes, rng: np.random.Generator, most: int = 4) -> bytes:
+    """One change of bytes, up to `most` of them."""
+    for _ in range(rng.integers(1, most + 1)):
         content = bytes(_CHANGES[rng.integers(len(_CHANGES))](bytearray(content), rng))
     return content
 

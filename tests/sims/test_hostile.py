@@ -24,20 +24,11 @@ from sims.studies import STUDIES
 from sims.work import plain
 from tests.fuzzing import NUMBER, mutated, mutated_json, survive
 
-AXES = {"n": "50", "ratio": "0.2,1,3", "theta_norm": "0.5,2", "alpha": "0,1", "replicates": 1500}
-SMALL = Layout(2, 8, 1)  # six units
-
-
-@pytest.fixture(scope="module")
-def finished(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("runs") / "run"
-    sims.run("phase_diagram", folder, layout=SMALL, **AXES)
-    return folder
-
 
 @pytest.fixture
-def copied(finished, tmp_path):
-    return shutil.copytree(finished, tmp_path / "run")
+def copied(folder_of, tmp_path):
+    """A run of 12 cells in two units."""
+    return shutil.copytree(folder_of("phase_diagram"), tmp_path / "run")
 
 
 def manifest_of(study, **axes):
@@ -45,7 +36,12 @@ def manifest_of(study, **axes):
     config = json.loads(json.dumps(dataclasses.asdict(work.config), default=plain))
     environment = {"jax": "0.10.1", "platform": "cpu", "x64": "False"}
     mixed = [{"jax": "0.10.2"}]
-    return {"format": 1, "spec": work.spec, "environment": environment, "layout": dataclasses.asdict(SMALL)} | {
+    return {
+        "format": 1,
+        "spec": work.spec,
+        "environment": environment,
+        "layout": dataclasses.asdict(Layout(64, 8, 1)),
+    } | {
         "config": config,
         "mixed": mixed,
     }
@@ -63,7 +59,7 @@ def test_damaged_manifests_are_refused_or_read(tmp_path, rng):
             elif number % 4 == 1:
                 yield mutated_json(manifest, rng)
             else:
-                part = ("config", "layout")[number % 4 == 2 and rng.integers(4) == 0]
+                part = "layout" if number % 16 == 2 else "config"
                 text = mutated_json(manifest[part], rng).decode()
                 yield json.dumps({**manifest, part: "@"}).replace('"@"', text).encode()
 
@@ -162,6 +158,10 @@ def another_study(root, folder):
     root.attrs["study"] = "nosuch"
 
 
+def no_config(root, folder):
+    root.attrs["config"] = "[]"
+
+
 def no_axes(root, folder):
     for name in root:
         for attribute in list(root[name].attrs):
@@ -176,7 +176,8 @@ CHANGES = {
     huge: "huge is larger than the file",
     many_strings: "many is larger than the file",
     group: "inner is not an array",
-    another_study: "is not the table of a study of this release",
+    another_study: "it is of no study of this release",
+    no_config: "config is no object",
     no_axes: "is not a table that a run makes",
 }
 
@@ -208,14 +209,14 @@ def test_a_provenance_that_says_nothing(copied, tmp_path, capsys):
 SHARDS = {
     "nothing": {},
     "another name": {"x.mean": np.zeros(2)},
-    "another shape": {"ece.mean": np.zeros((2, 10**6))},
+    "another shape": {"ece.mean": np.zeros((12, 10**5))},
     "more cells": {"ece.count": np.zeros((500, 2))},
-    "words": {"ece.mean": np.array([["a", "b"]] * 2)},
+    "words": {"ece.mean": np.array([["a", "b"]] * 12)},
 }
 
 
 @pytest.mark.parametrize("case", SHARDS)
-def test_whole_shards_of_something_else_make_no_table(copied, tmp_path, case):
+def test_whole_shards_of_something_else_make_no_table(copied, tmp_path, sizes, case):
     """...neither where the run goes on nor where it is merged."""
     (copied / "dataset.nc").unlink()
     directory = RunDirectory(copied, {})
@@ -226,6 +227,6 @@ def test_whole_shards_of_something_else_make_no_table(copied, tmp_path, case):
         for shard in sorted((copied / "shards").iterdir()):
             directory.write(shard.stem, SHARDS[case] | {"x.count": np.zeros(2), "x.m2": np.zeros(2)})
     with pytest.raises(RunError, match=r"do not hold what phase_diagram computes \("):
-        sims.run("phase_diagram", copied, layout=SMALL, **AXES)
+        sims.run("phase_diagram", copied, replicates=2000, **sizes["phase_diagram"])
     with pytest.raises(RunError, match=r"do not hold what phase_diagram computes \("):
         merge([copied], tmp_path / "merged")
