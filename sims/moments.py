@@ -46,8 +46,12 @@ def merged(blocks: Iterable[Iterable[Mapping[str, np.ndarray]]]) -> dict[str, Mo
       ValueError, KeyError: for parts that are not those of one experiment.
     """
     total: dict[str, Moments] = {}
+    names: set[str] = set()
     for block in blocks:
         parts = list(block)
+        names = names or set(parts[0])
+        if any(set(part) != names for part in parts):
+            raise ValueError("the parts hold different values")
         for name in (key.removesuffix(".mean") for key in parts[0] if key.endswith(".mean")):
             columns = [np.concatenate([part[f"{name}.{kind}"] for part in parts]) for kind in ("count", "mean", "m2")]
             moments = Moments(*(column.astype(np.float64) for column in columns))

@@ -43,7 +43,7 @@ def repacked(whole: bytes, rng: np.random.Generator) -> bytes:
         changed = rng.integers(2)
         for number, name in enumerate(old.namelist()):
             content = old.read(name)
-            archive.writestr(name, mutated(content[:300], rng, 2) + content[300:] if number == changed else content)
+            archive.writestr(name, mutated(content[:300], rng, 1) + content[300:] if number == changed else content)
     return buffer.getvalue()
 
 
@@ -82,13 +82,13 @@ def test_a_name_that_comes_twice_among_very_many(tmp_path):
 
 
 def test_wide_tables_are_text_a_part_at_a_time(tmp_path, monkeypatch):
-    """500 rows of 400 columns: 200,000 cells would take 60 bytes each if all were text at once."""
-    monkeypatch.setattr(columns, "_CHUNK", 10_000)
+    """1000 rows of 400 columns: 400,000 cells would take 60 bytes each if all were text at once."""
+    monkeypatch.setattr(columns, "_CHUNK", 40_000)
     row = ",".join(["0.0025"] * 400)
-    text = ",".join(f"prob_{k}" for k in range(400)) + ",label\n" + f"{row},0\n" * 500 + f"{row},x\n"
+    text = ",".join(f"prob_{k}" for k in range(400)) + ",label\n" + f"{row},0\n" * 1000 + f"{row},x\n"
     (tmp_path / "f.csv").write_text(text)
     said, peak = peak_of(tmp_path / "f.csv")
-    assert "label is 'x' in line 502" in said and peak < 5_000_000
+    assert "label is 'x' in line 1002" in said and peak < 15_000_000
 
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])

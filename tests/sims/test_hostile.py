@@ -16,7 +16,6 @@ import sims
 from mixjax.runs import RunDirectory, RunError
 from sims.cli import main
 from sims.division import work_of
-from sims.engine import Layout
 from sims.merging import merge
 from sims.running import configured
 from sims.stored import status
@@ -31,20 +30,13 @@ def copied(folder_of, tmp_path):
     return shutil.copytree(folder_of("phase_diagram"), tmp_path / "run")
 
 
-def manifest_of(study, **axes):
-    work = work_of(STUDIES[study], configured(study, "quick", **axes))
+def manifest_of(study):
+    work = work_of(STUDIES[study], configured(study, "quick"))
     config = json.loads(json.dumps(dataclasses.asdict(work.config), default=plain))
     environment = {"jax": "0.10.1", "platform": "cpu", "x64": "False"}
-    mixed = [{"jax": "0.10.2"}]
-    return {
-        "format": 1,
-        "spec": work.spec,
-        "environment": environment,
-        "layout": dataclasses.asdict(Layout(64, 8, 1)),
-    } | {
-        "config": config,
-        "mixed": mixed,
-    }
+    layout = {"unit_cells": 64, "tile_cells": 8, "draw_cells": 1}
+    parts = {"environment": environment, "layout": layout, "config": config, "mixed": [{"jax": "0.10.2"}]}
+    return {"format": 1, "spec": work.spec, **parts}
 
 
 def test_damaged_manifests_are_refused_or_read(tmp_path, rng):
