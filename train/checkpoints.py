@@ -21,12 +21,14 @@ import jax
 import orbax.checkpoint as ocp
 
 from mixjax._untrusted import read_content, refuse_links
-from mixjax.runs import explained, write_atomically
+from mixjax.runs import RunError, explained, write_atomically
+from train.placement import barrier, is_first
 
 __all__ = ["Checkpoints"]
 
 SECONDS = 2.0
 _KEPT = 2
+_DAMAGED = "checkpoint of epoch {} in {} is damaged; taking the one before"
 
 
 class Checkpoints:
@@ -36,6 +38,9 @@ class Checkpoints:
       folder: made if it is not there.
       warn: told, in a sentence, of a checkpoint that cannot be read.
       seconds: within which one checkpoint is enough; 0 keeps every epoch.
+
+    Raises:
+      RunError: if the folder cannot be used, holds links, or checkpoints that are whole but none of Orbax's.
     """
 
     def __init__(self, folder: Path, warn: Callable[[str], None], *, seconds: float = SECONDS):
@@ -46,7 +51,11 @@ class Checkpoints:
         with explained(folder):
             folder.mkdir(parents=True, exist_ok=True)
             refuse_links(folder)
+            self._drop_damaged()
+        try:
             self._manager = ocp.CheckpointManager(folder.resolve(), options=options)
+        except Exception as error:  # it reads what each checkpoint says of itself
+            raise RunError(f"the checkpoints in {folder} cannot be read; delete them") from error
 
     @property
     def last(self) -> int:
@@ -78,12 +87,21 @@ class Checkpoints:
         """
         abstract = jax.tree.map(ocp.utils.to_shape_dtype_struct, like)
         for epoch in sorted(self._manager.all_steps(), reverse=True):
-            state = self._read(epoch, abstract) if epoch <= epochs and self._intact(epoch) else None
+            state = self._read(epoch, abstract) if epoch <= epochs else None
             if state is not None:
                 return epoch, state
-            self.warn(f"checkpoint of epoch {epoch} in {self.folder} is damaged; taking the one before")
+            self.warn(_DAMAGED.format(epoch, self.folder))
             self._manager.delete(epoch)
         return None
+
+    def _drop_damaged(self) -> None:
+        """Before Orbax looks at any of them."""
+        if is_first():
+            for path in self.folder.iterdir():
+                if path.name.isdecimal() and not self._intact(path.name):
+                    self.warn(_DAMAGED.format(path.name, self.folder))
+                    shutil.rmtree(path)
+        barrier("checkpoints are looked at")
 
     def _read(self, epoch: int, abstract: Any) -> Any:
         """The state, or None if its files are as they were written and yet no state of this kind."""
@@ -94,10 +112,10 @@ class Checkpoints:
         except Exception:  # noqa: BLE001 - Orbax and TensorStore raise all kinds of them
             return None
 
-    def _checksum(self, epoch: int) -> Path:
+    def _checksum(self, epoch: int | str) -> Path:
         return self.folder / "checksums" / f"{epoch}.sha256"
 
-    def _intact(self, epoch: int) -> bool:
+    def _intact(self, epoch: int | str) -> bool:
         """Whether its files are those that were written; others are never parsed."""
         try:
             return read_content(self._checksum(epoch), 32) == _digest(self.folder / str(epoch))
