@@ -12,6 +12,7 @@ from mixjax._untrusted import printable, read_json, refuse_links
 from mixjax._writing import RunError
 
 FORMAT = 1
+_MOST = 10  # differences that are named
 
 
 def read_manifest(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -53,11 +54,9 @@ def _well_formed(manifest: Mapping[str, Any]) -> bool:
 def differences(stored: Mapping[str, Any], wanted: Mapping[str, Any], there: str = "there", here: str = "here") -> str:
     """What differs between two specs or environments, in words; empty if nothing does."""
     one, other = _flat(stored), _flat(json.loads(json.dumps(dict(wanted))))
-    return "; ".join(
-        _difference(key, _brief(one.get(key)), there, _brief(other.get(key)), here)
-        for key in sorted({*one, *other})
-        if one.get(key) != other.get(key)
-    )
+    found = [key for key in sorted({*one, *other}) if one.get(key) != other.get(key)]
+    said = [_difference(key[:80], _brief(one.get(key)), there, _brief(other.get(key)), here) for key in found[:_MOST]]
+    return "; ".join(said) + f"; and {len(found) - _MOST} more" * (len(found) > _MOST)
 
 
 def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

@@ -102,6 +102,16 @@ def test_a_manifest_that_asks_for_too_much(copied, part, change):
     assert survive([b""], read, copied / "bad") == {"refused": 1}
 
 
+@pytest.mark.parametrize("change", LAYOUTS.values(), ids=LAYOUTS)
+def test_a_run_is_not_gone_on_with_as_such_a_manifest_says(copied, sizes, change):
+    (copied / "dataset.nc").unlink()
+    manifest = json.loads((copied / "manifest.json").read_text())
+    manifest["layout"] |= change
+    (copied / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(RunError, match="the manifest's layout is none that this release has"):
+        sims.run("phase_diagram", copied, replicates=2000, **sizes["phase_diagram"])
+
+
 def replaced(folder, change):
     """The table changed as HDF5, with a provenance that says the new checksum."""
     file = folder / "dataset.nc"
