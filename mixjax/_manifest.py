@@ -55,7 +55,9 @@ def differences(stored: Mapping[str, Any], wanted: Mapping[str, Any], there: str
     """What differs between two specs or environments, in words; empty if nothing does."""
     one, other = _flat(stored), _flat(json.loads(json.dumps(dict(wanted))))
     found = [key for key in sorted({*one, *other}) if one.get(key) != other.get(key)]
-    said = [_difference(key[:80], _brief(one.get(key)), there, _brief(other.get(key)), here) for key in found[:_MOST]]
+    said = [
+        _difference(printable(key), _brief(one.get(key)), there, _brief(other.get(key)), here) for key in found[:_MOST]
+    ]
     return "; ".join(said) + f"; and {len(found) - _MOST} more" * (len(found) > _MOST)
 
 
@@ -63,7 +65,7 @@ def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     """What is nested by its path, as `options.epochs`."""
     flat: dict[str, Any] = {}
     for key, value in values.items():
-        name = prefix + printable(key)
+        name = prefix + printable(key, 40)
         flat |= _flat(value, f"{name}.") if isinstance(value, dict) else {name: value}
     return flat
 

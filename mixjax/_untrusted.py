@@ -34,7 +34,9 @@ def refuse_links(folder: Path) -> None:
                     waiting.append(entry.path)
                 elif not entry.is_file(follow_symlinks=False):
                     kind = "a link" if entry.is_symlink() else "no file"
-                    raise RunError(f"{printable(entry.path)} is {kind}; a run is made of files and folders: remove it")
+                    raise RunError(
+                        f"{printable(entry.path, 4096)} is {kind}; a run is made of files and folders: remove it"
+                    )
 
 
 def read_text(path: Path, limit: int = MOST_BYTES) -> str:
@@ -90,9 +92,10 @@ def parse_json(text: str) -> Any:
     return value
 
 
-def printable(text: object) -> str:
-    """A name as it may be shown in a terminal: on one line, without codes that a terminal obeys."""
+def printable(text: object, most: int = 200) -> str:
+    """A name as it may be shown in a terminal: on one line, without codes that a terminal obeys, and its beginning."""
     name = str(text)
+    name = name if len(name) <= most else f"{name[: most - 3]}..."
     return name if name.isprintable() else ascii(name)[1:-1]
 
 

@@ -123,7 +123,7 @@ def _cut(layout: Mapping[str, int]) -> Layout:
     try:
         return Layout(**layout)
     except (TypeError, ValueError) as error:
-        raise RunError(f"the manifest's layout is none that this release has: {printable(error)[:200]}") from None
+        raise RunError(f"the manifest's layout is none that this release has: {printable(error)}") from None
 
 
 class PieceWork(Work):

@@ -91,4 +91,4 @@ def _arrays(root: h5py.File) -> Iterator[h5py.Dataset]:
 
 
 def _brief(error: Exception) -> str:
-    return printable(str(error).split("\n")[0][:200]) or type(error).__name__
+    return printable(str(error).split("\n")[0]) or type(error).__name__

@@ -58,7 +58,7 @@ def stored_work(folder: str | PathLike[str]) -> tuple[Work, RunDirectory]:
         work.names(manifest["layout"])
         reason = "" if work.spec == manifest["spec"] else "its configuration makes another spec"
     except (RunError, TypeError, ValueError, LookupError, AttributeError, OverflowError) as error:
-        reason = printable(error)[:300] if isinstance(error, RunError) else "its manifest is of another kind"
+        reason = printable(error, 300) if isinstance(error, RunError) else "its manifest is of another kind"
     if reason:
         raise RunError(f"the run in {folder} is not of a study of this release: {reason}")
     return work, RunDirectory(Path(folder), manifest)

@@ -14,6 +14,7 @@ import signal
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -155,7 +156,7 @@ def mutated_json(value: Any, rng: np.random.Generator) -> bytes:
         other, name = places[rng.integers(len(places))]
         change = rng.integers(10)
         if change < 6:
-            where[key] = VALUES[rng.integers(len(VALUES))]
+            where[key] = deepcopy(VALUES[rng.integers(len(VALUES))])
         elif change < 7:
             where[key] = json.loads(json.dumps(other[name]))
         elif change < 8:

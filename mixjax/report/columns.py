@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, TextIO
 import numpy as np
 
 from mixjax._npz import read_arrays
+from mixjax._untrusted import printable
 from mixjax.runs import RunError
 
 _CHUNK = 400_000  # cells of a csv file that are text at a time, which takes 60 bytes for each
@@ -65,7 +66,7 @@ def _first_line(said: object) -> str:
 def _refuse_twice(path: Path, names: list[str]) -> None:
     if len(set(names)) < len(names):
         name = Counter(names).most_common(1)[0][0]
-        raise RunError(f"{path}: two columns have the name {name[:80]!r}")
+        raise RunError(f"{path}: two columns have the name '{printable(name, 40)}'")
 
 
 def _refuse_many(path: Path, rows: int, columns: int) -> None:
@@ -145,7 +146,7 @@ def _numbers(path: Path, name: str, cells: Iterable[str], lines: list[int], whol
             continue
     line, cell = next(pair for pair in zip(lines, filled, strict=True) if not _is_number(pair[1], dtypes[-1]))
     what = "a whole number of at most 64 bits" if whole else "a number"
-    raise RunError(f"{path}: {name} is {cell[:40]!r} in line {line}, which is not {what}")
+    raise RunError(f"{path}: {printable(name, 40)} is {cell[:40]!r} in line {line}, which is not {what}")
 
 
 def _number(cell: str, dtype: type) -> float:
@@ -179,7 +180,7 @@ def _parquet(path: Path, wanted: Callable[[str], bool], _: str | None) -> Column
         _refuse_many(path, _rows_of(file.metadata), len(chosen))
         table = file.read(chosen)
     except (pyarrow.ArrowException, ValueError) as error:
-        raise RunError(f"{path} is damaged, or is not a parquet file: {_first_line(error)}") from None
+        raise RunError(f"{path} is damaged, or is not a parquet file: {printable(_first_line(error))}") from None
     return Columns(names, {name: _of_arrow(table.column(name)) for name in table.column_names}, _row)
 
 
@@ -196,7 +197,7 @@ def _refuse_other_kinds(path: Path, name: str, kind: Any) -> None:
     from pyarrow import types
 
     if not any(is_kind(kind) for is_kind in (types.is_integer, types.is_floating, types.is_boolean)):
-        raise RunError(f"{path}: column {name} must be numbers, got {_first_line(kind)}")
+        raise RunError(f"{path}: column {printable(name, 40)} must be numbers, got {printable(_first_line(kind))}")
 
 
 def _of_arrow(column: Any) -> np.ndarray:

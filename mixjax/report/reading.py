@@ -22,6 +22,7 @@ from typing import Literal
 import numpy as np
 
 from mixjax._arguments import shown
+from mixjax._untrusted import printable
 from mixjax.calibration.predictions import tolerance
 from mixjax.report.columns import Columns, is_table, read_columns
 from mixjax.runs import RunError
@@ -163,7 +164,9 @@ def _binary(path: Path, _: Kind, names: Names) -> tuple:
 def _column(path: Path, columns: Columns, name: str) -> np.ndarray:
     if name not in columns.arrays:
         what = "column" if is_table(path) else "array"
-        there = ", ".join(columns.names[:12]) + (", ..." if len(columns.names) > 12 else "")
+        there = ", ".join(printable(name, 40) for name in columns.names[:12]) + (
+            ", ..." if len(columns.names) > 12 else ""
+        )
         raise RunError(f"{path} has no {what} {name!r}; it has {there or 'none'}")
     array = columns.arrays[name]
     if not (np.issubdtype(array.dtype, np.integer) or np.issubdtype(array.dtype, np.floating) or array.dtype == bool):

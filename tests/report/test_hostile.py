@@ -126,3 +126,9 @@ def test_rows_that_only_a_part_of_a_parquet_file_has():
     for counts in ({}, {"num_row_groups": 1}):
         with pytest.raises(ValueError, match="5 rows in all, and"):
             columns._rows_of(type("Other", (Metadata,), counts)())
+
+
+def test_long_names_and_codes_of_a_terminal_are_not_repeated(tmp_path):
+    (tmp_path / "f.csv").write_text(f"prob_0,prob_1,prob_{'9' * 5000},\x1b[2J,label\n")
+    said, _ = peak_of(tmp_path / "f.csv")
+    assert said.endswith(rf"has no column 'prob_2'; it has prob_0, prob_1, prob_{'9' * 32}..., \x1b[2J, label")
