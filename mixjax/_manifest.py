@@ -65,12 +65,12 @@ def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     """What is nested by its path, as `options.epochs`."""
     flat: dict[str, Any] = {}
     for key, value in values.items():
-        name = prefix + printable(key, 40)
-        flat |= _flat(value, f"{name}.") if isinstance(value, dict) else {name: value}
+        flat |= _flat(value, f"{prefix}{key}.") if isinstance(value, dict) else {prefix + key: value}
     return flat
 
 
 def _difference(key: str, one: str, there: str, other: str, here: str) -> str:
+    key = printable(key)
     return f"{key} is {one} {there} and {other} {here}" if one != other else f"{key} is not the same"
 
 
