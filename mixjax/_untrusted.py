@@ -57,9 +57,10 @@ def read_content(path: Path, limit: int) -> bytes:
       ValueError: if there are more than `limit`, which are then not read.
     """
     with open(path, "rb", opener=_without_waiting) as file:
-        if os.fstat(file.fileno()).st_size > limit:
+        size = os.fstat(file.fileno()).st_size
+        if size > limit:
             raise ValueError(f"it has more than {limit} bytes")
-        return file.read(limit)
+        return file.read(size)  # as much as is asked for is allocated
 
 
 def read_json(path: Path, limit: int = MOST_BYTES) -> Any:

@@ -6,6 +6,7 @@ import hashlib
 import io
 import json
 import os
+import tracemalloc
 import zipfile
 
 import numpy as np
@@ -187,3 +188,10 @@ def test_damaged_shards_are_damaged_or_whole(run, rng, tmp_path):
 
     counts = survive(shards(), read, tmp_path / "bad")
     assert counts["refused"] > NUMBER / 3 and counts["read"] > 0, counts
+
+
+def test_no_more_is_allocated_than_a_file_holds(run):
+    tracemalloc.start()
+    assert run.has("a")
+    assert tracemalloc.get_traced_memory()[1] < 2**20
+    tracemalloc.stop()
