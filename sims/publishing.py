@@ -10,6 +10,7 @@ import numpy as np
 import xarray as xr
 
 from mixjax._provenance import read_provenance
+from mixjax._untrusted import read_text
 from mixjax.runs import RunError, write_atomically
 from sims.figures import write_figures
 from sims.running import load
@@ -54,7 +55,10 @@ def _verification(run: Path, table: xr.Dataset) -> str:
     """What `verify` left in the run, if it is not older than the table; or else a report on the rows of table.csv."""
     stored = run / "verification.txt"
     if stored.exists() and stored.stat().st_mtime >= (run / "dataset.nc").stat().st_mtime:
-        return stored.read_text()
+        try:
+            return read_text(stored)
+        except ValueError:
+            raise RunError(f"{stored} is not what verify writes; delete it") from None
     kept = _kept(table)
     text = report(kept)[0] + "\n"
     return text if kept.sizes == table.sizes else f"{text}on the rows of table.csv; `python -m sims verify` takes all\n"

@@ -199,10 +199,15 @@ def test_a_table_with_a_checksum_is_not_believed(copied, change):
 
 
 def test_a_provenance_that_says_nothing(copied, tmp_path, capsys):
+    made = json.loads((copied / "provenance.json").read_text())
     digest = hashlib.sha256((copied / "dataset.nc").read_bytes()).hexdigest()
     (copied / "provenance.json").write_text(json.dumps({"dataset_sha256": digest}))
     assert main(["publish", str(copied), str(tmp_path / "out")]) == 2
     assert capsys.readouterr().err.endswith("provenance.json does not say command, and is not what a run leaves\n")
+    (copied / "verification.txt").write_bytes(b"\xff")
+    (copied / "provenance.json").write_text(json.dumps({**made, "dataset_sha256": digest}))
+    assert main(["publish", str(copied), str(tmp_path / "out")]) == 2
+    assert capsys.readouterr().err.endswith("verification.txt is not what verify writes; delete it\n")
     (copied / "provenance.json").write_text("[" * 100_000)
     with pytest.raises(RunError, match="is damaged; delete it"):
         sims.load(copied)
