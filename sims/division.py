@@ -6,7 +6,7 @@ import itertools
 import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from itertools import groupby
 from typing import Any
 
@@ -33,7 +33,7 @@ from sims.moments import merged
 from sims.study import GridStudy, PiecewiseStudy, Study
 from sims.work import Store, Work, plain
 
-MOST_UNITS = 2**21
+MOST_UNITS = 2**20
 
 
 class GridWork(Work):
@@ -88,7 +88,7 @@ class GridWork(Work):
     def seconds(self, layout: Mapping[str, int], number: int) -> float | None:
         options: dict[str, Any] = {"study": self.study.name, "seed": self.seed, "layout": _cut(layout)}
         unit = next(iter(self._named(layout).values()))
-        tile = replace(unit, stop=min(unit.stop, unit.start + layout["tile_cells"]))
+        tile = unit._replace(stop=min(unit.stop, unit.start + layout["tile_cells"]))
         times = []
         for _ in range(3):  # the first compiles
             started = time.perf_counter()

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -50,8 +50,7 @@ class Experiment:
     score: Callable[[Any, Arrays], Arrays]
 
 
-@dataclass(frozen=True)
-class Unit:
+class Unit(NamedTuple):  # of which there may be a million
     """Cells [start, stop) of one block of replicates."""
 
     start: int
@@ -93,11 +92,10 @@ def layout_for(platform: str) -> Layout:
 
 def plan(grid: Grid, replicates: int, layout: Layout) -> list[Unit]:
     """All units of a run, in order."""
-    return [
-        Unit(start, min(start + layout.unit_cells, grid.num_cells), block, min(BLOCK, replicates - block * BLOCK))
-        for block in range(-(-replicates // BLOCK))
-        for start in range(0, grid.num_cells, layout.unit_cells)
-    ]
+    cells = grid.num_cells
+    ends = [(start, min(start + layout.unit_cells, cells)) for start in range(0, cells, layout.unit_cells)]
+    blocks = [(block, min(BLOCK, replicates - block * BLOCK)) for block in range(-(-replicates // BLOCK))]
+    return [Unit(*range_, *block) for block in blocks for range_ in ends]
 
 
 def compute(
