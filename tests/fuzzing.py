@@ -1,7 +1,8 @@
 """Files that are made to harm: seeded changes to valid ones, and what a reader of them has to hold to.
 
 A reader returns, or raises the error that it documents: in one sentence, within 5 seconds of the processor (and 60 of
-the clock, on a machine that does other things too), and within 1 GiB of memory beyond what the process has. A test takes a hundred inputs of each kind; MIXJAX_FUZZ says another number.
+the clock, on a machine that does other things too), and within 1 GiB of memory beyond what the process has. A test
+takes a hundred inputs of each kind; MIXJAX_FUZZ says another number.
 """
 
 from __future__ import annotations
