@@ -32,7 +32,7 @@ def refuse_links(folder: Path) -> None:
             for entry in entries:
                 if entry.is_dir(follow_symlinks=False):
                     waiting.append(entry.path)
-                elif not entry.is_file(follow_symlinks=False):
+                elif not entry.is_file(follow_symlinks=False) and os.path.lexists(entry.path):  # still there
                     kind = "a link" if entry.is_symlink() else "no file"
                     raise RunError(
                         f"{printable(entry.path, 4096)} is {kind}; a run is made of files and folders: remove it"
