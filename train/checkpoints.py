@@ -45,17 +45,13 @@ class Checkpoints:
 
     def __init__(self, folder: Path, warn: Callable[[str], None], *, seconds: float = SECONDS):
         logging.getLogger("absl").setLevel(logging.ERROR)  # orbax tells of each file that it opens
-        options = ocp.CheckpointManagerOptions(max_to_keep=_KEPT, enable_async_checkpointing=False)
         self.folder, self.warn, self.seconds = folder, warn, seconds
         self._last = time.monotonic()
         with explained(folder):
             folder.mkdir(parents=True, exist_ok=True)
             refuse_links(folder)
             self._drop_damaged()
-        try:
-            self._manager = ocp.CheckpointManager(folder.resolve(), options=options)
-        except Exception as error:  # it reads what each checkpoint says of itself
-            raise RunError(f"the checkpoints in {folder} cannot be read; delete them") from error
+            self._manager = _manager_of(folder)
 
     @property
     def last(self) -> int:
@@ -127,6 +123,17 @@ class Checkpoints:
         self._manager.close()
         if delete and jax.process_index() == 0:
             shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def _manager_of(folder: Path) -> ocp.CheckpointManager:
+    """Orbax's, which reads what each checkpoint says of itself."""
+    options = ocp.CheckpointManagerOptions(max_to_keep=_KEPT, enable_async_checkpointing=False)
+    try:
+        return ocp.CheckpointManager(folder.resolve(), options=options)
+    except OSError:
+        raise
+    except Exception as error:
+        raise RunError(f"the checkpoints in {folder} cannot be read; delete them") from error
 
 
 def _digest(folder: Path) -> bytes:
