@@ -30,14 +30,13 @@ def publish(run: Path, folder: Path) -> Path:
     if folder.exists() and any(folder.iterdir()) and not _is_published(folder):
         raise RunError(f"{folder} holds files that are not published results; choose another folder")
     study, points = STUDIES[table.attrs["study"]], without_curves(table)
-    origin = _origin(run, points)
+    origin, text = _origin(run, points), _verification(run, points) if verifiable(table) else ""
     pictures = write_figures(study, table, folder / "figures")
     tables = _tables_by_axes(table) if isinstance(study, PiecewiseStudy) else {"table": _csv(points)}
     for name, content in tables.items():
         write_atomically(folder / f"{name}.csv", content.encode())
     sections = [f"# {study.name}", f"{study.summary[0].upper()}{study.summary[1:]}.", origin]
-    if verifiable(table):
-        text = _verification(run, points)
+    if text:
         write_atomically(folder / "verification.txt", text.encode())
         sections.append(f"Against the exact expectations (`verification.txt`):\n\n```\n{text}```")
     if isinstance(study, PiecewiseStudy):
