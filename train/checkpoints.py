@@ -1,9 +1,9 @@
 """The state of a job after an epoch, on disk: the last two that were kept, should one be damaged.
 
-An epoch is kept unless another one was less than `SECONDS` ago: a small net has many epochs in that time, and Orbax
-writes a dozen files each. It writes them beside their place and renames them, so that what exists is whole; a checksum
-tells of bytes that changed later; reading executes nothing, and follows no link. What Orbax and TensorStore do with
-files that are made to harm them is their own affair.
+  seconds: within which one checkpoint is enough, and more where writing it takes long; 0 keeps every epoch.
+
+Raises:
+  RunError: if the folder cannot be used, holds links, or checkpoints that are whole but none of Orbax's.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from train.placement import barrier, is_first
 __all__ = ["Checkpoints"]
 
 SECONDS = 2.0
+_SHARE = 20  # of what writing one took
 _KEPT = 2
 _DAMAGED = "checkpoint of epoch {} in {} is damaged; taking the one before"
 
@@ -34,19 +35,23 @@ _DAMAGED = "checkpoint of epoch {} in {} is damaged; taking the one before"
 class Checkpoints:
     """Of one job, in a folder of its own.
 
-    Args:
-      folder: made if it is not there.
-      warn: told, in a sentence, of a checkpoint that cannot be read.
-      seconds: within which one checkpoint is enough; 0 keeps every epoch.
+        Args:
+          folder: made if it is not there.
+          warn: told, in a sentence, of a checkpoint that cannot be read.
+    <<<<<<< HEAD
+          seconds: within which one checkpoint is enough; 0 keeps every epoch.
 
-    Raises:
-      RunError: if the folder cannot be used, holds links, or checkpoints that are whole but none of Orbax's.
+        Raises:
+          RunError: if the folder cannot be used, holds links, or checkpoints that are whole but none of Orbax's.
+    =======
+          seconds: within which one checkpoint is enough, and more where writing it takes long; 0 keeps every epoch.
+    >>>>>>> 165a1f8432165076d5ce4059a4c4bc6e28028b7e
     """
 
     def __init__(self, folder: Path, warn: Callable[[str], None], *, seconds: float = SECONDS):
         logging.getLogger("absl").setLevel(logging.ERROR)  # orbax tells of each file that it opens
         self.folder, self.warn, self.seconds = folder, warn, seconds
-        self._last = time.monotonic()
+        self._last, self._took = time.monotonic(), 0.0
         with explained(folder):
             folder.mkdir(parents=True, exist_ok=True)
             refuse_links(folder)
@@ -64,7 +69,9 @@ class Checkpoints:
         Raises:
           RunError: if it cannot be written; what was kept before stays.
         """
-        if jax.process_count() == 1 and time.monotonic() - self._last < self.seconds:
+        pause = max(self.seconds, _SHARE * self._took) if self.seconds else 0.0
+        started = time.monotonic()
+        if jax.process_count() == 1 and started - self._last < pause:
             return  # processes have clocks of their own, and must agree
         with explained(self.folder):
             self._manager.save(epoch, args=ocp.args.StandardSave(state), force=True)
@@ -73,6 +80,7 @@ class Checkpoints:
                 self._checksum(epoch).parent.mkdir(exist_ok=True)
                 write_atomically(self._checksum(epoch), _digest(self.folder / str(epoch)))
         self._last = time.monotonic()
+        self._took = self._last - started
 
     def restore(self, like: Any, epochs: int = sys.maxsize) -> tuple[int, Any] | None:
         """(epoch, state) of the last checkpoint that can be read, or None; others are deleted.
