@@ -38,14 +38,10 @@ class Checkpoints:
         Args:
           folder: made if it is not there.
           warn: told, in a sentence, of a checkpoint that cannot be read.
-    <<<<<<< HEAD
-          seconds: within which one checkpoint is enough; 0 keeps every epoch.
-
-        Raises:
-          RunError: if the folder cannot be used, holds links, or checkpoints that are whole but none of Orbax's.
-    =======
           seconds: within which one checkpoint is enough, and more where writing it takes long; 0 keeps every epoch.
-    >>>>>>> 165a1f8432165076d5ce4059a4c4bc6e28028b7e
+
+    Raises:
+      RunError: if the folder cannot be used, holds links, or checkpoints that are whole but none of Orbax's.
     """
 
     def __init__(self, folder: Path, warn: Callable[[str], None], *, seconds: float = SECONDS):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import shutil
 
 import jax
@@ -110,6 +111,7 @@ def test_files_with_a_checksum_that_are_no_state_are_passed_over(kept, tmp_path,
     these = Checkpoints(folder, said.append, seconds=0)
     epoch, found = these.restore(jax.tree.map(jnp.zeros_like, state(0)), epochs=8)
     these.close(delete=False)
+    gc.collect()
     assert epoch == 2 and len(said) == 1
     jax.tree.map(np.testing.assert_array_equal, found, state(2))
 
