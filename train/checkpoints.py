@@ -35,7 +35,7 @@ _DAMAGED = "checkpoint of epoch {} in {} is damaged; taking the one before"
 class Checkpoints:
     """Of one job, in a folder of its own.
 
-        Args:
+    Args:
           folder: made if it is not there.
           warn: told, in a sentence, of a checkpoint that cannot be read.
           seconds: within which one checkpoint is enough, and more where writing it takes long; 0 keeps every epoch.
