@@ -36,9 +36,9 @@ class Checkpoints:
     """Of one job, in a folder of its own.
 
     Args:
-          folder: made if it is not there.
-          warn: told, in a sentence, of a checkpoint that cannot be read.
-          seconds: within which one checkpoint is enough, and more where writing it takes long; 0 keeps every epoch.
+      folder: made if it is not there.
+      warn: told, in a sentence, of a checkpoint that cannot be read.
+      seconds: within which one checkpoint is enough, and more where writing it takes long; 0 keeps every epoch.
 
     Raises:
       RunError: if the folder cannot be used, holds links, or checkpoints that are whole but none of Orbax's.
