@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from mixjax.runs import RunError
+from mixjax._writing import RunError
 
 LIMIT = 2**28  # bytes; the largest file here, the training images of MNIST, unzips to a sixth of it
 _CHUNK = 2**20

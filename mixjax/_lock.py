@@ -17,6 +17,7 @@ except ImportError:  # as on Windows
 
 LOCK = ".lock"  # stays in the folder: what locks is the system's, not that the file is there
 _NO_LOCKS = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL)
+_SAFE = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)  # what is locked is written: no link is followed
 _TRIES, _PAUSE = 5, 0.1  # `in_use` holds a lock for an instant
 
 
@@ -32,7 +33,7 @@ def hold(folder: Path) -> int | None:
     """
     if fcntl is None:
         return None
-    descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
+    descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | _SAFE, 0o644)
     try:
         if not _locked(descriptor):
             os.close(descriptor)
@@ -55,7 +56,7 @@ def in_use(folder: Path) -> bool:
     if fcntl is None:
         return False
     try:
-        descriptor = os.open(folder / LOCK, os.O_RDONLY)
+        descriptor = os.open(folder / LOCK, os.O_RDONLY | _SAFE)
     except OSError:
         return False
     try:

@@ -7,23 +7,27 @@ from collections.abc import Mapping
 from typing import Any
 
 from mixjax._storage import Location, PathOrUrl, located
+from mixjax._untrusted import printable, read_json, refuse_links
 from mixjax._writing import RunError
 
 FORMAT = 1
+_MOST = 10  # differences that are named
 
 
 def read_manifest(path: PathOrUrl) -> dict[str, Any]:
     """The manifest of the run in a folder.
 
     Raises:
-      RunError: if there is none, or it is not one that this version can read.
+      RunError: if there is none, it is not one that this version can read, or the folder holds links.
     """
-    manifest_path = located(path) / "manifest.json"
+    folder = located(path)
+    manifest_path = folder / "manifest.json"
     try:
-        manifest = json.loads(manifest_path.read_text())
+        refuse_links(folder)
+        manifest = read_json(manifest_path)
     except FileNotFoundError:
         raise RunError(f"{path} holds no run (no manifest.json)") from None
-    except (ValueError, OSError, RecursionError) as error:
+    except (ValueError, OSError) as error:
         reason = (error.strerror or str(error)).lower() if isinstance(error, OSError) else str(error)
         raise RunError(f"{manifest_path} cannot be read: {reason}") from None
     version = manifest.get("format") if isinstance(manifest, dict) else None
@@ -50,11 +54,11 @@ def _well_formed(manifest: Mapping[str, Any]) -> bool:
 def differences(stored: Mapping[str, Any], wanted: Mapping[str, Any], there: str = "there", here: str = "here") -> str:
     """What differs between two specs or environments, in words; empty if nothing does."""
     one, other = _flat(stored), _flat(json.loads(json.dumps(dict(wanted))))
-    return "; ".join(
-        _difference(key, _brief(one.get(key)), there, _brief(other.get(key)), here)
-        for key in sorted({*one, *other})
-        if one.get(key) != other.get(key)
-    )
+    found = [key for key in sorted({*one, *other}) if one.get(key) != other.get(key)]
+    said = [
+        _difference(printable(key), _brief(one.get(key)), there, _brief(other.get(key)), here) for key in found[:_MOST]
+    ]
+    return "; ".join(said) + f"; and {len(found) - _MOST} more" * (len(found) > _MOST)
 
 
 def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
@@ -66,6 +70,7 @@ def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def _difference(key: str, one: str, there: str, other: str, here: str) -> str:
+    key = printable(key)
     return f"{key} is {one} {there} and {other} {here}" if one != other else f"{key} is not the same"
 
 

@@ -1,14 +1,15 @@
 """Arrays of an .npz file that need not be trusted.
 
 Arrays of Python objects are pickles and are not read. Memory is taken as bytes arrive: neither the sizes that the
-archive states nor the shape in a header is believed before the bytes are there.
+archive states nor the shape in a header is believed before the bytes are there. Only what NumPy writes is unpacked:
+other methods of compression take memory by a number in the file.
 """
 
 from __future__ import annotations
 
 import io
-import lzma
 import math
+import struct
 import tokenize
 import zipfile
 import zlib
@@ -19,13 +20,15 @@ from typing import BinaryIO, cast
 import numpy as np
 
 from mixjax._files import read_at_most, readable
-from mixjax.runs import RunError
+from mixjax._untrusted import printable
+from mixjax._writing import RunError
 
 _HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
-_LIMIT = 2**32  # bytes of an array, or as many as the file itself has
+_LIMIT = 2**32  # bytes of all arrays together, or as many as the file itself has
+_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _DAMAGE = (
     *(zipfile.BadZipFile, zlib.error, tokenize.TokenError, EOFError, ValueError, TypeError, SyntaxError),
-    *(lzma.LZMAError, RuntimeError, NotImplementedError, OverflowError, MemoryError, RecursionError),
+    *(RuntimeError, NotImplementedError, OverflowError, MemoryError, RecursionError, struct.error),
 )  # what zipfile and NumPy raise for bytes that are not theirs
 
 
@@ -34,28 +37,53 @@ def read_arrays(path: Path, wanted: Callable[[str], bool]) -> tuple[list[str], d
 
     Raises:
       RunError: for a file that is missing or damaged, for arrays of Python objects, and for those of more than 4 GiB
-        that are compressed.
+        together that are compressed.
     """
     try:
         with readable(path), zipfile.ZipFile(path) as archive:
-            members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
-            arrays = {name: _array(path, archive, info) for name, info in members.items() if wanted(name)}
-            return list(members), arrays
+            limit = max(_LIMIT, path.stat().st_size)  # what is not compressed is no larger than the file
+            return _unpacked(archive, wanted, limit, str(path))
     except _DAMAGE:
         raise RunError(f"{path} is damaged, or is not an npz file") from None
 
 
-def _array(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> np.ndarray:
-    limit = max(_LIMIT, path.stat().st_size)  # arrays that are not compressed are no larger than the file
+def unpack(content: bytes) -> dict[str, np.ndarray]:
+    """The arrays of an npz file that are not compressed, and so no larger than it.
+
+    Raises:
+      ValueError: for anything else.
+    """
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            return _unpacked(archive, lambda name: True, len(content), "it")[1]
+    except (*_DAMAGE, OSError, RunError) as error:
+        raise ValueError(str(error)) from None
+
+
+def _unpacked(
+    archive: zipfile.ZipFile, wanted: Callable[[str], bool], limit: int, name: str
+) -> tuple[list[str], dict[str, np.ndarray]]:
+    members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
+    arrays = {}
+    for key, info in members.items():
+        if wanted(key):
+            arrays[key] = _array(archive, info, limit, f"{name}: {printable(info.filename)}")
+            limit -= arrays[key].nbytes
+    return list(members), arrays
+
+
+def _array(archive: zipfile.ZipFile, info: zipfile.ZipInfo, limit: int, name: str) -> np.ndarray:
+    if info.compress_type not in _METHODS:
+        raise ValueError(f"method {info.compress_type}")
     with archive.open(info) as member:
-        content = read_at_most(cast(BinaryIO, member), limit, f"{path}: {info.filename}")
+        content = read_at_most(cast(BinaryIO, member), limit, name)
     start = io.BytesIO(content)
     version = np.lib.format.read_magic(start)
     if version not in _HEADERS:
         raise ValueError(f"version {version}")
     shape, fortran, dtype = _HEADERS[version](start)
     if dtype.hasobject:
-        raise RunError(f"{path}: {info.filename} is not an array of numbers, and pickles are not read")
+        raise RunError(f"{name} is not an array of numbers, and pickles are not read")
     if min(shape, default=1) < 0 or math.prod(shape) * dtype.itemsize != len(content) - start.tell():
-        raise RunError(f"{path}: {info.filename} is damaged: it does not hold the {shape} that its header says")
+        raise RunError(f"{name} is damaged: it does not hold the {shape} that its header says")
     return np.ndarray(shape, dtype, content, start.tell(), order="F" if fortran else "C")

@@ -1,4 +1,4 @@
-"""What a result was made with: versions, source commit, machine; no path, user or host name."""
+"""What a result was made with: versions, source commit, machine; no path, user or host name. And read again."""
 
 from __future__ import annotations
 
@@ -6,6 +6,14 @@ import os
 import platform
 import subprocess
 from pathlib import Path
+from typing import Any
+
+from mixjax._storage import Location
+from mixjax._untrusted import read_json
+from mixjax._writing import RunError
+
+_STORED = ("command", "seconds", "mixjax", "commit", "jax", "jaxlib", "python", "platform", "device", "devices",
+           "cores", "memory_gib")  # fmt: skip
 
 
 def provenance() -> dict[str, str | int]:
@@ -31,6 +39,23 @@ def provenance() -> dict[str, str | int]:
         "cores": os.cpu_count() or 1,
         "memory_gib": round(memory / 2**30),
     }
+
+
+def read_provenance(folder: Location) -> dict[str, Any]:
+    """What is stored with a finished run: as of `provenance`, with the command and the seconds that it took.
+
+    Raises:
+      RunError: if it is missing or says something else.
+    """
+    path = folder / "provenance.json"
+    try:
+        made = read_json(path)
+    except (OSError, ValueError) as error:
+        raise RunError(f"{path} cannot be read: {error}") from None
+    said = made if isinstance(made, dict) else {}
+    if missing := [name for name in _STORED if not isinstance(said.get(name), str | int | float)]:
+        raise RunError(f"{path} does not say {missing[0]}, and is not what a run leaves")
+    return said
 
 
 def _flags() -> str:

@@ -212,7 +212,8 @@ def _batch_size(inputs: object, targets: jax.Array) -> int:
 def _draw_weight(key: jax.Array, a: jax.Array, b: jax.Array, shape: tuple[int, ...], fold: bool) -> jax.Array:
     """lambda ~ Beta(a, b), 1 where a = 0, NaN where a or b is."""
     usual = (a > 0) & (b > 0)
-    lam = jax.random.beta(key, jnp.where(usual, a, 1.0), jnp.where(usual, b, 1.0), shape)
+    # in the dtype of a, not in JAX's default one: what is drawn depends on no setting of JAX
+    lam = jax.random.beta(key, jnp.where(usual, a, 1.0), jnp.where(usual, b, 1.0), shape, a.dtype)
     lam = jnp.maximum(lam, 1.0 - lam) if fold else lam
     return jnp.where(a == 0, 1.0, jnp.where(usual, lam, jnp.nan))
 

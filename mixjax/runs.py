@@ -7,7 +7,7 @@
 
 Every file is written beside its place, flushed to disk and renamed into it, so that a file that
 exists is whole. DIR may be a URL of an object store, where a file is put whole or not at all, and where
-there is no lock. Nothing that is read can execute code.
+there is no lock. Nothing that is read can execute code, and a folder in which links lead elsewhere is refused.
 """
 
 from __future__ import annotations
@@ -25,8 +25,9 @@ import numpy as np
 from mixjax._lock import LOCK, hold
 from mixjax._manifest import FORMAT, differences, read_manifest, refuse_difference
 from mixjax._provenance import provenance
-from mixjax._shards import sealed, unsealed
+from mixjax._shards import MOST_BYTES, sealed, unsealed
 from mixjax._storage import Location, PathOrUrl, each, local, located, modified
+from mixjax._untrusted import printable, read_content, refuse_links
 from mixjax._writing import TEMPORARY, RunError, explained, sweep, write_atomically, write_once
 
 __all__ = ["Inventory", "Location", "PathOrUrl", "RunDirectory", "RunError", "counted", "differences", "each",
@@ -101,6 +102,7 @@ class RunDirectory:
         try:
             with explained(run.path):
                 run.path.mkdir(parents=True, exist_ok=True)
+                refuse_links(run.path)
                 if not (run.path / "manifest.json").exists():
                     run._refuse_strangers()
                     run._lock(lock, warn)
@@ -179,12 +181,14 @@ class RunDirectory:
         )
 
     def _shard(self, name: str) -> Location:
+        if os.path.basename(name) != name or "\0" in name:
+            raise RunError(f"{printable(name)!r} is no name of a unit of work")
         return self.path / "shards" / f"{name}.npz"
 
     def _read(self, name: str) -> dict[str, np.ndarray] | None:
         try:
-            return unsealed(self._shard(name).read_bytes())
-        except OSError:
+            return unsealed(read_content(self._shard(name), MOST_BYTES))
+        except (OSError, ValueError):
             return None
 
     def _lock(self, wanted: bool, warn: Callable[[str], None]) -> None:
@@ -220,9 +224,8 @@ class RunDirectory:
 
 
 def counted(names: Sequence[str], thing: str) -> str:
-    """How many, and the first of them, of which a terminal takes nothing for a command."""
-    first = "".join(letter if letter.isprintable() else "?" for letter in names[0])
-    return f"{len(names):,} {thing}{'s' * (len(names) > 1)} ({first}{', ...' * (len(names) > 1)})"
+    """How many, and the first of them."""
+    return f"{len(names):,} {thing}{'s' * (len(names) > 1)} ({printable(names[0])}{', ...' * (len(names) > 1)})"
 
 
 def _json(values: Mapping[str, Any]) -> bytes:

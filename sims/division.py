@@ -6,13 +6,14 @@ import itertools
 import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from itertools import groupby
 from typing import Any
 
 import jax
 import xarray as xr
 
+from mixjax._untrusted import printable
 from mixjax.runs import RunDirectory, RunError
 from sims.engine import (
     BLOCK,
@@ -32,7 +33,7 @@ from sims.moments import merged
 from sims.study import GridStudy, PiecewiseStudy, Study
 from sims.work import Store, Work, plain
 
-MOST_UNITS = 2**21
+MOST_UNITS = 2**20
 
 
 class GridWork(Work):
@@ -59,7 +60,7 @@ class GridWork(Work):
     def compute(self, names: Sequence[str], layout: Mapping[str, int], store: Store) -> Iterator[str]:
         wanted = set(names)
         units = [unit for unit in self._units(layout) if unit.name in wanted]
-        options: dict[str, Any] = {"study": self.study.name, "seed": self.seed, "layout": Layout(**layout)}
+        options: dict[str, Any] = {"study": self.study.name, "seed": self.seed, "layout": _cut(layout)}
 
         def store_unit(unit: Unit, arrays: HostArrays) -> None:
             store(unit.name, arrays)
@@ -70,11 +71,11 @@ class GridWork(Work):
     def prepare(self, layout: Mapping[str, int]) -> None:
         self._named(layout)
         for device in jax.local_devices():
-            program_for(self.experiment, Layout(**layout), self.grid, device)
+            program_for(self.experiment, _cut(layout), self.grid, device)
 
     def part(self, name: str, layout: Mapping[str, int]) -> HostArrays:
         devices = jax.local_devices()
-        options: dict[str, Any] = {"study": self.study.name, "seed": self.seed, "layout": Layout(**layout)}
+        options: dict[str, Any] = {"study": self.study.name, "seed": self.seed, "layout": _cut(layout)}
         device = devices[next(self._turn) % len(devices)]
         return compute_unit(self.experiment, self.grid, self._named(layout)[name], device, **options)
 
@@ -85,9 +86,9 @@ class GridWork(Work):
         return f"{' x '.join(factors)} x {self.replicates:,} replicates = {total}, in {several(number, 'unit')}"
 
     def seconds(self, layout: Mapping[str, int], number: int) -> float | None:
-        options: dict[str, Any] = {"study": self.study.name, "seed": self.seed, "layout": Layout(**layout)}
+        options: dict[str, Any] = {"study": self.study.name, "seed": self.seed, "layout": _cut(layout)}
         unit = next(iter(self._named(layout).values()))
-        tile = replace(unit, stop=min(unit.stop, unit.start + layout["tile_cells"]))
+        tile = unit._replace(stop=min(unit.stop, unit.start + layout["tile_cells"]))
         times = []
         for _ in range(3):  # the first compiles
             started = time.perf_counter()
@@ -110,11 +111,19 @@ class GridWork(Work):
         return self._units_by_name
 
     def _units(self, layout: Mapping[str, int]) -> list[Unit]:
-        cells, blocks = -(-self.grid.num_cells // Layout(**layout).unit_cells), -(-self.replicates // BLOCK)
+        cells, blocks = -(-self.grid.num_cells // _cut(layout).unit_cells), -(-self.replicates // BLOCK)
         if cells * blocks > MOST_UNITS:
             raise RunError(f"a run may have at most {MOST_UNITS:,} units, each of which is a file, got {cells:,} of "
                            f"cells by {blocks:,} of replicates; cut it into several runs")  # fmt: skip
-        return plan(self.grid, self.replicates, Layout(**layout))
+        return plan(self.grid, self.replicates, _cut(layout))
+
+
+def _cut(layout: Mapping[str, int]) -> Layout:
+    """The layout that a manifest states, which anybody may have written."""
+    try:
+        return Layout(**layout)
+    except (TypeError, ValueError) as error:
+        raise RunError(f"the manifest's layout is none that this release has: {printable(error)}") from None
 
 
 class PieceWork(Work):

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -28,6 +28,7 @@ from sims.moments import moments_of
 
 BLOCK = 1000  # replicates that share a key; part of what the numbers are
 TILES = 8  # of a call of the program, at most
+MOST_CELLS = 2**16  # of a unit or a tile; a run is gone on with as it was cut, whoever cut it
 
 Arrays = dict[str, jax.Array]
 HostArrays = dict[str, np.ndarray]
@@ -49,8 +50,7 @@ class Experiment:
     score: Callable[[Any, Arrays], Arrays]
 
 
-@dataclass(frozen=True)
-class Unit:
+class Unit(NamedTuple):  # of which there may be a million
     """Cells [start, stop) of one block of replicates."""
 
     start: int
@@ -79,8 +79,10 @@ class Layout:
     draw_cells: int
 
     def __post_init__(self) -> None:
-        if min(self.unit_cells, self.tile_cells, self.draw_cells) < 1 or self.tile_cells % self.draw_cells:
-            raise ValueError(f"cells must be positive, and tile_cells a multiple of draw_cells, got {self}")
+        numbers = (self.unit_cells, self.tile_cells, self.draw_cells)
+        in_range = all(type(number) is int and 1 <= number <= MOST_CELLS for number in numbers)
+        if not in_range or self.tile_cells % self.draw_cells:
+            raise ValueError(f"cells must be 1 to {MOST_CELLS}, tile_cells a multiple of draw_cells, got {self}")
 
 
 def layout_for(platform: str) -> Layout:
@@ -90,11 +92,10 @@ def layout_for(platform: str) -> Layout:
 
 def plan(grid: Grid, replicates: int, layout: Layout) -> list[Unit]:
     """All units of a run, in order."""
-    return [
-        Unit(start, min(start + layout.unit_cells, grid.num_cells), block, min(BLOCK, replicates - block * BLOCK))
-        for block in range(-(-replicates // BLOCK))
-        for start in range(0, grid.num_cells, layout.unit_cells)
-    ]
+    cells = grid.num_cells
+    ends = [(start, min(start + layout.unit_cells, cells)) for start in range(0, cells, layout.unit_cells)]
+    blocks = [(block, min(BLOCK, replicates - block * BLOCK)) for block in range(-(-replicates // BLOCK))]
+    return [Unit(*range_, *block) for block in blocks for range_ in ends]
 
 
 def compute(

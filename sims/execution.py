@@ -9,7 +9,9 @@ from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any
 
-from mixjax.runs import Location, RunDirectory, explained, provenance, write_atomically
+import xarray as xr
+
+from mixjax.runs import Location, RunDirectory, RunError, explained, provenance, write_atomically
 from sims.canary import check_backend
 from sims.tasks import ENVIRONMENT
 from sims.work import Manner, Work, plain
@@ -55,7 +57,7 @@ def complete(work: Work, directory: RunDirectory) -> bool:
 
 def finish(work: Work, directory: RunDirectory, made_with: Mapping[str, Any], started: float, units: str) -> None:
     """Make the table from all that is stored, and write it with its origin."""
-    table = work.table(directory)
+    table = _table(work, directory)
     table.attrs |= {
         "study": work.study.name,
         "summary": work.study.summary,
@@ -72,3 +74,14 @@ def finish(work: Work, directory: RunDirectory, made_with: Mapping[str, Any], st
         origin["dataset_sha256"] = sha256(content).hexdigest()
         write_atomically(folder / "provenance.json", json.dumps(origin, indent=2).encode())
         write_atomically(folder / "dataset.nc", content)
+
+
+def _table(work: Work, directory: RunDirectory) -> xr.Dataset:
+    """The table of all shards; each is as it was written, but by whom nobody knows."""
+    try:
+        return work.table(directory)
+    except (KeyError, ValueError, TypeError, IndexError) as error:
+        reason = f"{type(error).__name__}: {error}".split("\n")[0][:200]
+        raise RunError(
+            f"the shards in {directory.path} do not hold what {work.study.name} computes ({reason}); use another folder"
+        ) from error

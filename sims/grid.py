@@ -16,6 +16,7 @@ from sims.forecast import memory
 
 LARGEST = 1e10  # value of an axis, as of n and p in `mixjax.gaussian.sample_scores`
 MOST = 2**24  # cells times settings of a grid
+LONGEST = 2**19  # values of an axis, which the manifest of a run lists
 BYTES = 300  # of memory for each, in which the table of a run is made
 
 AxisValue = str | float | int | Sequence[float] | np.ndarray
@@ -61,10 +62,16 @@ def axis(
             f"{name} must be numbers that single precision has, got {wanted:.0f}; near it is {_single(wanted):.0f}"
         )
     if distinct and len(np.unique(values)) < len(values):
-        raise RunError(f"{name} must not repeat a value, got {value}")
+        raise RunError(f"{name} must not repeat a value, got {_shown(value)}")
     if distinct and len(np.unique(_single(values))) < len(values):
         raise RunError(f"{name} must not have values that single precision does not tell apart, got {_pair(values)}")
     return values
+
+
+def _shown(value: Any) -> str:
+    """A value as it was given, and no more of it than fits a sentence."""
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."
 
 
 def _single(values: np.ndarray) -> np.ndarray:
@@ -84,10 +91,12 @@ def _numbers(name: str, value: AxisValue | list[str]) -> np.ndarray:
     parts = value.split(",") if isinstance(value, str) else value
     try:
         values = np.atleast_1d(np.asarray(parts, dtype=np.float64))
-    except (TypeError, ValueError):
-        raise RunError(f"{name} must be numbers, as in 0.5 or 0.2,1,5 or 0.05:8:64:log, got {value!r}") from None
+    except (TypeError, ValueError, OverflowError):
+        raise RunError(f"{name} must be numbers, as in 0.5 or 0.2,1,5 or 0.05:8:64:log, got {_shown(value)}") from None
     if values.ndim != 1 or values.size == 0:
-        raise RunError(f"{name} must be a non-empty list of numbers, got {value!r}")
+        raise RunError(f"{name} must be a non-empty list of numbers, got {_shown(value)}")
+    if values.size > LONGEST:
+        raise RunError(f"{name} must have at most {LONGEST:,} points, got {values.size:,}")
     return values
 
 
@@ -95,21 +104,23 @@ def _range(name: str, text: str) -> np.ndarray:
     parts = text.split(":")
     spacing = parts[3] if len(parts) == 4 else "lin"
     if len(parts) not in (3, 4) or spacing not in ("log", "lin"):
-        raise RunError(f"{name} must be a range start:stop:count or start:stop:count:log, got {text!r}")
+        raise RunError(f"{name} must be a range start:stop:count or start:stop:count:log, got {_shown(text)}")
     start, stop, count = _numbers(name, parts[:3])
     if not (-np.inf < start < stop < np.inf) or count < 2 or count != np.floor(count):
-        raise RunError(f"{name} must be a range from a smaller to a larger number with 2 or more points, got {text!r}")
-    if count > 1e7:
-        raise RunError(f"{name} must have at most 10,000,000 points, got {count:g}")
+        raise RunError(
+            f"{name} must be a range from a smaller to a larger number with 2 or more points, got {_shown(text)}"
+        )
+    if count > LONGEST:
+        raise RunError(f"{name} must have at most {LONGEST:,} points, got {count:g}")
     if spacing == "log" and start <= 0:
-        raise RunError(f"{name} must start above 0 in a logarithmic range, got {text!r}")
+        raise RunError(f"{name} must start above 0 in a logarithmic range, got {_shown(text)}")
     return (np.geomspace if spacing == "log" else np.linspace)(start, stop, int(count))
 
 
 def whole(name: str, value: Any, least: int) -> int:
     """A whole number from `least` to 2^31 - 1, or one sentence."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least or value >= 2**31:
-        raise RunError(f"{name} must be a whole number from {least} to 2^31 - 1, got {value!r}")
+        raise RunError(f"{name} must be a whole number from {least} to 2^31 - 1, got {_shown(value)}")
     return int(value)
 
 
@@ -200,11 +211,11 @@ def _check_size(axes: Mapping[str, np.ndarray], settings: Mapping[str, np.ndarra
     lengths = {name: len(values) for name, values in axes.items()} | {"settings": len(settings["t"])}
     number = math.prod(lengths.values())
     said = " x ".join(f"{length:,} {name}" for name, length in lengths.items())
+    if number > MOST:
+        raise RunError(f"a run may have at most {MOST:,} values (cells times Mixup settings), got {said} = {number:,}; "
+                       "cut it into several runs")  # fmt: skip
     if number * BYTES > memory():
         raise RunError(
             f"the table of {said} = {number:,} values takes {number * BYTES / 2**30:.2g} GiB of memory, and there are "
             f"{memory() / 2**30:.2g}; cut it into several runs"
         )
-    if number > MOST:
-        raise RunError(f"a run may have at most {MOST:,} values (cells times Mixup settings), got {said} = {number:,}; "
-                       "cut it into several runs")  # fmt: skip

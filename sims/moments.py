@@ -41,13 +41,22 @@ def merged(blocks: Iterable[Iterable[Mapping[str, np.ndarray]]]) -> dict[str, Mo
     """The moments of every value over all blocks of replicates, each of which comes as parts, cells in order.
 
     Blocks are merged in order, in float64.
+
+    Raises:
+      ValueError, KeyError: for parts that are not those of one experiment.
     """
     total: dict[str, Moments] = {}
+    names: set[str] = set()
     for block in blocks:
         parts = list(block)
+        names = names or set(parts[0])
+        if any(set(part) != names for part in parts):
+            raise ValueError("the parts hold different values")
         for name in (key.removesuffix(".mean") for key in parts[0] if key.endswith(".mean")):
-            columns = (np.concatenate([part[f"{name}.{kind}"] for part in parts]) for kind in ("count", "mean", "m2"))
+            columns = [np.concatenate([part[f"{name}.{kind}"] for part in parts]) for kind in ("count", "mean", "m2")]
             moments = Moments(*(column.astype(np.float64) for column in columns))
+            if len({moments.mean.shape, *(each.shape for each in (*columns, total.get(name, moments).mean))}) > 1:
+                raise ValueError(f"the parts of {name} differ in their shape")
             total[name] = total[name].merge(moments) if name in total else moments
     return total
 

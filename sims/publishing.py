@@ -8,6 +8,8 @@ import math
 import numpy as np
 import xarray as xr
 
+from mixjax._provenance import read_provenance
+from mixjax._untrusted import read_text
 from mixjax.runs import Location, RunError, modified, write_atomically
 from sims.figures import write_figures
 from sims.running import load
@@ -27,13 +29,13 @@ def publish(run: Location, folder: Location) -> Location:
     if folder.exists() and any(folder.iterdir()) and not _is_published(folder):
         raise RunError(f"{folder} holds files that are not published results; choose another folder")
     study, points = STUDIES[table.attrs["study"]], without_curves(table)
+    origin, text = _origin(run, points), _verification(run, points) if verifiable(table) else ""
     pictures = write_figures(study, table, folder / "figures")
     tables = _tables_by_axes(table) if isinstance(study, PiecewiseStudy) else {"table": _csv(points)}
     for name, content in tables.items():
         write_atomically(folder / f"{name}.csv", content.encode())
-    sections = [f"# {study.name}", f"{study.summary[0].upper()}{study.summary[1:]}.", _origin(run, points)]
-    if verifiable(table):
-        text = _verification(run, points)
+    sections = [f"# {study.name}", f"{study.summary[0].upper()}{study.summary[1:]}.", origin]
+    if text:
         write_atomically(folder / "verification.txt", text.encode())
         sections.append(f"Against the exact expectations (`verification.txt`):\n\n```\n{text}```")
     if isinstance(study, PiecewiseStudy):
@@ -51,7 +53,10 @@ def _verification(run: Location, table: xr.Dataset) -> str:
     """What `verify` left in the run, if it is not older than the table; or else a report on the rows of table.csv."""
     stored = run / "verification.txt"
     if stored.exists() and modified(stored) >= modified(run / "dataset.nc"):
-        return stored.read_text()
+        try:
+            return read_text(stored)
+        except ValueError:
+            raise RunError(f"{stored} is not what verify writes; delete it") from None
     kept = _kept(table)
     text = report(kept)[0] + "\n"
     return text if kept.sizes == table.sizes else f"{text}on the rows of table.csv; `python -m sims verify` takes all\n"
@@ -66,7 +71,7 @@ def _is_published(folder: Location) -> bool:
 
 
 def _origin(run: Location, table: xr.Dataset) -> str:
-    made = json.loads((run / "provenance.json").read_text())
+    made = read_provenance(run)
     config = json.loads(table.attrs["config"])
     rows = {
         "command": f"`{made['command']}`",

@@ -1,23 +1,21 @@
-"""Run a study to the end, or take up one that was interrupted; load what a run left."""
+"""Run a study to the end, or take up one that was interrupted."""
 
 from __future__ import annotations
 
 import dataclasses
-import io
-import json
 import tempfile
 from contextlib import nullcontext
-from hashlib import sha256
 from typing import Any
 
 import xarray as xr
 
-from mixjax.runs import Location, PathOrUrl, RunError, located, read_manifest
+from mixjax.runs import PathOrUrl, RunError, located
 from sims.cluster import cluster_of
 from sims.division import work_of
 from sims.engine import Layout
 from sims.execution import carry_out
 from sims.grid import AxisValue
+from sims.loading import load
 from sims.studies import STUDIES
 from sims.work import Manner, Progress, Tell
 
@@ -82,29 +80,3 @@ def run(
         manner = Manner(progress=progress, warn=warn, allow_mixed=allow_mixed, cluster=cluster, command=origin)
         carry_out(work, located(folder), manner)
         return load(folder)
-
-
-def load(path: PathOrUrl) -> xr.Dataset:
-    """The table of a finished run.
-
-    Raises:
-      RunError: if the folder holds no run, or one that is not finished or whose table is damaged.
-    """
-    read_manifest(path)
-    file = located(path) / "dataset.nc"
-    if not file.exists():
-        raise RunError(f"the run in {path} is not finished; run the same command again to go on")
-    content = _intact(file)
-    if content is None:
-        raise RunError(f"{file} is damaged; delete it and run the same command again, which makes it anew")
-    with xr.open_dataset(io.BytesIO(content), engine="h5netcdf") as table:
-        return table.load()
-
-
-def _intact(file: Location) -> bytes | None:
-    """The content of the table, if it is the one that its provenance was written for."""
-    try:
-        made_with, content = json.loads((file.parent / "provenance.json").read_text()), file.read_bytes()
-        return content if made_with["dataset_sha256"] == sha256(content).hexdigest() else None
-    except (OSError, ValueError, KeyError, TypeError):
-        return None

@@ -9,6 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from mixjax._lock import in_use
+from mixjax._untrusted import printable
 from mixjax.runs import Inventory, Location, PathOrUrl, RunDirectory, RunError, read_manifest
 from sims.division import work_of
 from sims.forecast import duration
@@ -55,8 +56,8 @@ def stored_work(folder: PathOrUrl) -> tuple[Work, RunDirectory]:
         work = work_of(STUDIES[study], configured(study, **manifest.get("config") or {}))
         work.names(manifest["layout"])
         reason = "" if work.spec == manifest["spec"] else "its configuration makes another spec"
-    except (RunError, TypeError, ValueError, KeyError, AttributeError) as error:
-        reason = str(error) if isinstance(error, RunError) else "its manifest is of another kind"
+    except (RunError, TypeError, ValueError, LookupError, AttributeError, OverflowError) as error:
+        reason = printable(error, 300) if isinstance(error, RunError) else "its manifest is of another kind"
     if reason:
         raise RunError(f"the run in {folder} is not of a study of this release: {reason}")
     return work, RunDirectory(folder, manifest)

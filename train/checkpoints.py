@@ -1,9 +1,9 @@
 """The state of a job after an epoch, on disk: the last two that were kept, should one be damaged.
 
-An epoch is kept unless another one was less than `SECONDS` ago, since a small net has many epochs in that time, or so
-little ago that writing would take more than a twentieth of the time, since many wide nets side by side are a gigabyte.
-Orbax writes beside the place of a checkpoint and renames, so that what exists is whole; a checksum tells of bytes that
-changed later; reading executes nothing.
+  seconds: within which one checkpoint is enough, and more where writing it takes long; 0 keeps every epoch.
+
+Raises:
+  RunError: if the folder cannot be used, holds links, or checkpoints that are whole but none of Orbax's.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import shutil
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -19,13 +20,16 @@ from typing import Any
 import jax
 import orbax.checkpoint as ocp
 
-from mixjax.runs import explained, write_atomically
+from mixjax._untrusted import read_content, refuse_links
+from mixjax.runs import RunError, explained, write_atomically
+from train.placement import barrier, is_first
 
 __all__ = ["Checkpoints"]
 
 SECONDS = 2.0
 _SHARE = 20  # of what writing one took
 _KEPT = 2
+_DAMAGED = "checkpoint of epoch {} in {} is damaged; taking the one before"
 
 
 class Checkpoints:
@@ -35,16 +39,20 @@ class Checkpoints:
       folder: made if it is not there.
       warn: told, in a sentence, of a checkpoint that cannot be read.
       seconds: within which one checkpoint is enough, and more where writing it takes long; 0 keeps every epoch.
+
+    Raises:
+      RunError: if the folder cannot be used, holds links, or checkpoints that are whole but none of Orbax's.
     """
 
     def __init__(self, folder: Path, warn: Callable[[str], None], *, seconds: float = SECONDS):
         logging.getLogger("absl").setLevel(logging.ERROR)  # orbax tells of each file that it opens
-        options = ocp.CheckpointManagerOptions(max_to_keep=_KEPT, enable_async_checkpointing=False)
         self.folder, self.warn, self.seconds = folder, warn, seconds
         self._last, self._took = time.monotonic(), 0.0
         with explained(folder):
             folder.mkdir(parents=True, exist_ok=True)
-            self._manager = ocp.CheckpointManager(folder.resolve(), options=options)
+            refuse_links(folder)
+            self._drop_damaged()
+            self._manager = _manager_of(folder)
 
     @property
     def last(self) -> int:
@@ -70,28 +78,48 @@ class Checkpoints:
         self._last = time.monotonic()
         self._took = self._last - started
 
-    def restore(self, like: Any) -> tuple[int, Any] | None:
-        """(epoch, state) of the last checkpoint that can be read, or None; damaged ones are deleted.
+    def restore(self, like: Any, epochs: int = sys.maxsize) -> tuple[int, Any] | None:
+        """(epoch, state) of the last checkpoint that can be read, or None; others are deleted.
 
         Args:
           like: a state of the same structure, shapes, dtypes and layout over devices.
+          epochs: how many the job has; a checkpoint after more of them is none of its.
         """
         abstract = jax.tree.map(ocp.utils.to_shape_dtype_struct, like)
         for epoch in sorted(self._manager.all_steps(), reverse=True):
-            if self._intact(epoch):
-                return epoch, self._manager.restore(epoch, args=ocp.args.StandardRestore(abstract))
-            self.warn(f"checkpoint of epoch {epoch} in {self.folder} is damaged; taking the one before")
+            state = self._read(epoch, abstract) if epoch <= epochs else None
+            if state is not None:
+                return epoch, state
+            self.warn(_DAMAGED.format(epoch, self.folder))
             self._manager.delete(epoch)
         return None
 
-    def _checksum(self, epoch: int) -> Path:
+    def _drop_damaged(self) -> None:
+        """Before Orbax looks at any of them."""
+        if is_first():
+            for path in self.folder.iterdir():
+                if path.name.isdecimal() and not self._intact(path.name):
+                    self.warn(_DAMAGED.format(path.name, self.folder))
+                    shutil.rmtree(path)
+        barrier("checkpoints are looked at")
+
+    def _read(self, epoch: int, abstract: Any) -> Any:
+        """The state, or None if its files are as they were written and yet no state of this kind."""
+        try:
+            return self._manager.restore(epoch, args=ocp.args.StandardRestore(abstract))
+        except (MemoryError, jax.errors.JaxRuntimeError):
+            raise
+        except Exception:  # noqa: BLE001 - Orbax and TensorStore raise all kinds of them
+            return None
+
+    def _checksum(self, epoch: int | str) -> Path:
         return self.folder / "checksums" / f"{epoch}.sha256"
 
-    def _intact(self, epoch: int) -> bool:
+    def _intact(self, epoch: int | str) -> bool:
         """Whether its files are those that were written; others are never parsed."""
         try:
-            return self._checksum(epoch).read_bytes() == _digest(self.folder / str(epoch))
-        except OSError:
+            return read_content(self._checksum(epoch), 32) == _digest(self.folder / str(epoch))
+        except (OSError, ValueError):
             return False
 
     def close(self, *, delete: bool) -> None:
@@ -101,10 +129,22 @@ class Checkpoints:
             shutil.rmtree(self.folder, ignore_errors=True)
 
 
+def _manager_of(folder: Path) -> ocp.CheckpointManager:
+    """Orbax's, which reads what each checkpoint says of itself."""
+    options = ocp.CheckpointManagerOptions(max_to_keep=_KEPT, enable_async_checkpointing=False)
+    try:
+        return ocp.CheckpointManager(folder.resolve(), options=options)
+    except OSError:
+        raise
+    except Exception as error:
+        raise RunError(f"the checkpoints in {folder} cannot be read; delete them") from error
+
+
 def _digest(folder: Path) -> bytes:
     """SHA-256 of the names and the contents of all files."""
     digest = hashlib.sha256()
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
         digest.update(str(path.relative_to(folder)).encode() + b"\0")
-        digest.update(hashlib.sha256(path.read_bytes()).digest())
+        with path.open("rb") as file:
+            digest.update(hashlib.file_digest(file, "sha256").digest())
     return digest.digest()

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
+from mixjax._provenance import read_provenance
 from mixjax.runs import RunError, read_manifest, write_atomically
 from train.figures.writing import write_figures
 from train.running import experiment_of, load_records
@@ -23,10 +23,11 @@ def publish(run: Path, folder: Path) -> Path:
     experiment, records, spec = experiment_of(run), load_records(run), read_manifest(run)["spec"]
     if folder.exists() and any(folder.iterdir()) and not _is_published(folder):
         raise RunError(f"{folder} holds files that are not published results; choose another folder")
+    origin = _origin(run, spec)
     pictures = write_figures(experiment, records, folder / "figures")
     write_atomically(folder / "summary.csv", summary_csv(records).encode())
     summary = f"{experiment.summary[0].upper()}{experiment.summary[1:]}."
-    sections = [f"# {experiment.name}", summary, _origin(run, spec)]
+    sections = [f"# {experiment.name}", summary, origin]
     for picture in pictures:
         caption = picture.with_suffix(".txt").read_text().strip()
         sections.append(f"![{picture.stem}](figures/{picture.name})\n\n{caption}")
@@ -43,16 +44,11 @@ def _is_published(folder: Path) -> bool:
 
 
 def _origin(run: Path, spec: dict[str, Any]) -> str:
-    made = json.loads((run / "provenance.json").read_text())
-    data = spec["dataset"]
-    options = ", ".join(f"{name} = {value}" for name, value in spec["options"].items())
+    made = read_provenance(run)
     rows = {
         "command": f"`{made['command']}`",
-        "options": options,
-        "data": f"{data['name']} ({data['source']}): {data['rows'][0]} training and {data['rows'][1]} test rows, "
-        f"{data['classes']} classes, SHA-256 {data['sha256'][:16]}...",
-        "metrics": ", ".join(f"{name} = {value}" for name, value in spec["metrics"].items()),
-        "computing": f"{made['seconds']} s, compilation included; jobs: {made['jobs']}",
+        **_trained_on(run, spec),
+        "computing": f"{made['seconds']} s, compilation included; jobs: {made.get('jobs', '')}",
         "machine": f"{made['device']}, {made['cores']} cores, {made['memory_gib']} GiB; "
         f"devices: {made['devices']} {made['platform']}",
         "versions": f"mixjax {made['mixjax']} ({made['commit']}), jax {made['jax']}, jaxlib {made['jaxlib']}, "
@@ -61,3 +57,16 @@ def _origin(run: Path, spec: dict[str, Any]) -> str:
         "`A - B` is the difference of arms, seed by seed",
     }
     return "\n".join(["| | |", "|---|---|", *(f"| {name} | {text} |" for name, text in rows.items())])
+
+
+def _trained_on(run: Path, spec: dict[str, Any]) -> dict[str, str]:
+    try:
+        data = spec["dataset"]
+        return {
+            "options": ", ".join(f"{name} = {value}" for name, value in spec["options"].items()),
+            "data": f"{data['name']} ({data['source']}): {data['rows'][0]} training and {data['rows'][1]} test rows, "
+            f"{data['classes']} classes, SHA-256 {data['sha256'][:16]}...",
+            "metrics": ", ".join(f"{name} = {value}" for name, value in spec["metrics"].items()),
+        }
+    except (LookupError, TypeError, AttributeError):
+        raise RunError(f"{run / 'manifest.json'} does not say on what the nets were trained") from None

@@ -8,15 +8,24 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from mixjax.runs import RunError, explained, write_atomically
+import numpy as np
 
-__all__ = ["append_records", "read_records", "write_records"]
+from mixjax._untrusted import parse_json, read_text
+from mixjax.runs import RunError, explained, write_atomically
+from train.metrics import METRICS
+
+__all__ = ["append_records", "read_records", "records_of", "write_records"]
 
 Records = list[dict[str, Any]]
+_MOST_BYTES = 2**28
+_TEXTS = ("job", "arm", "evaluation")
+_COUNTS = ("seed", "epoch")
+_LISTS = ("count", "confidence", "accuracy_in_bin")
+_NUMBERS = (*METRICS, "alpha", "severity", "temperature", "width", "depth", "classes")
 
 
 def append_records(path: Path, records: Iterable[dict[str, Any]]) -> None:
@@ -48,20 +57,57 @@ def read_records(path: Path) -> Records:
       RunError: if there is none, or a line is not a record.
     """
     try:
-        lines = path.read_text().splitlines()
-    except (OSError, UnicodeDecodeError):
+        lines = read_text(path, _MOST_BYTES).splitlines()
+    except (OSError, ValueError):
         raise RunError(f"{path} cannot be read; is {path.parent} the folder of a finished run?") from None
     advice = f"delete {path.with_name('summary.csv')} and run the same command again to make both anew"
     records = []
     for number, line in enumerate(lines, start=1):
-        try:
-            record = json.loads(line)
-        except ValueError:
-            record = None
-        if not isinstance(record, dict) or not {"job", "arm", "seed", "epoch", "evaluation"} <= set(record):
+        record = _parsed(line)
+        if not _is_record(record):
             raise RunError(f"{path}, line {number}, is not a record; {advice}")
         records.append(record)
     return records
+
+
+def records_of(shard: Mapping[str, np.ndarray]) -> Records | None:
+    """The records in the shard of a job, or None if it holds none."""
+    text = shard.get("records", np.array(0))
+    try:
+        records = _parsed(str(text)) if text.dtype.kind == "U" else None
+    except ValueError:  # characters that do not exist
+        return None
+    return records if isinstance(records, list) and all(map(_is_record, records)) else None
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return parse_json(text)
+    except ValueError:
+        return None
+
+
+def _is_record(record: Any) -> bool:
+    """Whether it is flat, has what every record has, and each part is of its kind."""
+    if not isinstance(record, dict) or not {*_TEXTS, *_COUNTS} <= record.keys():
+        return False
+    return all(_KINDS.get(name, _is_scalar)(part) for name, part in record.items())
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_scalar(value: Any) -> bool:
+    return isinstance(value, int | float | str)
+
+
+_KINDS: dict[str, Callable[[Any], bool]] = {
+    **dict.fromkeys(_TEXTS, lambda value: isinstance(value, str)),
+    **dict.fromkeys(_COUNTS, lambda value: isinstance(value, int) and not isinstance(value, bool) and value >= 0),
+    **dict.fromkeys(_LISTS, lambda value: isinstance(value, list) and all(map(_is_number, value))),
+    **dict.fromkeys(_NUMBERS, _is_number),
+}
 
 
 def _lines(records: Iterable[dict[str, Any]]) -> str:

@@ -18,6 +18,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from mixjax._untrusted import refuse_links
 from mixjax.datasets import Dataset, load
 from mixjax.runs import RunDirectory, RunError, local, provenance, read_manifest
 from train.checkpoints import SECONDS
@@ -121,6 +122,7 @@ def load_records(path: str | PathLike[str]) -> Records:
       RunError: if there is none, or it is not finished.
     """
     path = local(path)
+    refuse_links(path)
     if not (path / "summary.csv").exists():
         raise RunError(f"the folder {path} holds no finished run; run the same command again to go on")
     return read_records(path / "records.jsonl")
@@ -133,7 +135,7 @@ def experiment_of(path: str | PathLike[str]) -> Experiment:
       RunError: if the folder holds no run, or one of something else.
     """
     name = read_manifest(path)["spec"].get("experiment")
-    if name not in EXPERIMENTS:
+    if not isinstance(name, str) or name not in EXPERIMENTS:
         raise RunError(f"the run in {path} is not one of {', '.join(EXPERIMENTS)}")
     return EXPERIMENTS[name]
 

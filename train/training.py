@@ -78,7 +78,7 @@ def train_job(
     program = Program(job.recipe, on_device, scale, dataset.num_classes, place.batch)
     lanes, first_size = lanes_of(job, dataset.train_labels)
     nets, lanes = place.put((program.start(lanes), lanes), place.lanes)
-    state = _taken_up(_State(nets, lanes.labels, empty_history(job)), checkpoints)
+    state = _taken_up(_State(nets, lanes.labels, empty_history(job)), checkpoints, job.epochs)
     told(state.history, state.epoch)
     while state.epoch < job.epochs:
         phase = job.phase_of(state.epoch)
@@ -98,8 +98,8 @@ def train_job(
     return Finished(job, program, state.nets, lanes, first_size, state.history, logits)
 
 
-def _taken_up(fresh: _State, checkpoints: Checkpoints) -> _State:
-    kept = checkpoints.restore(fresh.tree())
+def _taken_up(fresh: _State, checkpoints: Checkpoints, epochs: int) -> _State:
+    kept = checkpoints.restore(fresh.tree(), epochs)
     if kept is None:
         return fresh
     epoch, tree = kept

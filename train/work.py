@@ -20,7 +20,7 @@ from train.job import Job
 from train.lanes import first_part_size
 from train.pipeline import steps_per_epoch
 from train.placement import barrier, is_first
-from train.records import append_records, write_records
+from train.records import append_records, records_of, write_records
 from train.reliability import reliability_records
 from train.summary import summary_csv
 from train.training import train_job
@@ -102,16 +102,25 @@ class Work:
         checkpoints.close(delete=not stay)
 
     def _stored_records(self, job: Job) -> Records:
-        return json.loads(str(self.directory.read(job.name)["records"]))
+        records = records_of(self.directory.read(job.name))
+        if records is None:
+            raise self._strange(job)
+        return records
 
     def _write_predictions(self) -> None:
         folder = self.folder / "predictions"
         folder.mkdir(exist_ok=True)
         for job in self.jobs:
-            for lane, logits in zip(job.lanes, self.directory.read(job.name)["logits"], strict=True):
+            stored = self.directory.read(job.name).get("logits", np.array(0))
+            if stored.shape != (len(job.lanes), len(self.dataset.test_labels), self.dataset.num_classes):
+                raise self._strange(job)
+            for lane, logits in zip(job.lanes, stored, strict=True):
                 temporary = folder / ".tmp-predictions.npz"
                 np.savez(temporary, logits=logits, labels=self.dataset.test_labels)
                 temporary.replace(folder / f"{job.recipe.net.name}-{lane.arm.name}-seed{lane.seed}.npz")
+
+    def _strange(self, job: Job) -> RunError:
+        return RunError(f"the shard of {job.name} in {self.directory.path} does not hold what a job leaves; delete it")
 
     def _steps_of(self, job: Job) -> int:
         first, rows = first_part_size(job, self.dataset.train_labels), len(self.dataset.train_labels)

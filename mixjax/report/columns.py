@@ -7,17 +7,20 @@ has to complain about it.
 from __future__ import annotations
 
 import csv
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TextIO
 
 import numpy as np
 
 from mixjax._npz import read_arrays
+from mixjax._untrusted import printable
 from mixjax.runs import RunError
 
-_CHUNK = 20_000  # rows of a csv file that are text at a time
+_CHUNK = 400_000  # cells of a csv file that are text at a time, which takes 60 bytes for each
+_LONGEST = 2**24  # characters of a line of it
 _LIMIT = 2**32  # bytes of the columns of a parquet file, or as many as the file itself has
 _MISSING = ("", "NA", "NaN", "nan", "null")
 
@@ -62,7 +65,8 @@ def _first_line(said: object) -> str:
 
 def _refuse_twice(path: Path, names: list[str]) -> None:
     if len(set(names)) < len(names):
-        raise RunError(f"{path}: two columns have the name {next(n for n in names if names.count(n) > 1)!r}")
+        name = Counter(names).most_common(1)[0][0]
+        raise RunError(f"{path}: two columns have the name '{printable(name, 40)}'")
 
 
 def _refuse_many(path: Path, rows: int, columns: int) -> None:
@@ -91,13 +95,13 @@ def _csv(path: Path, wanted: Callable[[str], bool], whole: str | None) -> Column
     lines: list[int] = []
     try:
         with open(path, newline="", encoding="utf-8-sig") as file:
-            reader = csv.reader(file, strict=True)
+            reader = csv.reader(_lines(path, file), strict=True)
             names = [name.strip() for name in next(filter(None, reader), [])]
             place = {name: k for k, name in enumerate(names)}
             _refuse_twice(path, names)
             parts: dict[str, list[Any]] = {name: [] for name in names if wanted(name)}
             rows = _cells(path, reader, len(names), lines)
-            while chunk := list(islice(rows, _CHUNK)):
+            while chunk := list(islice(rows, max(1, _CHUNK // max(1, len(names))))):
                 start = len(lines) - len(chunk)
                 for name, part in parts.items():
                     cells = (row[place[name]] for row in chunk)
@@ -108,6 +112,14 @@ def _csv(path: Path, wanted: Callable[[str], bool], whole: str | None) -> Column
         raise RunError(f"{path} is not a csv file: {error}") from None
     arrays = {name: np.ma.concatenate(part) if part else np.zeros(0) for name, part in parts.items()}
     return Columns(names, arrays, lambda row: f"line {lines[row]}")
+
+
+def _lines(path: Path, file: TextIO) -> Iterator[str]:
+    """The lines of a file, none of which takes more memory than `_LONGEST` characters."""
+    while line := file.readline(_LONGEST):
+        if len(line) == _LONGEST:
+            raise RunError(f"{path} has a line of {_LONGEST} characters or more, and is not read")
+        yield line
 
 
 def _cells(path: Path, reader: Any, width: int, lines: list[int]) -> Iterator[list[str]]:
@@ -134,7 +146,7 @@ def _numbers(path: Path, name: str, cells: Iterable[str], lines: list[int], whol
             continue
     line, cell = next(pair for pair in zip(lines, filled, strict=True) if not _is_number(pair[1], dtypes[-1]))
     what = "a whole number of at most 64 bits" if whole else "a number"
-    raise RunError(f"{path}: {name} is {cell[:40]!r} in line {line}, which is not {what}")
+    raise RunError(f"{path}: {printable(name, 40)} is {cell[:40]!r} in line {line}, which is not {what}")
 
 
 def _number(cell: str, dtype: type) -> float:
@@ -162,20 +174,35 @@ def _parquet(path: Path, wanted: Callable[[str], bool], _: str | None) -> Column
         file = pyarrow.parquet.ParquetFile(path)
         names = file.schema_arrow.names
         _refuse_twice(path, names)
-        _refuse_many(path, file.metadata.num_rows, sum(map(wanted, names)))
-        table = file.read([name for name in names if wanted(name)])
+        chosen = [name for name in names if wanted(name)]
+        for name in chosen:
+            _refuse_other_kinds(path, name, file.schema_arrow.field(name).type)
+        _refuse_many(path, _rows_of(file.metadata), len(chosen))
+        table = file.read(chosen)
     except (pyarrow.ArrowException, ValueError) as error:
-        raise RunError(f"{path} is damaged, or is not a parquet file: {_first_line(error)}") from None
-    return Columns(names, {name: _of_arrow(path, name, table.column(name)) for name in table.column_names}, _row)
+        raise RunError(f"{path} is damaged, or is not a parquet file: {printable(_first_line(error))}") from None
+    return Columns(names, {name: _of_arrow(table.column(name)) for name in table.column_names}, _row)
 
 
-def _of_arrow(path: Path, name: str, column: Any) -> np.ndarray:
+def _rows_of(metadata: Any) -> int:
+    """Rows as the file says, which are those of its parts, and that decide how much is allocated."""
+    parts = [metadata.row_group(part).num_rows for part in range(metadata.num_row_groups)]
+    if min(parts, default=0) < 0 or sum(parts) != metadata.num_rows:
+        raise ValueError(f"{metadata.num_rows} rows in all, and {sum(parts)} in its parts")
+    return int(metadata.num_rows)
+
+
+def _refuse_other_kinds(path: Path, name: str, kind: Any) -> None:
+    """Before anything is read: a few bytes of text or of a list can stand for any number of them."""
+    from pyarrow import types
+
+    if not any(is_kind(kind) for is_kind in (types.is_integer, types.is_floating, types.is_boolean)):
+        raise RunError(f"{path}: column {printable(name, 40)} must be numbers, got {printable(_first_line(kind))}")
+
+
+def _of_arrow(column: Any) -> np.ndarray:
     import pyarrow
 
-    kind = column.type
-    numeric = (pyarrow.types.is_integer, pyarrow.types.is_floating, pyarrow.types.is_boolean)
-    if not any(is_kind(kind) for is_kind in numeric):
-        raise RunError(f"{path}: column {name} must be numbers, got {kind}")
     missing = column.is_null().to_numpy() if column.null_count else np.ma.nomask
-    zero = pyarrow.scalar(False if pyarrow.types.is_boolean(kind) else 0, kind)
+    zero = pyarrow.scalar(False if pyarrow.types.is_boolean(column.type) else 0, column.type)
     return np.ma.array((column.fill_null(zero) if column.null_count else column).to_numpy(), mask=missing)

@@ -22,6 +22,7 @@ from typing import Literal
 import numpy as np
 
 from mixjax._arguments import shown
+from mixjax._untrusted import printable
 from mixjax.calibration.predictions import tolerance
 from mixjax.report.columns import Columns, is_table, read_columns
 from mixjax.runs import RunError
@@ -151,8 +152,7 @@ def _binary(path: Path, _: Kind, names: Names) -> tuple:
     confidence, correct = np.ma.getdata(confidence), np.ma.getdata(correct)
     missing |= np.isnan(confidence) | np.isnan(correct)
     check = _Check(path, columns, missing)
-    kept = ~missing
-    is_share = ((correct >= 0) & (correct <= 1))[kept].all() and np.isin(confidence[kept], (0, 1)).all()
+    is_share = ((correct >= 0) & (correct <= 1) & np.isin(confidence, (0, 1)))[~missing].all()
     swapped = f" (is it swapped with {names.confidence}?)" if is_share else ""
     check(names.confidence, confidence, (confidence >= 0) & (confidence <= 1), "in [0, 1]")
     check(names.correct, correct, (correct == 0) | (correct == 1), f"0 or 1{swapped}")
@@ -162,9 +162,10 @@ def _binary(path: Path, _: Kind, names: Names) -> tuple:
 
 def _column(path: Path, columns: Columns, name: str) -> np.ndarray:
     if name not in columns.arrays:
-        what = "column" if is_table(path) else "array"
-        there = ", ".join(columns.names[:12]) + (", ..." if len(columns.names) > 12 else "")
-        raise RunError(f"{path} has no {what} {name!r}; it has {there or 'none'}")
+        there = ", ".join(printable(name, 40) for name in columns.names[:12]) + (
+            ", ..." if len(columns.names) > 12 else ""
+        )
+        raise RunError(f"{path} has no {'column' if is_table(path) else 'array'} {name!r}; it has {there or 'none'}")
     array = columns.arrays[name]
     if not (np.issubdtype(array.dtype, np.integer) or np.issubdtype(array.dtype, np.floating) or array.dtype == bool):
         raise RunError(f"{path}: {name} must be real numbers, got {array.dtype}")

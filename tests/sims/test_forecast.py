@@ -86,7 +86,7 @@ def test_memory_is_that_of_the_machine_or_of_its_container(monkeypatch, tmp_path
 
 def test_a_run_of_too_many_units_is_refused_before_they_are_listed():
     with pytest.raises(
-        RunError, match=r"at most 2,097,152 units, .* got 1 of cells by 2,147,484 of replicates; cut it"
+        RunError, match=r"at most 1,048,576 units, .* got 1 of cells by 2,147,484 of replicates; cut it"
     ):
         many = work(replicates=2**31 - 1)
         many.names(many.layout("cpu"))

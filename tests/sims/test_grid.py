@@ -30,7 +30,7 @@ BAD = {
     "logarithm of zero": ({"theta_norm": "0:2:5:log"}, "must start above 0"),
     "range of two parts": ({"ratio": "1:2"}, "start:stop:count"),
     "unknown spacing": ({"ratio": "1:2:3:sqrt"}, "start:stop:count"),
-    "huge range": ({"ratio": "1:2:100000000"}, "at most 10,000,000"),
+    "huge range": ({"ratio": "1:2:100000000"}, "at most 524,288 points, got 1e+08"),
     "repeated": ({"alpha": "1,1"}, "must not repeat"),
     "n that single precision lacks": ({"n": "16777216,16777217"}, "got 16777217; near it is 16777216"),
     "p that single precision lacks": ({"ratio": None, "p": "100000001"}, "p must be numbers that single precision has"),

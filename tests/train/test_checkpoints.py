@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import shutil
 
 import jax
@@ -46,30 +47,91 @@ def test_the_last_comes_back_and_two_are_kept(kept, tmp_path):
     assert sorted(path.name for path in folder.iterdir() if path.name.isdecimal()) == ["2", "3"]
 
 
+def damaged(content: bytes, damage: str) -> bytes:
+    middle = len(content) // 2
+    return {
+        "truncated": content[:middle],
+        "flipped": content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :] if content else b"",
+        "emptied": b"",
+    }[damage]
+
+
 @pytest.mark.parametrize("damage", ["truncated", "flipped", "emptied", "deleted"])
-def test_a_damaged_file_is_never_believed(kept, tmp_path, damage):
-    """Whichever file of the last checkpoint it is: its own numbers, or those of the one before, and a line."""
-    passed_over = 0
-    files = sorted(path.relative_to(kept) for path in (kept / "3").rglob("*") if path.is_file())
-    for number, name in enumerate(files):
-        folder = shutil.copytree(kept, tmp_path / str(number))
-        content = bytearray((folder / name).read_bytes())
-        if damage == "flipped" and content:
-            content[len(content) // 2] ^= 1
-        (folder / name).unlink()
+def test_a_damaged_file_is_never_parsed(kept, tmp_path, damage):
+    """Whichever file of the last checkpoint it is; and one that was added."""
+    folder = shutil.copytree(kept, tmp_path / "job")
+    these = Checkpoints(folder, print, seconds=0)
+    for path in sorted(path for path in (folder / "3").rglob("*") if path.is_file()):
+        content = path.read_bytes()
+        path.unlink()
         if damage != "deleted":
-            (folder / name).write_bytes(
-                {"truncated": content[: len(content) // 2], "emptied": b""}.get(damage, content)
-            )
-        said: list[str] = []
-        epoch, found = restored(folder, said)
-        jax.tree.map(np.testing.assert_array_equal, found, state(epoch))
-        assert epoch == (2 if said else 3), name
-        if said:
-            assert len(said) == 1 and "checkpoint of epoch 3 in" in said[0] and "taking the one before" in said[0]
-            assert not (folder / "3").exists()
-            passed_over += 1
-    assert passed_over > 0
+            path.write_bytes(damaged(content, damage))
+        assert these._intact(3) is (damage != "deleted" and not content), path
+        path.write_bytes(content)
+        assert these._intact(3), path
+    (folder / "3" / "added").touch()
+    assert not these._intact(3)
+    these.close(delete=False)
+
+
+def test_what_is_damaged_is_told_of_and_the_one_before_is_taken(kept, tmp_path):
+    folder = shutil.copytree(kept, tmp_path / "job")
+    largest = max((path for path in (folder / "3").rglob("*") if path.is_file()), key=lambda path: path.stat().st_size)
+    largest.write_bytes(damaged(largest.read_bytes(), "flipped"))
+    said: list[str] = []
+    epoch, found = restored(folder, said)
+    assert epoch == 2 and said == [f"checkpoint of epoch 3 in {folder} is damaged; taking the one before"]
+    jax.tree.map(np.testing.assert_array_equal, found, state(2))
+    assert not (folder / "3").exists()
+
+
+def sealed(folder, epoch):
+    """The checksum of what is there now."""
+    (folder / "checksums" / f"{epoch}.sha256").write_bytes(checkpoints._digest(folder / str(epoch)))
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # Orbax drops reads that it has begun
+@pytest.mark.parametrize("change", ["parameters of words", "another shape", "an epoch too far"])
+def test_files_with_a_checksum_that_are_no_state_are_passed_over(kept, tmp_path, change):
+    folder = shutil.copytree(kept, tmp_path / "job")
+    if change == "parameters of words":
+        for path in (folder / "3" / "default").rglob("*"):
+            if path.is_file():
+                path.write_bytes(b"[" * 1000)
+        sealed(folder, 3)
+    elif change == "another shape":
+        shutil.rmtree(folder / "3")
+        other = Checkpoints(folder, print, seconds=0)
+        other.save(3, {**state(3), "labels": jnp.zeros((3, 5), jnp.int32)})
+        other.close(delete=False)
+    else:
+        shutil.move(folder / "3", folder / "9")
+        sealed(folder, 9)
+    said: list[str] = []
+    these = Checkpoints(folder, said.append, seconds=0)
+    epoch, found = these.restore(jax.tree.map(jnp.zeros_like, state(0)), epochs=8)
+    these.close(delete=False)
+    gc.collect()
+    assert epoch == 2 and len(said) == 1
+    jax.tree.map(np.testing.assert_array_equal, found, state(2))
+
+
+def test_words_in_place_of_what_a_checkpoint_says_of_itself(kept, tmp_path):
+    folder = shutil.copytree(kept, tmp_path / "job")
+    for path in (folder / "3").iterdir():
+        if path.is_file():
+            path.write_bytes(b"[" * 100_000)
+    sealed(folder, 3)
+    with pytest.raises(RunError, match=f"the checkpoints in {folder} cannot be read; delete them"):
+        Checkpoints(folder, print)
+
+
+def test_a_link_in_a_checkpoint_is_not_followed(kept, tmp_path):
+    folder = shutil.copytree(kept, tmp_path / "job")
+    (tmp_path / "outside").mkdir()
+    (folder / "4").symlink_to(tmp_path / "outside")
+    with pytest.raises(RunError, match="4 is a link; a run is made of files and folders"):
+        Checkpoints(folder, print)
 
 
 def test_nothing_to_restore(tmp_path):

@@ -70,6 +70,16 @@ def test_hidden_values_are_mixed_where_they_enter_the_chosen_layer(key, images):
         np.testing.assert_allclose(net(images, hook), values, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("kind", ["mixup", "cutmix"])
+def test_what_is_drawn_does_not_depend_on_x64(key, kind):
+    """A setting of JAX: a run that is gone on with under another one draws the same."""
+    draw = partial(draw_step, Mixing(kind), key, np.float32(0.7), SIZE, SHAPE, PLACES)
+    with jax.enable_x64(False):
+        expected = jax.tree.leaves(draw())
+    for found, leaf in zip(jax.tree.leaves(draw()), expected, strict=True):
+        np.testing.assert_array_equal(found, leaf)
+
+
 def test_places_are_uniform(key):
     """Of 3000 draws; chi-square with 2 degrees of freedom exceeds 30 at a rate of 3e-7."""
     draw = jax.jit(jax.vmap(partial(draw_step, Mixing("manifold"), alpha=1.0, size=2, image_shape=SHAPE, places=3)))

@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[2]
 TINY = {"width": (10,), "depth": (2,), "epochs": 3, "seeds": 2, "train_rows": 200}
 PSEUDO = {"width_multiplier": 1 / 16, "train_rows": 80, "batch_size": 20, "epochs": 4, "seeds": 1}
 KILLED = {  # (options, after how many steps: three moments; for pseudo-labels one is just after the midpoint)
-    "width": (TINY | {"epochs": 40}, (9, 61, 110)),
+    "width": (TINY | {"epochs": 12}, (4, 13, 22)),
     "pseudo_label": (PSEUDO, (3, 4, 19)),
 }
 SCRIPT = """

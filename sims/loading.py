@@ -1,0 +1,98 @@
+"""The table of a finished run, read without trust in who made it.
+
+The checksum in provenance.json tells of damage, not of intent: whoever writes a table can write its checksum. So before
+xarray opens it, it is looked at as HDF5: arrays in the file itself, no larger than the file, and no link, virtual
+array or external storage, which would read other files. What the HDF5 library does with bytes that are made to harm it
+is its own affair; nothing here can bound that.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from collections.abc import Iterator
+from pathlib import Path
+
+import h5py
+import xarray as xr
+
+from mixjax._untrusted import parse_json, printable, read_json
+from mixjax.runs import Location, PathOrUrl, RunError, located, read_manifest
+from sims.studies import STUDIES
+
+Content = Path | io.BytesIO  # a file, or all of an object in a store
+_SLACK = 2**24  # bytes beyond the size of the file: axes without values are stored as their length alone
+_MOST_STRINGS = 10_000  # of a table, each of which may name the same bytes of the file
+
+
+def load(path: PathOrUrl) -> xr.Dataset:
+    """The table of a finished run.
+
+    Raises:
+      RunError: if the folder holds no run, or one that is not finished or whose table is damaged or not a run's.
+    """
+    folder = located(path)
+    read_manifest(folder)
+    file = folder / "dataset.nc"
+    if not file.exists():
+        raise RunError(f"the run in {path} is not finished; run the same command again to go on")
+    content = file if isinstance(file, Path) else io.BytesIO(file.read_bytes())
+    if not _intact(folder, content):
+        raise RunError(f"{file} is damaged; delete it and run the same command again, which makes it anew")
+    try:
+        _check_arrays(content)
+        with xr.open_dataset(content, engine="h5netcdf", decode_times=False) as table:
+            found = table.load()
+        _check_origin(found)
+    except Exception as error:  # h5py, h5netcdf and xarray raise all kinds of them
+        raise RunError(f"{file} is not a table that a run makes: {_brief(error)}") from error
+    return found
+
+
+def _intact(folder: Location, content: Content) -> bool:
+    """Whether the table is the one that its provenance was written for."""
+    try:
+        made_with = read_json(folder / "provenance.json")
+        with content.open("rb") if isinstance(content, Path) else io.BytesIO(content.getbuffer()) as file:
+            return bool(made_with["dataset_sha256"] == hashlib.file_digest(file, "sha256").hexdigest())
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+
+
+def _check_arrays(content: Content) -> None:
+    """Refuse what a table made here does not have, before its numbers are read."""
+    size = content.stat().st_size if isinstance(content, Path) else content.getbuffer().nbytes
+    room, strings = size + _SLACK, 0
+    with h5py.File(content, "r") as root:
+        for array in _arrays(root):
+            if array.is_virtual or array.external:
+                raise ValueError(f"{printable(array.name)} is stored in other files")
+            kind = h5py.check_string_dtype(array.dtype)
+            if kind is None and array.dtype.hasobject:
+                raise ValueError(f"{printable(array.name)} holds objects")
+            strings += array.size if kind is not None and kind.length is None else 0
+            room -= array.nbytes
+            if room < 0 or strings > _MOST_STRINGS:
+                raise ValueError(f"{printable(array.name)} is larger than the file")
+
+
+def _check_origin(table: xr.Dataset) -> None:
+    """What every table says, for whoever draws or publishes it."""
+    if table.attrs.get("study") not in STUDIES:
+        raise ValueError("it is of no study of this release")
+    for name in ("config", "provenance"):
+        if not isinstance(parse_json(table.attrs[name]), dict):
+            raise ValueError(f"{name} is no object")
+
+
+def _arrays(root: h5py.File) -> Iterator[h5py.Dataset]:
+    for name in root:
+        if not isinstance(root.get(name, getlink=True), h5py.HardLink):
+            raise ValueError(f"{printable(name)} is a link")
+        if root.get(name, getclass=True) is not h5py.Dataset:
+            raise ValueError(f"{printable(name)} is not an array")
+        yield root[name]
+
+
+def _brief(error: Exception) -> str:
+    return printable(str(error).split("\n")[0]) or type(error).__name__

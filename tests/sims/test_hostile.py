@@ -1,0 +1,239 @@
+"""Runs that somebody else made: manifests, tables and shards whose checksums are right and whose content is not."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import shutil
+import warnings
+
+import h5py
+import numpy as np
+import pytest
+
+import sims
+from mixjax.runs import RunDirectory, RunError
+from sims.cli import main
+from sims.division import work_of
+from sims.merging import merge
+from sims.running import configured
+from sims.stored import status
+from sims.studies import STUDIES
+from sims.work import plain
+from tests.fuzzing import NUMBER, mutated, mutated_json, survive
+
+
+@pytest.fixture
+def copied(folder_of, tmp_path):
+    """A run of 12 cells in two units."""
+    return shutil.copytree(folder_of("phase_diagram"), tmp_path / "run")
+
+
+def manifest_of(study):
+    work = work_of(STUDIES[study], configured(study, "quick"))
+    config = json.loads(json.dumps(dataclasses.asdict(work.config), default=plain))
+    environment = {"jax": "0.10.1", "platform": "cpu", "x64": "False"}
+    layout = {"unit_cells": 64, "tile_cells": 8, "draw_cells": 1}
+    parts = {"environment": environment, "layout": layout, "config": config, "mixed": [{"jax": "0.10.2"}]}
+    return {"format": 1, "spec": work.spec, **parts}
+
+
+def test_damaged_manifests_are_refused_or_read(tmp_path, rng):
+    """Of every study: parts of the JSON replaced, most of them in the configuration, and bytes changed."""
+    whole = [manifest_of(study) for study in STUDIES if study != "real_images"]  # whose data may not be here
+
+    def manifests():
+        for number in range(NUMBER):
+            manifest = whole[rng.integers(len(whole))]
+            if number % 4 == 0:
+                yield mutated(json.dumps(manifest).encode(), rng)
+            elif number % 4 == 1:
+                yield mutated_json(manifest, rng)
+            else:
+                part = "layout" if number % 16 == 2 else "config"
+                text = mutated_json(manifest[part], rng).decode()
+                yield json.dumps({**manifest, part: "@"}).replace('"@"', text).encode()
+
+    def read(content: bytes) -> None:
+        (tmp_path / "manifest.json").write_bytes(content)
+        with warnings.catch_warnings(action="ignore"):
+            found = status(tmp_path)
+        assert found.number <= 2**20
+        RunDirectory.open(tmp_path, spec={"study": "other"}, environment={}, layout={}, lock=False)
+
+    (tmp_path / "shards").mkdir()
+    counts = survive(manifests(), read, tmp_path / "dataset.nc")
+    assert counts["refused"] > NUMBER / 2, counts
+
+
+LAYOUTS = {
+    "cells of a unit": {"unit_cells": 10**9},
+    "cells of a tile": {"tile_cells": 10**9},
+    "half a cell": {"unit_cells": 2.5},
+    "true": {"draw_cells": True},
+    "another": {"rows": 1},
+}
+CONFIGS = {
+    "replicates": {"replicates": 10**18},
+    "replicates as a float": {"replicates": 1e18},
+    "an axis": {"theta_norm": "0:1:1000000000"},
+    "all axes": {"n": "1:1e9:500000:log", "ratio": "1:2:500000", "theta_norm": "0:1:500000", "alpha": "1:2:500000"},
+    "many units": {"ratio": "1:2:400000", "alpha": "1", "replicates": 2**31 - 1},
+    "a number that no float is": {"n": [10**19]},
+    "a word that is long": {"n": ["1"] * 1000 + ["x" * 10**6]},
+    "a preset": {"preset": ["full"]},
+    "a study": {"study": "capacity"},
+}
+
+
+@pytest.mark.parametrize(
+    ("part", "change"),
+    [*(("layout", change) for change in LAYOUTS.values()), *(("config", change) for change in CONFIGS.values())],
+    ids=[*LAYOUTS, *CONFIGS],
+)
+def test_a_manifest_that_asks_for_too_much(copied, part, change):
+    manifest = json.loads((copied / "manifest.json").read_text())
+    (copied / "manifest.json").write_text(json.dumps({**manifest, part: {**manifest[part], **change}}))
+
+    def read(_: bytes) -> None:
+        status(copied)
+
+    assert survive([b""], read, copied / "bad") == {"refused": 1}
+
+
+@pytest.mark.parametrize("change", LAYOUTS.values(), ids=LAYOUTS)
+def test_a_run_is_not_gone_on_with_as_such_a_manifest_says(copied, sizes, change):
+    (copied / "dataset.nc").unlink()
+    manifest = json.loads((copied / "manifest.json").read_text())
+    manifest["layout"] |= change
+    (copied / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(RunError, match="the manifest's layout is none that this release has"):
+        sims.run("phase_diagram", copied, replicates=2000, **sizes["phase_diagram"])
+
+
+def replaced(folder, change):
+    """The table changed as HDF5, with a provenance that says the new checksum."""
+    file = folder / "dataset.nc"
+    with h5py.File(file, "r+") as root:
+        change(root, folder)
+    sealed_table(folder)
+
+
+def sealed_table(folder):
+    made = json.loads((folder / "provenance.json").read_text())
+    made["dataset_sha256"] = hashlib.sha256((folder / "dataset.nc").read_bytes()).hexdigest()
+    (folder / "provenance.json").write_text(json.dumps(made))
+
+
+def external_link(root, folder):
+    root["secret"] = h5py.ExternalLink("../secret.h5", "/x")
+
+
+def soft_link(root, folder):
+    root["secret"] = h5py.SoftLink("/ece")
+
+
+def external_storage(root, folder):
+    root.create_dataset("secret", (4,), "u1", external=[(str(folder.parent / "secret"), 0, 4)])
+
+
+def virtual(root, folder):
+    layout = h5py.VirtualLayout((4,), "u1")
+    layout[:] = h5py.VirtualSource(str(folder.parent / "secret.h5"), "x", (4,))
+    root.create_virtual_dataset("secret", layout)
+
+
+def huge(root, folder):
+    root.create_dataset("huge", (2**40,), "f8", chunks=(2**10,))
+
+
+def many_strings(root, folder):
+    root.create_dataset("many", (2**30,), h5py.string_dtype(), chunks=(2**10,))
+
+
+def group(root, folder):
+    root.create_group("inner")
+
+
+def another_study(root, folder):
+    root.attrs["study"] = "nosuch"
+
+
+def no_config(root, folder):
+    root.attrs["config"] = "[]"
+
+
+def no_axes(root, folder):
+    for name in root:
+        for attribute in list(root[name].attrs):
+            del root[name].attrs[attribute]
+
+
+CHANGES = {
+    external_link: "secret is a link",
+    soft_link: "secret is a link",
+    external_storage: "secret is stored in other files",
+    virtual: "secret is stored in other files",
+    huge: "huge is larger than the file",
+    many_strings: "many is larger than the file",
+    group: "inner is not an array",
+    another_study: "it is of no study of this release",
+    no_config: "config is no object",
+    no_axes: "is not a table that a run makes",
+}
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__)
+def test_a_table_with_a_checksum_is_not_believed(copied, change):
+    (copied.parent / "secret").write_bytes(b"mine")
+    with h5py.File(copied.parent / "secret.h5", "w") as secret:
+        secret["x"] = np.frombuffer(b"mine", np.uint8)
+    replaced(copied, change)
+
+    def read(_: bytes) -> None:
+        with pytest.raises(RunError, match=CHANGES[change]):
+            sims.load(copied)
+
+    assert survive([b""], read, copied / "bad")["read"] == 1
+
+
+def test_a_provenance_that_says_nothing(copied, tmp_path, capsys):
+    made = json.loads((copied / "provenance.json").read_text())
+    digest = hashlib.sha256((copied / "dataset.nc").read_bytes()).hexdigest()
+    (copied / "provenance.json").write_text(json.dumps({"dataset_sha256": digest}))
+    assert main(["publish", str(copied), str(tmp_path / "out")]) == 2
+    assert capsys.readouterr().err.endswith("provenance.json does not say command, and is not what a run leaves\n")
+    (copied / "verification.txt").write_bytes(b"\xff")
+    (copied / "provenance.json").write_text(json.dumps({**made, "dataset_sha256": digest}))
+    assert main(["publish", str(copied), str(tmp_path / "out")]) == 2
+    assert capsys.readouterr().err.endswith("verification.txt is not what verify writes; delete it\n")
+    (copied / "provenance.json").write_text("[" * 100_000)
+    with pytest.raises(RunError, match="is damaged; delete it"):
+        sims.load(copied)
+
+
+SHARDS = {
+    "nothing": {},
+    "another name": {"x.mean": np.zeros(2)},
+    "another shape": {"ece.mean": np.zeros((12, 10**5))},
+    "more cells": {"ece.count": np.zeros((500, 2))},
+    "words": {"ece.mean": np.array([["a", "b"]] * 12)},
+}
+
+
+@pytest.mark.parametrize("case", SHARDS)
+def test_whole_shards_of_something_else_make_no_table(copied, tmp_path, sizes, case):
+    """...neither where the run goes on nor where it is merged."""
+    (copied / "dataset.nc").unlink()
+    directory = RunDirectory(copied, {})
+    for shard in sorted((copied / "shards").iterdir())[1:]:
+        arrays = directory.read(shard.stem)
+        directory.write(shard.stem, SHARDS[case] if case == "nothing" else {**arrays, **SHARDS[case]})
+    if case == "another name":
+        for shard in sorted((copied / "shards").iterdir()):
+            directory.write(shard.stem, SHARDS[case] | {"x.count": np.zeros(2), "x.m2": np.zeros(2)})
+    with pytest.raises(RunError, match=r"do not hold what phase_diagram computes \("):
+        sims.run("phase_diagram", copied, replicates=2000, **sizes["phase_diagram"])
+    with pytest.raises(RunError, match=r"do not hold what phase_diagram computes \("):
+        merge([copied], tmp_path / "merged")
