@@ -19,7 +19,8 @@ from benchmarks.distances.criteria import criteria
 from benchmarks.simulator import exact, rates
 from benchmarks.timing import Timing, interleaved
 from benchmarks.training.ours import Net
-from sims.engine import Arrays, Experiment, Layout
+from sims.engine import Layout
+from sims.program import Arrays, Experiment
 from sims.studies import STUDIES
 
 TINY = exact.Sizes(
