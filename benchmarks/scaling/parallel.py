@@ -6,13 +6,11 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import jax
-
 from benchmarks.report import Section
 from benchmarks.scaling.clusters import Local
 from benchmarks.scaling.job import Job
 from benchmarks.timing import interleaved
-from sims.devices import usable_cores
+from sims.devices import default_threads
 from sims.division import GridWork
 from sims.engine import compute, plan, tiles_on_devices
 
@@ -29,18 +27,16 @@ def parallel(job: Job, clusters: Mapping[int, Local], repetitions: int) -> Secti
         for (of, number), timing in timings.items()
     ]
     ratios = {f"{row['number']} {row['of']}": row["times_as_fast_as_one"] for row in rows if row["number"] > 1}
+    work = job.work()
     text = (
-        f"A phase diagram of {job.work().size(len(job.work().names(dataclasses.asdict(job.usual))))}, cut as the "
-        f"engine does by default; results are thrown away. This process may use {usable_cores()} cores; the first "
-        "call compiles."
+        f"A phase diagram of {work.size(len(work.names(dataclasses.asdict(job.usual))))}, cut as the "
+        f"engine does by default; results are thrown away. The first call compiles."
     )
-    return Section(
-        "parallel", "Threads, devices, workers", text + ("" if clusters else " Dask is not installed."), rows, ratios
-    )
+    return Section("parallel", "Threads, devices, workers", text + ("" if clusters else " Without Dask."), rows, ratios)
 
 
 def _in_process(job: Job) -> dict[tuple[str, int], Callable[[], Any]]:
-    """By (what, number): threads up to the number of cores, and devices up to what there is."""
+    """By (what, number): threads on one device, up to as many as a run has, and devices up to what there is."""
     work = job.work()
     assert isinstance(work, GridWork)
     tiles = tiles_on_devices(work.experiment, work.grid, study="phase_diagram", seed=0, layout=job.usual)
@@ -49,9 +45,10 @@ def _in_process(job: Job) -> dict[tuple[str, int], Callable[[], Any]]:
     def on(devices: int, threads: int) -> Callable[[], Any]:
         return lambda: len(list(compute(tiles[:devices], units, lambda *_: None, threads=threads)))
 
-    cases = {(THREADS, number): on(1, number) for number in _doubled(usable_cores())}
-    per_device = 1 if tiles and jax.local_devices()[0].platform == "cpu" else 2
-    return cases | {(DEVICES, n): on(n, per_device * n) for n in _doubled(len(tiles)) if len(tiles) > 1}
+    threads = default_threads()
+    cases = {(THREADS, number): on(1, number) for number in _doubled(threads)}
+    several = _doubled(len(tiles)) if len(tiles) > 1 else []
+    return cases | {(DEVICES, number): on(number, max(1, threads * number // len(tiles))) for number in several}
 
 
 def _on_workers(job: Job, there: Local) -> Callable[[], Any]:

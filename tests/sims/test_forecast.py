@@ -58,7 +58,7 @@ def test_the_full_map_says_its_size_and_cost_and_asks_nothing(tmp_path, monkeypa
     monkeypatch.setattr(division.GridWork, "compute", begun)
     monkeypatch.setattr("sys.stdin", None)
     assert main(["phase_diagram", "--preset", "full", "--out", str(tmp_path)]) == 2
-    size, cost, end = capsys.readouterr().err.strip().splitlines()
+    size, cost, *_, end = capsys.readouterr().err.strip().splitlines()
     assert size == "phase_diagram: 65,536 cells x 16 settings x 10,000 replicates = 10.5 billion, in 10,240 units"
     assert cost.startswith("about 21 min with ")
     assert end == "error: work begins"
