@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from benchmarks.report import Section, write, writing
-from benchmarks.scaling.clusters import clusters, overhead
+from benchmarks.scaling.clusters import local_clusters, overhead
 from benchmarks.scaling.cost import cost
 from benchmarks.scaling.figure import draw
 from benchmarks.scaling.job import Job
@@ -68,7 +68,7 @@ def run(out: Path, sizes: Sizes | None = None, *, quick: bool = False) -> str:
 
     grown = add(lambda: growth(exact))
     add(lambda: weights(exact))
-    with clusters(sizes.workers) as there:
+    with local_clusters(sizes.workers) as there:
         add(lambda: parallel(sizes.job, there, sizes.repetitions))
         if there:
             add(lambda: overhead(sizes.job, there[min(there)], sizes.long_units))

@@ -32,7 +32,7 @@ class Local:
 
 
 @contextmanager
-def clusters(numbers: Sequence[int]) -> Iterator[dict[int, Local]]:
+def local_clusters(numbers: Sequence[int]) -> Iterator[dict[int, Local]]:
     """One for each number of workers, of one thread each; none where Dask is not installed."""
     with ExitStack() as opened:
         there = numbers if find_spec("distributed") else ()
