@@ -1,8 +1,9 @@
 """The state of a job after an epoch, on disk: the last two that were kept, should one be damaged.
 
-An epoch is kept unless another one was less than `SECONDS` ago: a small net has many epochs in that time, and Orbax
-writes a dozen files each. It writes them beside their place and renames them, so that what exists is whole; a checksum
-tells of bytes that changed later; reading executes nothing.
+An epoch is kept unless another one was less than `SECONDS` ago, since a small net has many epochs in that time, or so
+little ago that writing would take more than a twentieth of the time, since many wide nets side by side are a gigabyte.
+Orbax writes beside the place of a checkpoint and renames, so that what exists is whole; a checksum tells of bytes that
+changed later; reading executes nothing.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from mixjax.runs import explained, write_atomically
 __all__ = ["Checkpoints"]
 
 SECONDS = 2.0
+_SHARE = 20  # of what writing one took
 _KEPT = 2
 
 
@@ -32,14 +34,14 @@ class Checkpoints:
     Args:
       folder: made if it is not there.
       warn: told, in a sentence, of a checkpoint that cannot be read.
-      seconds: within which one checkpoint is enough; 0 keeps every epoch.
+      seconds: within which one checkpoint is enough, and more where writing it takes long; 0 keeps every epoch.
     """
 
     def __init__(self, folder: Path, warn: Callable[[str], None], *, seconds: float = SECONDS):
         logging.getLogger("absl").setLevel(logging.ERROR)  # orbax tells of each file that it opens
         options = ocp.CheckpointManagerOptions(max_to_keep=_KEPT, enable_async_checkpointing=False)
         self.folder, self.warn, self.seconds = folder, warn, seconds
-        self._last = time.monotonic()
+        self._last, self._took = time.monotonic(), 0.0
         with explained(folder):
             folder.mkdir(parents=True, exist_ok=True)
             self._manager = ocp.CheckpointManager(folder.resolve(), options=options)
@@ -55,7 +57,9 @@ class Checkpoints:
         Raises:
           RunError: if it cannot be written; what was kept before stays.
         """
-        if jax.process_count() == 1 and time.monotonic() - self._last < self.seconds:
+        pause = max(self.seconds, _SHARE * self._took) if self.seconds else 0.0
+        started = time.monotonic()
+        if jax.process_count() == 1 and started - self._last < pause:
             return  # processes have clocks of their own, and must agree
         with explained(self.folder):
             self._manager.save(epoch, args=ocp.args.StandardSave(state), force=True)
@@ -64,6 +68,7 @@ class Checkpoints:
                 self._checksum(epoch).parent.mkdir(exist_ok=True)
                 write_atomically(self._checksum(epoch), _digest(self.folder / str(epoch)))
         self._last = time.monotonic()
+        self._took = self._last - started
 
     def restore(self, like: Any) -> tuple[int, Any] | None:
         """(epoch, state) of the last checkpoint that can be read, or None; damaged ones are deleted.

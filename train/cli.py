@@ -12,7 +12,7 @@ from typing import Any, get_args, get_origin
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-from rich.table import Table
+from rich.table import Column, Table
 
 import mixjax
 from mixjax._commands import Parser, exit_status, said, whole
@@ -36,6 +36,7 @@ experiments:
 python -m train EXPERIMENT --help lists its options. A run that was interrupted goes on by the same command."""
 
 _TABLE_WIDTH = 110  # where it is not a terminal
+_BAR_WIDTH = 16  # leaves room for the name of a net in 80 columns
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -196,8 +197,12 @@ class _Bar:
     """A progress bar over steps, as a context that gives the function to call."""
 
     def __init__(self, console: Console):
-        columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn())
-        self.bar = Progress(*columns, TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn(), console=console)
+        name = TextColumn("{task.description}", table_column=Column(no_wrap=True, overflow="ellipsis", ratio=1))
+        numbers = [
+            column(table_column=Column(no_wrap=True, min_width=width))
+            for column, width in ((TaskProgressColumn, 4), (TimeElapsedColumn, 7), (TimeRemainingColumn, 7))
+        ]
+        self.bar = Progress(name, BarColumn(_BAR_WIDTH), *numbers, TextColumn("left"), console=console, expand=True)
 
     def __enter__(self) -> Any:
         return self._advance

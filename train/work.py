@@ -135,7 +135,7 @@ class _Told:
         self.epoch = epoch
         if epoch:
             accuracy = history["accuracy"][epoch - 1]
-            self.text = f"{self.job.name} epoch {epoch}/{self.job.epochs}, accuracy {accuracy.mean():.3f}"
+            self.text = f"epoch {epoch}/{self.job.epochs}, accuracy {accuracy.mean():.3f}, {self.job.name}"
         self.steps_done(0)
 
     def steps_done(self, number: int) -> None:

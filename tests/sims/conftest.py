@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
 from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
@@ -31,11 +33,15 @@ def sizes() -> Mapping[str, Mapping[str, str]]:
 
 @pytest.fixture(scope="session")
 def folder_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """A run of a study at its size above."""
+    """A run of a study at its size above, which all processes of the test run share."""
+    own = tmp_path_factory.getbasetemp()
+    shared = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
 
     def run(study: str) -> Path:
-        folder = tmp_path_factory.mktemp(study)
-        sims.run(study, folder, replicates=2000, **SIZES[study])
+        folder = shared / f"run-of-{study}"
+        with (shared / f"{folder.name}.lock").open("w") as turn:
+            fcntl.flock(turn, fcntl.LOCK_EX)
+            sims.run(study, folder, replicates=2000, **SIZES[study])
         return folder
 
     return cache(run)

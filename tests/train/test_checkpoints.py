@@ -92,3 +92,22 @@ def test_a_folder_that_cannot_be_made(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(RunError, match="cannot write to"):
         Checkpoints(tmp_path / "file" / "job", print)
+
+
+def test_where_writing_takes_long_fewer_are_kept(tmp_path, monkeypatch):
+    """A write of one second is followed by none for twenty, so that training loses a twentieth at most."""
+    now = [0.0]
+
+    def slowly(path, content):
+        now[0] += 1
+        path.write_bytes(content)
+
+    monkeypatch.setattr(checkpoints.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(checkpoints, "write_atomically", slowly)
+    these = Checkpoints(tmp_path / "job", print, seconds=2)
+    last = []
+    for now[0] in (1, 3, 14, 23, 25):
+        these.save(int(now[0]), state(1))
+        last.append(these.last)
+    these.close(delete=False)
+    assert last == [0, 3, 3, 3, 25]

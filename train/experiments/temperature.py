@@ -65,7 +65,7 @@ TEMPERATURE = Experiment(
     config=MLPConfig,
     presets={
         "quick": {"width": (30, 300), "depth": (4,), "epochs": 20, "seeds": 2},
-        "digits": {"width": (10, 30, 100, 300, 1000), "epochs": 60, "seeds": 5},
+        "digits": {"width": (10, 30, 100, 300), "epochs": 60, "seeds": 5},
         "fashion": {"dataset": "fashion_mnist", "width": (10, 30, 100, 300), "train_rows": 10_000, "epochs": 40},
         "paper": {"dataset": "cifar10", "width": (10, 50, 100, 200, 400, 1000, 3000), "epochs": 200},
     },

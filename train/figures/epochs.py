@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mixjax.plots import BAND, COLOURS, panels
+from mixjax.plots import BAND, COLOURS, decades, panels
 from train.experiments.experiment import Figure, Records
 from train.figures.lines import LINES, METRIC_NAMES
 
@@ -29,6 +29,8 @@ def _draw(records: Records) -> Any:
             _draw_arm(ax, [record for record in rows if record["arm"] == arm], metric, order, arm)
         ax.axvline(_midpoint(rows) + 0.5, color="0.4", linewidth=0.7, linestyle=(0, (4, 2)))
         ax.set_ylabel(METRIC_NAMES[metric])
+    axes[0].set_yscale("log")  # the first epochs are far above all that comes after
+    decades(axes[0], y=True)
     axes[2].axhline(0, color="0.4", linewidth=0.6, zorder=0)
     axes[0].annotate("pseudo-labels", (_midpoint(rows) + 0.5, 1), (3, -2), xycoords=("data", "axes fraction"),
                      textcoords="offset points", va="top", fontsize="small", color="0.3")  # fmt: skip
