@@ -42,7 +42,7 @@ def local_clusters(numbers: Sequence[int]) -> Iterator[dict[int, Local]]:
 def _started(opened: ExitStack, number: int) -> Local:
     from distributed import Client, LocalCluster
 
-    options: dict[str, Any] = {"dashboard_address": None, "silence_logs": logging.CRITICAL}
+    options: dict[str, Any] = {"dashboard_address": ":0", "silence_logs": logging.CRITICAL}
     local = opened.enter_context(LocalCluster(n_workers=number, threads_per_worker=1, processes=True, **options))
     client = opened.enter_context(Client(local, set_as_default=False))
     return Local(opened.enter_context(Cluster(scheduler=local.scheduler_address)), client)
