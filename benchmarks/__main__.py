@@ -6,13 +6,14 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks import calibration, distances, generative, simulator, training
+from benchmarks import calibration, distances, generative, scaling, simulator, training
 from mixjax._commands import Parser, exit_status
 
 BENCHMARKS = {
     "calibration": calibration.run,
     "distances": distances.run,
     "generative": generative.run,
+    "scaling": scaling.run,
     "simulator": simulator.run,
     "training": training.run,
 }

@@ -15,8 +15,9 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from mixjax.runs import RunError, differences
-from sims.engine import usable_cores
+from sims.devices import usable_cores
 from sims.tasks import ENVIRONMENT, Tasks, scheduler_there, worker_provenance
+from sims.tiles import Tell
 from sims.work import Store, Work
 
 if TYPE_CHECKING:
@@ -56,7 +57,9 @@ class Cluster:
     def __exit__(self, *_: object) -> None:
         self._open.close()
 
-    def compute(self, work: Work, names: Sequence[str], layout: Mapping[str, int], store: Store) -> Iterator[str]:
+    def compute(
+        self, work: Work, names: Sequence[str], layout: Mapping[str, int], store: Store, warn: Tell = print
+    ) -> Iterator[str]:
         """Compute the parts of these names, hand each to `store`, and yield its name then, in any order.
 
         Few tasks are under way at a time, so that memory does not grow with their number.
@@ -64,7 +67,7 @@ class Cluster:
         Raises:
           RunError: if the workers fail, or the scheduler is lost.
         """
-        tasks = Tasks(self._client, work, layout, {name: str(self.made_with[name]) for name in ENVIRONMENT})
+        tasks = Tasks(self._client, work, layout, {name: str(self.made_with[name]) for name in ENVIRONMENT}, warn)
         waiting = iter(names)
         with scheduler_there():
             for name in islice(waiting, AHEAD * max(1, sum(self._client.nthreads().values()))):

@@ -5,32 +5,24 @@ from __future__ import annotations
 import itertools
 import json
 import time
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from itertools import groupby
 from typing import Any
 
-import jax
 import xarray as xr
 
 from mixjax._untrusted import printable
 from mixjax.runs import RunDirectory, RunError
-from sims.engine import (
-    BLOCK,
-    HostArrays,
-    Layout,
-    Unit,
-    compute,
-    compute_unit,
-    default_threads,
-    layout_for,
-    plan,
-    program_for,
-)
+from sims.devices import default_threads
+from sims.engine import Layout, Unit, compute, layout_for, plan, tiles_on_devices
 from sims.forecast import amount, several
 from sims.grid import whole
 from sims.moments import merged
+from sims.program import BLOCK, HostArrays
 from sims.study import GridStudy, PiecewiseStudy, Study
+from sims.tiles import Tell, Tiles
 from sims.work import Store, Work, plain
 
 MOST_UNITS = 2**20
@@ -46,8 +38,9 @@ class GridWork(Work):
         self.experiment = study.experiment_of(self.grid)
         self.replicates, self.seed = whole("replicates", config.replicates, 1), whole("seed", config.seed, 0)
         self._turn = itertools.count()
-        self._units_of: dict[str, int] | None = None
+        self._divided: dict[str, int] | None = None
         self._units_by_name: dict[str, Unit] = {}
+        self._tiles: list[Tiles] = []
         numbers = {"replicates": self.replicates, "seed": self.seed, "block": BLOCK}
         self.spec = {"study": study.name, **numbers, **self.grid.spec()}
 
@@ -57,27 +50,25 @@ class GridWork(Work):
     def names(self, layout: Mapping[str, int]) -> list[str]:
         return [unit.name for unit in self._units(layout)]
 
-    def compute(self, names: Sequence[str], layout: Mapping[str, int], store: Store) -> Iterator[str]:
-        wanted = set(names)
-        units = [unit for unit in self._units(layout) if unit.name in wanted]
-        options: dict[str, Any] = {"study": self.study.name, "seed": self.seed, "layout": _cut(layout)}
+    def compute(
+        self, names: Sequence[str], layout: Mapping[str, int], store: Store, warn: Tell = print
+    ) -> Iterator[str]:
+        self._divide(layout)
+        units = [self._units_by_name[name] for name in names]
 
         def store_unit(unit: Unit, arrays: HostArrays) -> None:
             store(unit.name, arrays)
 
-        done = compute(self.experiment, self.grid, units, store_unit, **options)
-        return (unit.name for unit in done)
+        return (unit.name for unit in compute(self._tiles, units, store_unit, warn=warn))
 
-    def prepare(self, layout: Mapping[str, int]) -> None:
-        self._named(layout)
-        for device in jax.local_devices():
-            program_for(self.experiment, _cut(layout), self.grid, device)
+    def prepare(self, layout: Mapping[str, int], warn: Tell = print) -> None:
+        self._divide(layout)
+        for tiles in self._tiles:
+            tiles.prepare(warn)
 
-    def part(self, name: str, layout: Mapping[str, int]) -> HostArrays:
-        devices = jax.local_devices()
-        options: dict[str, Any] = {"study": self.study.name, "seed": self.seed, "layout": _cut(layout)}
-        device = devices[next(self._turn) % len(devices)]
-        return compute_unit(self.experiment, self.grid, self._named(layout)[name], device, **options)
+    def part(self, name: str, layout: Mapping[str, int], warn: Tell = print) -> HostArrays:
+        self._divide(layout)
+        return self._tiles[next(self._turn) % len(self._tiles)].moments(self._units_by_name[name], warn)
 
     def size(self, number: int) -> str:
         settings = len(next(iter(self.grid.settings.values()), (0.0,)))
@@ -85,18 +76,16 @@ class GridWork(Work):
         factors = [several(self.grid.num_cells, "cell"), several(settings, "setting")]
         return f"{' x '.join(factors)} x {self.replicates:,} replicates = {total}, in {several(number, 'unit')}"
 
-    def seconds(self, layout: Mapping[str, int], number: int) -> float | None:
-        options: dict[str, Any] = {"study": self.study.name, "seed": self.seed, "layout": _cut(layout)}
-        unit = next(iter(self._named(layout).values()))
+    def seconds(self, layout: Mapping[str, int], number: int, warn: Tell = print) -> float | None:
+        self._divide(layout)
+        unit, threads = next(iter(self._units_by_name.values())), min(default_threads(), number)
         tile = unit._replace(stop=min(unit.stop, unit.start + layout["tile_cells"]))
         times = []
         for _ in range(3):  # the first compiles
             started = time.perf_counter()
-            compute_unit(self.experiment, self.grid, tile, jax.local_devices()[0], **options)
+            deque(compute(self._tiles, [tile] * threads, lambda *_: None, threads=threads, warn=warn), maxlen=0)
             times.append(time.perf_counter() - started)
-        return (
-            min(times) * -(-(unit.stop - unit.start) // layout["tile_cells"]) * number / min(default_threads(), number)
-        )
+        return min(times) * -(-(unit.stop - unit.start) // layout["tile_cells"]) * number / threads
 
     def table(self, directory: RunDirectory) -> xr.Dataset:
         # units are in order of blocks, and of cells in a block
@@ -104,11 +93,13 @@ class GridWork(Work):
         moments = merged(directory.read_all([unit.name for unit in block]) for _, block in blocks)
         return self.study.table(self.config, self.grid, moments).assign_attrs(replicates=self.replicates)
 
-    def _named(self, layout: Mapping[str, int]) -> dict[str, Unit]:
-        """The units by name, made once."""
-        if self._units_of != layout:
-            self._units_of, self._units_by_name = dict(layout), {unit.name: unit for unit in self._units(layout)}
-        return self._units_by_name
+    def _divide(self, layout: Mapping[str, int]) -> None:
+        """The units by name, and where they are computed, made once."""
+        if self._divided != layout:
+            options: dict[str, Any] = {"study": self.study.name, "seed": self.seed, "layout": _cut(layout)}
+            self._tiles = tiles_on_devices(self.experiment, self.grid, **options)
+            self._units_by_name = {unit.name: unit for unit in self._units(layout)}
+            self._divided = dict(layout)
 
     def _units(self, layout: Mapping[str, int]) -> list[Unit]:
         cells, blocks = -(-self.grid.num_cells // _cut(layout).unit_cells), -(-self.replicates // BLOCK)
@@ -142,15 +133,17 @@ class PieceWork(Work):
     def names(self, layout: Mapping[str, int]) -> list[str]:
         return list(self.pieces)
 
-    def compute(self, names: Sequence[str], layout: Mapping[str, int], store: Store) -> Iterator[str]:
+    def compute(
+        self, names: Sequence[str], layout: Mapping[str, int], store: Store, warn: Tell = print
+    ) -> Iterator[str]:
         for name in names:
             store(name, self.pieces[name]())
             yield name
 
-    def prepare(self, layout: Mapping[str, int]) -> None:
+    def prepare(self, layout: Mapping[str, int], warn: Tell = print) -> None:
         pass
 
-    def part(self, name: str, layout: Mapping[str, int]) -> HostArrays:
+    def part(self, name: str, layout: Mapping[str, int], warn: Tell = print) -> HostArrays:
         return self.pieces[name]()
 
     def size(self, number: int) -> str:

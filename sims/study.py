@@ -13,9 +13,9 @@ from typing import Any
 import xarray as xr
 
 from mixjax._commands import option
-from sims.engine import Experiment, HostArrays
 from sims.grid import Grid
 from sims.moments import Moments
+from sims.program import Experiment, HostArrays
 
 __all__ = ["Figure", "GridStudy", "Piece", "PiecewiseStudy", "Study", "option"]
 

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 from mixjax.runs import RunError, differences, provenance
 from sims.canary import check_backend
 from sims.division import work_of
-from sims.engine import HostArrays
+from sims.program import HostArrays
+from sims.tiles import Tell
 from sims.work import Work, plain
 
 if TYPE_CHECKING:
@@ -43,8 +44,10 @@ def scheduler_there() -> Iterator[None]:
 class Tasks:
     """What is under way, and who is waited for."""
 
-    def __init__(self, client: Client, work: Work, layout: Mapping[str, int], environment: dict[str, str]):
-        self.client = client
+    def __init__(
+        self, client: Client, work: Work, layout: Mapping[str, int], environment: dict[str, str], warn: Tell = print
+    ):
+        self.client, self.warn = client, warn
         config = json.dumps(dataclasses.asdict(work.config), default=plain)
         self.task = (work.study.name, config, dict(layout), environment)
         self.running: dict[str, list[Future]] = {}
@@ -80,12 +83,15 @@ class Tasks:
     def _fetched(self, name: str, future: Future) -> HostArrays | None:
         """What a task gave; None if the worker that has it does not answer, and then another is asked to compute it."""
         try:
-            return _result(future, timeout=HANGING[0])
+            arrays, remarks = _result(future, timeout=HANGING[0])
         except TimeoutError:
             holders = self.client.who_has([future]).get(future.key, ())
             self.running[name].remove(future)
             self._elsewhere(name, [worker for worker in self.client.nthreads() if worker not in holders])
             return None
+        for remark in remarks:
+            self.warn(f"a worker: {remark}")
+        return arrays
 
     def _help(self) -> None:
         """Give what hangs to workers that do not have it."""
@@ -106,8 +112,8 @@ class Tasks:
             self.submit(name)
 
 
-def compute_part(task: tuple[str, str, dict[str, int], dict[str, str]], name: str) -> HostArrays:
-    """A part of a run, on a worker that is as the others are.
+def compute_part(task: tuple[str, str, dict[str, int], dict[str, str]], name: str) -> tuple[HostArrays, list[str]]:
+    """A part of a run, on a worker that is as the others are; with what there is to remark on.
 
     Raises:
       RunError: on a worker of another version or device, or one that computes wrongly.
@@ -118,9 +124,9 @@ def compute_part(task: tuple[str, str, dict[str, int], dict[str, str]], name: st
         if found := differences(environment, {name: str(made_with[name]) for name in ENVIRONMENT}, "on the others"):
             raise RunError(f"a worker joined that is not as the others are: {found}")
         check_backend()
-        work = _work(study, config)
-        work.prepare(layout)
-    return work.part(name, layout)
+        work, remarks = _work(study, config), list[str]()
+        work.prepare(layout, remarks.append)
+    return work.part(name, layout, remarks.append), remarks
 
 
 @lru_cache(maxsize=1)
@@ -137,7 +143,7 @@ def _work(study: str, config: str) -> Work:
     return work_of(STUDIES[study], configured(study, **json.loads(config)))
 
 
-def _result(future: Future, timeout: float) -> HostArrays:
+def _result(future: Future, timeout: float) -> tuple[HostArrays, list[str]]:
     """What a task gave.
 
     Raises:
@@ -147,7 +153,8 @@ def _result(future: Future, timeout: float) -> HostArrays:
     from distributed.scheduler import KilledWorker
 
     try:
-        return future.result(timeout=timeout)
+        result: tuple[HostArrays, list[str]] = future.result(timeout=timeout)
+        return result
     except KilledWorker as error:
         raise RunError(
             f"every worker that took {error.task} died, as from want of memory; finished work is kept"

@@ -12,12 +12,13 @@ import numpy as np
 import xarray as xr
 
 from mixjax.runs import Inventory, RunDirectory, counted
-from sims.engine import HostArrays, default_threads
+from sims.devices import default_threads
 from sims.forecast import duration, several
+from sims.program import HostArrays
 from sims.study import Study
+from sims.tiles import Tell
 
 Progress = Callable[[int, int], None]
-Tell = Callable[[str], None]
 Store = Callable[[str, HostArrays], None]
 
 
@@ -29,7 +30,9 @@ class Place(Protocol):
         """What it is, as in `mixjax.runs.provenance`."""
         ...
 
-    def compute(self, work: Work, names: Sequence[str], layout: Mapping[str, int], store: Store) -> Iterator[str]:
+    def compute(
+        self, work: Work, names: Sequence[str], layout: Mapping[str, int], store: Store, warn: Tell = print
+    ) -> Iterator[str]:
         """As `Work.compute`, in any order."""
         ...
 
@@ -78,15 +81,20 @@ class Work(ABC):
         """Of all parts, in the order in which they are computed."""
 
     @abstractmethod
-    def compute(self, names: Sequence[str], layout: Mapping[str, int], store: Store) -> Iterator[str]:
-        """Compute the parts of these names in this process, hand each to `store`, and yield its name then."""
+    def compute(
+        self, names: Sequence[str], layout: Mapping[str, int], store: Store, warn: Tell = print
+    ) -> Iterator[str]:
+        """Compute the parts of these names in this process, hand each to `store`, and yield its name then.
+
+        `warn` is told of want of memory, here and below.
+        """
 
     @abstractmethod
-    def prepare(self, layout: Mapping[str, int]) -> None:
+    def prepare(self, layout: Mapping[str, int], warn: Tell = print) -> None:
         """Compile what `part` needs, so that threads which call it do not do so each for itself."""
 
     @abstractmethod
-    def part(self, name: str, layout: Mapping[str, int]) -> HostArrays:
+    def part(self, name: str, layout: Mapping[str, int], warn: Tell = print) -> HostArrays:
         """One part, of the same bits as from `compute`."""
 
     @abstractmethod
@@ -97,7 +105,7 @@ class Work(ABC):
     def size(self, number: int) -> str:
         """What is to be computed, with the number of its parts, in words."""
 
-    def seconds(self, layout: Mapping[str, int], number: int) -> float | None:
+    def seconds(self, layout: Mapping[str, int], number: int, warn: Tell = print) -> float | None:
         """How long that many parts take here, from a quick measurement; None where there is none."""
         return None
 
@@ -112,18 +120,19 @@ class Work(ABC):
         for remark in [*found.remarks(), *_gaps(mine, found)]:
             manner.warn(f"{directory.path}: {remark}")
         if manner.announce is not None:
-            self._announce(manner.announce, layout, len(missing), len(mine), measured=manner.cluster is None)
+            self._announce(manner, layout, len(missing), len(mine))
         report = _Counted(manner.progress, len(mine) - len(missing), len(mine))
         compute = partial(manner.cluster.compute, self) if manner.cluster else self.compute
-        for _ in compute(missing, layout, directory.write):
+        for _ in compute(missing, layout, directory.write, manner.warn):
             report.advance()
         return len(missing), len(mine)
 
-    def _announce(self, announce: Tell, layout: Mapping[str, int], left: int, number: int, measured: bool) -> None:
+    def _announce(self, manner: Manner, layout: Mapping[str, int], left: int, number: int) -> None:
         """Say what is to be computed, and what it costs."""
+        announce = manner.announce or print
         stored = "" if left == number else f", {left:,} of them left" if left else ", all of them stored"
         announce(f"{self.study.name}: {self.size(number)}{stored}")
-        seconds = self.seconds(layout, left) if left and measured else None
+        seconds = self.seconds(layout, left, manner.warn) if left and not manner.cluster else None
         if seconds is not None:
             threads = several(default_threads(), "thread")
             announce(f"about {duration(seconds)} with {threads} here, at the rate of a first tile")

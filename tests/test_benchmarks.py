@@ -7,19 +7,27 @@ import getpass
 import json
 import platform
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import jax
 import jax.numpy as jnp
 import pytest
 
-from benchmarks import calibration, distances, generative, simulator, training
+from benchmarks import calibration, distances, generative, scaling, simulator, training
 from benchmarks.__main__ import main
 from benchmarks.calibration.sizes import Sizes
 from benchmarks.distances.criteria import criteria
+from benchmarks.report import Section
+from benchmarks.scaling import clusters
+from benchmarks.scaling.cost import cost
+from benchmarks.scaling.job import Job
+from benchmarks.scaling.parallel import THREADS
 from benchmarks.simulator import exact, rates
 from benchmarks.timing import Timing, interleaved
 from benchmarks.training.ours import Net
-from sims.engine import Arrays, Experiment, Layout
+from sims.engine import Layout
+from sims.program import Arrays, Experiment
 from sims.studies import STUDIES
 
 TINY = exact.Sizes(
@@ -69,6 +77,46 @@ def test_the_files_hold_every_table_and_the_machine(tmp_path: Path) -> None:
     assert [row["asked"] for row in content["results"]["summary"]["rows"]].count("1") == 1
     for private in (str(tmp_path), str(Path.cwd()), platform.node(), f"/{getpass.getuser()}"):
         assert private not in text + page
+
+
+@pytest.mark.usefixtures("quick_to_compile")
+def test_the_curves_are_in_tables_and_a_figure(tmp_path: Path) -> None:
+    """Without Dask, whose workers would compile the true experiment."""
+    job = Job(1000, Layout(16, 8, 1))
+    page = scaling.run(tmp_path, scaling.Sizes(TINY, job, workers=(), long_units=1, repetitions=1))
+    assert (tmp_path / "scaling.md").read_text() == page
+    results = json.loads((tmp_path / "scaling.json").read_text())["results"]
+    assert list(results) == ["growth", "weights", "parallel", "cost"]
+    fast = {(row["of"], row["number"]): row["times_as_fast_as_one"] for row in results["parallel"]["rows"]}
+    assert fast[THREADS, 1] == 1
+    assert "Without Dask" in page
+    assert (tmp_path / "scaling.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_what_very_many_replicates_cost() -> None:
+    """At 36 ns each here, 10^12 take ten hours; the GPU as its file says, and 64 of them a 64th."""
+    grown = [{"cells": 10, "replicates_of_each": k, "median_ns": ns} for k, ns in ((1, 99.0), (1000, 36.0), (10, 50.0))]
+    here, gpu, pod = cost(Section("growth", "", "", grown)).rows
+    assert (here["hours"], here["1e12_replicates_take"]) == (pytest.approx(10.0), "10 h")
+    file = Path(__file__).parents[1] / "results" / "benchmarks" / "simulator_h200" / "simulator.json"
+    (exact,) = (row for row in json.loads(file.read_text())["results"]["speed"]["rows"] if "exact" in row["case"])
+    assert gpu["replicates_a_second"] == pytest.approx(1e9 / exact["median_ns"])
+    assert pod["hours"] == pytest.approx(gpu["hours"] / 64)
+    assert "assumed" in pod["basis"]
+
+
+def test_the_overhead_is_the_time_in_which_a_worker_computes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two units of 0.45 s in a second by the clock; the transport of a result is no computing."""
+    clock = iter((10.0, 11.0))
+    monkeypatch.setattr(clusters, "time", SimpleNamespace(time=lambda: 5.0, perf_counter=lambda: next(clock)))
+    spans = [{"action": "transfer", "start": 5.0, "stop": 5.1}, {"action": "compute", "start": 5.1, "stop": 5.55}]
+    client = SimpleNamespace(get_task_stream=lambda start=None: [{"startstops": spans}] * 2)
+    done: list[str] = []
+    cluster = SimpleNamespace(compute=lambda work, names, *_: done.extend(names) or names)
+    section = clusters.overhead(Job(1000), clusters.Local(cast(Any, cluster), client), 2)
+    assert section.ratios["share"] == pytest.approx(0.1)
+    assert section.rows[0]["seconds_of_a_unit"] == pytest.approx(0.45)
+    assert len(done) == 3  # the first compiles
 
 
 def test_literal_and_exact_replicates_agree_and_the_exact_are_compiled_once() -> None:
@@ -166,5 +214,5 @@ def test_what_the_user_can_put_right_is_one_sentence(tmp_path: Path, capsys: pyt
     (tmp_path / "file").touch()
     assert main(["simulator", "--out", str(tmp_path / "file" / "folder")]) == 2
     assert capsys.readouterr().err == f"error: cannot write to {tmp_path}/file/folder: not a directory\n"
-    with pytest.raises(SystemExit, match="2"):
-        main(["nonsense"])
+    assert main(["nonsense"]) == 2
+    assert capsys.readouterr().err.startswith("error: argument name: invalid choice: 'nonsense'")

@@ -12,7 +12,7 @@ from benchmarks.report import Section
 from benchmarks.simulator.exact import Exact, T
 from benchmarks.simulator.literal import NumpyReplicates, jax_replicates
 from benchmarks.timing import interleaved
-from sims.engine import HostArrays
+from sims.program import HostArrays
 
 Cases = dict[str, tuple[int, Callable[[], Any]]]  # name -> replicates of a call, and the call
 

@@ -14,8 +14,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from mixjax.gaussian import ScoreLaw, population_ece, population_mce, samplers
-from sims.engine import BLOCK, Arrays, Experiment, HostArrays, Layout, Unit, compute, layout_for, plan
+from sims.engine import Layout, Unit, compute, layout_for, plan, tiles_on_devices
 from sims.grid import Grid
+from sims.program import BLOCK, Arrays, Experiment, HostArrays
 from sims.studies.comparison import EXPERIMENT
 
 T = 1 / 3  # the Mixup weight of lambda uniform on [0, 1]
@@ -86,20 +87,11 @@ class Exact:
     ) -> Callable[[], list[HostArrays]]:
         """The moments of every unit of a grid, on all cores or devices unless said otherwise."""
         units = plan(grid, replicates, self.layout)
+        tiles = tiles_on_devices(experiment or EXACT, grid, study="benchmark", seed=0, layout=self.layout)
 
         def computed() -> list[HostArrays]:
             moments: dict[Unit, HostArrays] = {}
-            done = compute(
-                experiment or EXACT,
-                grid,
-                units,
-                moments.__setitem__,
-                study="benchmark",
-                seed=0,
-                layout=self.layout,
-                threads=threads,
-            )
-            return [moments[unit] for unit in done]
+            return [moments[unit] for unit in compute(tiles, units, moments.__setitem__, threads=threads)]
 
         return computed
 

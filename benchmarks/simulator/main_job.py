@@ -5,14 +5,13 @@ from __future__ import annotations
 import resource
 import sys
 import tempfile
-from typing import Any
 
 from benchmarks.report import Section
 from benchmarks.simulator.exact import Exact
 from benchmarks.timing import interleaved
 from mixjax.runs import RunDirectory
-from sims import engine
-from sims.engine import HostArrays, Unit, plan
+from sims.engine import Unit, compute, plan, tiles_on_devices
+from sims.program import HostArrays
 from sims.running import configured
 from sims.studies import STUDIES
 
@@ -22,19 +21,18 @@ def phase_diagram(exact: Exact) -> Section:
     config, study = configured("phase_diagram", exact.sizes.preset), STUDIES["phase_diagram"]
     grid = study.grid(config)
     units = plan(grid, config.replicates, exact.layout)
+    tiles = tiles_on_devices(study.experiment_of(grid), grid, study=study.name, seed=0, layout=exact.layout)
 
-    def compute() -> list[str]:
+    def computed() -> list[str]:
         with tempfile.TemporaryDirectory() as folder:
             store = RunDirectory.open(folder, spec={}, environment={}, layout={})
 
             def write(unit: Unit, moments: HostArrays) -> None:
                 store.write(unit.name, moments)
 
-            options: dict[str, Any] = {"study": study.name, "seed": 0, "layout": exact.layout}
-            done = engine.compute(study.experiment_of(grid), grid, units, write, **options)
-            return [unit.name for unit in done]
+            return [unit.name for unit in compute(tiles, units, write)]
 
-    timing = interleaved({"compute": compute}, max(1, exact.sizes.repetitions // 4))["compute"]
+    timing = interleaved({"compute": computed}, max(1, exact.sizes.repetitions // 4))["compute"]
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2 ** (30 if sys.platform == "darwin" else 20)
     row = {
         "cells": grid.num_cells,

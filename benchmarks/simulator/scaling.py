@@ -7,9 +7,9 @@ import numpy as np
 from benchmarks.report import Section
 from benchmarks.simulator.exact import Exact
 from benchmarks.timing import interleaved, record_compilations, seconds
-from sims import engine
-from sims.engine import BLOCK
+from sims import program
 from sims.grid import Grid
+from sims.program import BLOCK
 
 
 def size(exact: Exact) -> Section:
@@ -61,7 +61,7 @@ def growth(exact: Exact) -> Section:
 
 def recompilation(exact: Exact) -> Section:
     """Programs that are compiled while n, p, |theta| and t change."""
-    engine._program.cache_clear()
+    program.compiled.cache_clear()
     rng = np.random.default_rng(4)
     seconds_of: list[float] = []
     with record_compilations() as compiled:

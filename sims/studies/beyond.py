@@ -36,9 +36,9 @@ from mixjax.gaussian import (
 from mixjax.gaussian.class_sets import MOST_CLASSES
 from mixjax.gaussian.imbalanced_ece import Kind
 from mixjax.runs import RunError
-from sims.engine import HostArrays
 from sims.figures import beyond_figures, beyond_report
 from sims.grid import AxisValue, axis, whole
+from sims.program import HostArrays
 from sims.studies.more_classes import CLASS_RATIOS, KINDS, class_changes, class_limits, class_variables
 from sims.study import Piece, PiecewiseStudy, option
 

@@ -17,10 +17,10 @@ import numpy as np
 import xarray as xr
 
 from mixjax.gaussian import ScoreLaw, derivative_at_zero, population_ece, population_mce, sample_scores
-from sims.engine import Arrays, Experiment
 from sims.figures import capacity_figures
 from sims.grid import AxisValue, Grid, axis, gaussian_grid
 from sims.moments import Moments
+from sims.program import Arrays, Experiment
 from sims.studies.comparison import (
     as_variable,
     fraction_variables,

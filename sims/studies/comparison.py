@@ -19,9 +19,9 @@ from mixjax.gaussian import (
     population_errors,
     sample_scores,
 )
-from sims.engine import Arrays, Experiment
 from sims.grid import Grid
 from sims.moments import Moments
+from sims.program import Arrays, Experiment
 
 METRICS = {"ece": 1, "ece2": 2, "mce": np.inf}  # name -> norm
 LONG_NAMES = {"ece": "ECE", "ece2": "ECE_2", "mce": "MCE", "accuracy": "accuracy"}

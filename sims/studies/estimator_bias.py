@@ -19,9 +19,9 @@ import numpy as np
 import xarray as xr
 
 from mixjax.gaussian import ScoreLaw
-from sims.engine import HostArrays
 from sims.figures import estimator_bias_figures, estimator_bias_report
 from sims.grid import AxisValue, axis, whole
+from sims.program import HostArrays
 from sims.studies.judged_estimators import ESTIMATORS, INTERVALS, LAWS, Estimator, intervals, sample
 from sims.study import Piece, PiecewiseStudy, option
 

@@ -33,9 +33,9 @@ from mixjax.gaussian import (
     weighted_estimator,
 )
 from mixjax.gaussian.score_law import ScoreLaw
-from sims.engine import HostArrays
 from sims.figures import fits_figures, fits_report
 from sims.grid import AxisValue, axis, whole
+from sims.program import HostArrays
 from sims.study import Piece, PiecewiseStudy, option
 
 RATIOS = np.geomspace(0.01, 20, 400)  # p/n of the limits

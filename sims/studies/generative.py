@@ -18,9 +18,9 @@ import xarray as xr
 
 from mixjax.gaussian import expected_errors
 from mixjax.runs import RunError
-from sims.engine import HostArrays
 from sims.figures import generative_figures, generative_report
 from sims.grid import AxisValue, axis, mixup_settings, whole
+from sims.program import HostArrays
 from sims.studies.learned_inverse import CLASSIFIERS, DIRECTIONS, FAMILIES, MAPS, Setting, measure
 from sims.study import Piece, PiecewiseStudy, option
 

@@ -24,7 +24,7 @@ from mixjax.generative import (
     simulated_ece,
 )
 from mixjax.generative.simulation import Map
-from sims.engine import HostArrays
+from sims.program import HostArrays
 
 # of E|delta_u|: theta*, the mean over random ones, and the mean over the plain classifiers
 DIRECTIONS = ("along theta*", "random", "of the classifiers")

@@ -15,7 +15,7 @@ import numpy as np
 
 from mixjax.gaussian import class_ece, limit_class_ece, limit_class_sets, sample_class_sets
 from mixjax.gaussian.class_ece import ClassKind
-from sims.engine import HostArrays
+from sims.program import HostArrays
 
 KINDS: tuple[ClassKind, ...] = get_args(ClassKind)
 CLASS_RATIOS = np.geomspace(0.01, 10, 61)  # p/n of the limit

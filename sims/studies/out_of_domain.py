@@ -26,10 +26,10 @@ from mixjax.gaussian import (
     sufficient_ood,
 )
 from mixjax.runs import RunError
-from sims.engine import Arrays, Experiment
 from sims.figures import out_of_domain_figures
 from sims.grid import AxisValue, Grid, axis, gaussian_grid, with_axes
 from sims.moments import Moments
+from sims.program import Arrays, Experiment
 from sims.studies.comparison import as_variable, fraction_variables, grid_dataset, mean_or_nan, negative_with_ties_half
 from sims.study import GridStudy, option
 

@@ -26,10 +26,10 @@ from mixjax.gaussian import (
 )
 from mixjax.gaussian.unlabeled_sums import SumsLaw
 from mixjax.runs import RunError
-from sims.engine import Arrays, Experiment
 from sims.figures import pseudo_label_figures
 from sims.grid import LARGEST, AxisValue, Grid, axis, gaussian_grid, with_axes
 from sims.moments import Moments
+from sims.program import Arrays, Experiment
 from sims.studies.comparison import as_variable, fraction_variables, grid_dataset, mean_or_nan
 from sims.study import GridStudy, option
 

@@ -24,10 +24,11 @@ import xarray as xr
 
 from mixjax.gaussian import population_ece, sample_scores
 from mixjax.runs import RunError
-from sims.engine import HostArrays, usable_cores
+from sims.devices import usable_cores
 from sims.figures.real_images import real_images_figures
 from sims.figures.real_images_report import real_images_report
 from sims.grid import AxisValue, axis, mixup_settings, whole
+from sims.program import HostArrays
 from sims.studies.image_pairs import CONTROL, DIMENSIONS, PAIRS, Pair, fingerprint, present, rows_of, where_to_get
 from sims.studies.real_images_table import KINDS, boundary_variables, error_variables, shape_variables
 from sims.studies.subsamples import HISTOGRAM, Scores, Shape, divided, longest_for, scored

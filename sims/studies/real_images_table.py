@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 
 from mixjax.gaussian import critical_ratio
-from sims.engine import HostArrays
+from sims.program import HostArrays
 from sims.studies.divisions import crossing, crossing_and_error, mean_and_error
 
 KINDS = ("images", "Gaussian rows")

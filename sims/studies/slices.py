@@ -19,10 +19,10 @@ import jax.numpy as jnp
 import xarray as xr
 
 from mixjax.gaussian import ScoreLaw
-from sims.engine import BLOCK, Arrays, Experiment
 from sims.figures import slice_figures
 from sims.grid import AxisValue, Grid, gaussian_grid
 from sims.moments import Moments
+from sims.program import BLOCK, Arrays, Experiment
 from sims.studies.comparison import (
     EXPERIMENT,
     LONG_NAMES,

@@ -34,10 +34,10 @@ from mixjax.gaussian import (
 )
 from mixjax.gaussian.temperature_limits import Weight
 from mixjax.runs import RunError
-from sims.engine import Arrays, Experiment
 from sims.figures import temperature_figures
 from sims.grid import AxisValue, Grid, axis, gaussian_grid, with_axes
 from sims.moments import Moments
+from sims.program import Arrays, Experiment
 from sims.studies.comparison import (
     as_variable,
     fraction_variables,

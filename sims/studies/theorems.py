@@ -18,9 +18,9 @@ import numpy as np
 import xarray as xr
 
 from mixjax.gaussian.claims import CLAIMS
-from sims.engine import HostArrays
 from sims.figures.theorems import theorem_figures
 from sims.grid import AxisValue, axis, whole
+from sims.program import HostArrays
 from sims.studies.comparison import wilson_interval
 from sims.study import Piece, PiecewiseStudy, option
 from sims.verdicts import verdict, verdict_files, verdict_report

@@ -125,6 +125,16 @@ def test_few_tasks_are_under_way(local, monkeypatch):
     assert largest[0] <= 3 * sum(local._client.nthreads().values()) < len(names)
 
 
+def test_what_a_worker_remarks_is_said():
+    """As of a tile that its memory had no room for."""
+    pytest.importorskip("distributed", reason="the extra `cluster` is not installed")
+    said = []
+    there = tasks.Tasks(None, work(), {}, {}, said.append)
+    future = SimpleNamespace(result=lambda timeout: ({"x": 1}, ["no room"]))
+    assert there._fetched("part", future) == {"x": 1}
+    assert said == ["a worker: no room"]
+
+
 @pytest.fixture
 def elsewhere(tmp_path):
     """A scheduler and a worker that are processes of their own: (address, scheduler)."""

@@ -11,9 +11,10 @@ import pytest
 
 import sims
 from mixjax.gaussian import population_errors, sample_scores
-from sims.engine import BLOCK, Experiment, Layout, compute, plan
+from sims.engine import Layout, compute, plan, tiles_on_devices
 from sims.grid import Grid, gaussian_grid
 from sims.moments import merged
+from sims.program import BLOCK, Experiment
 from sims.studies.comparison import EXPERIMENT
 
 AXES = {"n": "50", "ratio": "0.2,1,3", "theta_norm": "0.5,2", "alpha": "0,1", "replicates": 1300, "seed": 3}
@@ -49,12 +50,11 @@ def test_order_and_threads_change_no_bit(threads):
     """...and all that is stored is float32, or a count, though this suite has 64-bit types on."""
     grid = gaussian_grid(**{name: AXES[name] for name in ("n", "ratio", "theta_norm", "alpha")}, p=None, beta="same")
     layout = Layout(2, 8, 1)
-    units = plan(grid, 1300, layout)
+    units, tiles = plan(grid, 1300, layout), tiles_on_devices(EXPERIMENT, grid, study="x", seed=0, layout=layout)
     assert len(units) == 6
     stored = {}, {}
     for into, order, count in ((stored[0], units, None), (stored[1], units[::-1], threads)):
-        done = compute(EXPERIMENT, grid, order, into.__setitem__, study="x", seed=0, layout=layout, threads=count)
-        assert list(done) == order
+        assert list(compute(tiles, order, into.__setitem__, threads=count)) == order
     for unit in units:
         for name, array in stored[0][unit].items():
             assert array.dtype == (np.int32 if name.endswith(".count") else np.float32)
@@ -128,8 +128,8 @@ def toy_moments(n, p, theta, t, *, replicates=2300, seed=5, study="toy"):
     settings = {"t": np.asarray(t, float)}
     grid = Grid({"cell": np.arange(len(cells["n"]))}, cells, settings)
     units, stored = plan(grid, replicates, LAYOUT), {}
-    done = list(compute(TOY, grid, units, stored.__setitem__, study=study, seed=seed, layout=LAYOUT))
-    assert done == units
+    tiles = tiles_on_devices(TOY, grid, study=study, seed=seed, layout=LAYOUT)
+    assert list(compute(tiles, units, stored.__setitem__)) == units
     return merged([stored[unit] for unit in units if unit.block == b] for b in range(-(-replicates // BLOCK)))
 
 
@@ -143,9 +143,9 @@ def test_a_store_that_fails_stops_the_work():
             raise OSError("no room")
         stored.append(unit)
 
-    units = plan(grid, 1000, LAYOUT)
+    units, tiles = plan(grid, 1000, LAYOUT), tiles_on_devices(TOY, grid, study="toy", seed=0, layout=LAYOUT)
     with pytest.raises(OSError, match="no room"):
-        list(compute(TOY, grid, units, store, study="toy", seed=0, layout=LAYOUT, threads=2))
+        list(compute(tiles, units, store, threads=2))
     assert len(stored) == 5
     assert set(stored) < set(units[:8])  # at most two are under way beside the one that failed
 
@@ -153,9 +153,8 @@ def test_a_store_that_fails_stops_the_work():
 def test_work_that_is_left_is_not_gone_on_with():
     cells = {name: np.ones(300) for name in ("n", "p", "theta_norm")}
     grid, stored = Grid({"cell": np.arange(300)}, cells, {"t": np.zeros(1)}), []
-    done = compute(
-        TOY, grid, plan(grid, 1000, LAYOUT), lambda unit, _: stored.append(unit), study="toy", seed=0, layout=LAYOUT
-    )
+    tiles = tiles_on_devices(TOY, grid, study="toy", seed=0, layout=LAYOUT)
+    done = compute(tiles, plan(grid, 1000, LAYOUT), lambda unit, _: stored.append(unit))
     next(done)
     done.close()
     assert 1 <= len(stored) < 100

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from mixjax.runs import RunError
-from sims import division, forecast, grid
+from sims import division, forecast, grid, tiles
+from sims.cli import main
 from sims.division import work_of
 from sims.execution import carry_out
 from sims.forecast import amount, duration, several
@@ -41,10 +42,26 @@ def test_the_forecast_is_a_tile_times_their_number(monkeypatch):
     monkeypatch.setattr(division.time, "perf_counter", lambda: float(next(clock)))
     monkeypatch.setattr(division, "default_threads", lambda: 2)
     sizes = []
-    monkeypatch.setattr(division, "compute_unit", lambda *arguments, **_: sizes.append(arguments[2]))
+    monkeypatch.setattr(tiles.Tiles, "moments", lambda _, unit, warn: sizes.append(unit))
     large = work(ratio="0.05:8:64:log", theta_norm="1:2:10")
     assert large.seconds(large.layout("cpu"), 100) == 8 * 100 / 2
     assert {unit.stop - unit.start for unit in sizes} == {8}
+
+
+def test_the_full_map_says_its_size_and_cost_and_asks_nothing(tmp_path, monkeypatch, capsys):
+    """256 x 256 cells x 16 Mixup settings x 10,000 replicates; a terminal that is read from is an error."""
+
+    def begun(*_):
+        raise RunError("work begins")
+
+    monkeypatch.setattr(division.GridWork, "seconds", lambda *_: 1234.0)
+    monkeypatch.setattr(division.GridWork, "compute", begun)
+    monkeypatch.setattr("sys.stdin", None)
+    assert main(["phase_diagram", "--preset", "full", "--out", str(tmp_path)]) == 2
+    size, cost, *_, end = capsys.readouterr().err.strip().splitlines()
+    assert size == "phase_diagram: 65,536 cells x 16 settings x 10,000 replicates = 10.5 billion, in 10,240 units"
+    assert cost.startswith("about 21 min with ")
+    assert end == "error: work begins"
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,41 @@
+"""What threads, devices and workers compute alike: a phase diagram with the plain and four Mixup estimators."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import jax
+
+from sims.division import Work, work_of
+from sims.engine import Layout, layout_for
+from sims.running import configured
+from sims.studies import STUDIES
+
+UNITS = 16  # of a block of replicates
+
+
+@dataclass(frozen=True)
+class Job:
+    """Cells that make UNITS units as the engine cuts them.
+
+    Attributes:
+      replicates: of each cell.
+      layout: how the engine cuts them, its own by default.
+    """
+
+    replicates: int
+    layout: Layout | None = None
+
+    @property
+    def usual(self) -> Layout:
+        return self.layout or layout_for(jax.local_devices()[0].platform)
+
+    @property
+    def whole(self) -> Layout:
+        """All cells in one unit."""
+        return Layout(UNITS * self.usual.unit_cells, self.usual.tile_cells, self.usual.draw_cells)
+
+    def work(self, replicates: int | None = None, layout: Layout | None = None) -> Work:
+        axes = {"ratio": f"0.05:8:{UNITS}:log", "theta_norm": f"0.25:4:{self.usual.unit_cells}:log"}
+        config = configured("phase_diagram", **axes, replicates=replicates or self.replicates)
+        return work_of(STUDIES["phase_diagram"], config, layout or self.usual)
