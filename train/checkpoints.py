@@ -35,12 +35,13 @@ class Checkpoints:
       folder: made if it is not there.
       warn: told, in a sentence, of a checkpoint that cannot be read.
       seconds: within which one checkpoint is enough, and more where writing it takes long; 0 keeps every epoch.
+      stay: whether the last epoch is kept in any case, for those who want the parameters.
     """
 
-    def __init__(self, folder: Path, warn: Callable[[str], None], *, seconds: float = SECONDS):
+    def __init__(self, folder: Path, warn: Callable[[str], None], *, seconds: float = SECONDS, stay: bool = False):
         logging.getLogger("absl").setLevel(logging.ERROR)  # orbax tells of each file that it opens
         options = ocp.CheckpointManagerOptions(max_to_keep=_KEPT, enable_async_checkpointing=False)
-        self.folder, self.warn, self.seconds = folder, warn, seconds
+        self.folder, self.warn, self.seconds, self.stay = folder, warn, seconds, stay
         self._last, self._took = time.monotonic(), 0.0
         with explained(folder):
             folder.mkdir(parents=True, exist_ok=True)
@@ -51,15 +52,16 @@ class Checkpoints:
         """The number of epochs before the last checkpoint; 0 if there is none."""
         return self._manager.latest_step() or 0
 
-    def save(self, epoch: int, state: Any) -> None:
-        """Keep a state, a pytree of arrays, if it is time; those before the last two are deleted.
+    def save(self, epoch: int, state: Any, *, last: bool = False) -> None:
+        """Keep a state, a pytree of arrays, if it is time, or the last and to stay; those before two are deleted.
 
         Raises:
           RunError: if it cannot be written; what was kept before stays.
         """
         pause = max(self.seconds, _SHARE * self._took) if self.seconds else 0.0
         started = time.monotonic()
-        if jax.process_count() == 1 and started - self._last < pause:
+        soon = started - self._last < pause and not (last and self.stay)
+        if jax.process_count() == 1 and soon:
             return  # processes have clocks of their own, and must agree
         with explained(self.folder):
             self._manager.save(epoch, args=ocp.args.StandardSave(state), force=True)

@@ -83,7 +83,7 @@ class Work:
     def _train(self, job: Job) -> None:
         told = _Told(job, self)
         folder, (seconds, stay, warn) = self.directory.path / "checkpoints" / job.name, self.keeping
-        checkpoints = Checkpoints(folder, warn, seconds=seconds)
+        checkpoints = Checkpoints(folder, warn, seconds=seconds, stay=stay)
         try:
             with _memory_explained(job):
                 finished = train_job(job, self.dataset, checkpoints, told.epochs_done, told.steps_done)

@@ -232,5 +232,5 @@ def test_labels_beyond_the_classes(tmp_path, rng):
 
 
 def test_a_loss_that_is_not_finite_is_one_sentence(tmp_path):
-    with pytest.raises(RunError, match=r"the loss of mlp-10x2, arm erm, seed \d, is (nan|inf) in step \d+ of epoch 1"):
+    with pytest.raises(RunError, match=r"mlp-10x2, arm erm, seed \d: the loss is (nan|inf) in step \d+ of epoch 1"):
         run("width", tmp_path / "run", **TINY, learning_rate=1e9)
