@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import re
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +41,7 @@ class Checkpoints:
     """
 
     def __init__(self, folder: Path, warn: Callable[[str], None], *, seconds: float = SECONDS, stay: bool = False):
-        logging.getLogger("absl").setLevel(logging.ERROR)  # orbax tells of each file that it opens
+        logging.getLogger("absl").setLevel(logging.CRITICAL)  # orbax tells of each file; its errors are raised as well
         options = ocp.CheckpointManagerOptions(max_to_keep=_KEPT, enable_async_checkpointing=False)
         self.folder, self.warn, self.seconds, self.stay = folder, warn, seconds, stay
         self._last, self._took = time.monotonic(), 0.0
@@ -63,7 +65,7 @@ class Checkpoints:
         soon = started - self._last < pause and not (last and self.stay)
         if jax.process_count() == 1 and soon:
             return  # processes have clocks of their own, and must agree
-        with explained(self.folder):
+        with explained(self.folder), _errors_of_files():
             self._manager.save(epoch, args=ocp.args.StandardSave(state), force=True)
             self._manager.wait_until_finished()
             if jax.process_index() == 0:
@@ -101,6 +103,17 @@ class Checkpoints:
         self._manager.close()
         if delete and jax.process_index() == 0:
             shutil.rmtree(self.folder, ignore_errors=True)
+
+
+@contextmanager
+def _errors_of_files() -> Iterator[None]:
+    """What the file system refuses to TensorStore, which says the number in its text alone, as OSError."""
+    try:
+        yield
+    except (ValueError, RuntimeError) as error:
+        if number := re.search(r"os_error_code='(\d+)'", str(error)):
+            raise OSError(int(number[1]), "TensorStore") from None
+        raise
 
 
 def _digest(folder: Path) -> bytes:
