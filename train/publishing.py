@@ -18,15 +18,17 @@ def publish(run: Path, folder: Path) -> Path:
     """Write figures with captions, summary.csv and README.md of a run into a folder; returns the README.
 
     Raises:
-      RunError: if the run is not finished, or the folder holds files that are not published results.
+      RunError: if the run is not finished or does not say where it comes from, or the folder holds files that are not
+        published results.
     """
     experiment, records, spec = experiment_of(run), load_records(run), read_manifest(run)["spec"]
     if folder.exists() and any(folder.iterdir()) and not _is_published(folder):
         raise RunError(f"{folder} holds files that are not published results; choose another folder")
+    origin = _origin(run, spec)
     pictures = write_figures(experiment, records, folder / "figures")
     write_atomically(folder / "summary.csv", summary_csv(records).encode())
     summary = f"{experiment.summary[0].upper()}{experiment.summary[1:]}."
-    sections = [f"# {experiment.name}", summary, _origin(run, spec)]
+    sections = [f"# {experiment.name}", summary, origin]
     for picture in pictures:
         caption = picture.with_suffix(".txt").read_text().strip()
         sections.append(f"![{picture.stem}](figures/{picture.name})\n\n{caption}")
@@ -43,7 +45,15 @@ def _is_published(folder: Path) -> bool:
 
 
 def _origin(run: Path, spec: dict[str, Any]) -> str:
-    made = json.loads((run / "provenance.json").read_text())
+    path = run / "provenance.json"
+    try:
+        return _table(json.loads(path.read_text()), spec)
+    except (OSError, ValueError, KeyError, TypeError):
+        advice = f"delete {run / 'summary.csv'} and run the same command again to make both anew"
+        raise RunError(f"{path} is missing or damaged; {advice}") from None
+
+
+def _table(made: dict[str, Any], spec: dict[str, Any]) -> str:
     data = spec["dataset"]
     options = ", ".join(f"{name} = {value}" for name, value in spec["options"].items())
     rows = {

@@ -83,6 +83,9 @@ def test_from_experiment_to_published_figures(capsys, tmp_path):
     (other / "README.md").write_text("my own")
     assert main(["publish", str(run), str(other)]) == 2
     assert (other / "README.md").read_text() == "my own"
+    (run / "provenance.json").write_text("{}")
+    assert main(["publish", str(run), str(folder)]) == 2
+    assert "provenance.json is missing or damaged; delete" in capsys.readouterr().err
     (run / "figures" / "ece.png").unlink()
     assert main(["figures", str(run)]) == 0
     assert (run / "figures" / "ece.png").exists()
