@@ -109,6 +109,7 @@ def _words(options: dict[str, Any]) -> list[str]:
     words = []
     for option, value in options.items():
         text = ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
+        text = said(Path(text)) if option == "dataset" else text  # a file, maybe
         words += [f"--{option.replace('_', '-')}", *([] if value is True else [text])]
     return words
 
