@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
-from mixjax.runs import RunError
+from mixjax.runs import Location, RunError
 
 
 class Parser(argparse.ArgumentParser):
@@ -94,7 +94,9 @@ def whole(text: str) -> int:
     return int(value)
 
 
-def said(folder: Path) -> str:
+def said(folder: Location) -> str:
     """A folder as it may be published: relative to where the command runs, or its name alone."""
+    if not isinstance(folder, Path):
+        return folder.name
     here, there = Path.cwd(), folder.resolve()
     return str(there.relative_to(here)) if there.is_relative_to(here) else folder.name

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
+from mixjax._storage import Location, PathOrUrl, located
 from mixjax._writing import RunError
 
 FORMAT = 1
 
 
-def read_manifest(path: str | os.PathLike[str]) -> dict[str, Any]:
+def read_manifest(path: PathOrUrl) -> dict[str, Any]:
     """The manifest of the run in a folder.
 
     Raises:
       RunError: if there is none, or it is not one that this version can read.
     """
-    manifest_path = Path(path) / "manifest.json"
+    manifest_path = located(path) / "manifest.json"
     try:
         manifest = json.loads(manifest_path.read_text())
     except FileNotFoundError:
@@ -71,7 +70,7 @@ def _difference(key: str, one: str, there: str, other: str, here: str) -> str:
 
 
 def refuse_difference(
-    path: Path, what: str, stored: Mapping[str, Any], wanted: Mapping[str, Any], way: str = ""
+    path: Location, what: str, stored: Mapping[str, Any], wanted: Mapping[str, Any], way: str = ""
 ) -> None:
     """Raise a RunError that says what differs, if anything does."""
     if found := differences(stored, wanted):

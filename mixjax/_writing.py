@@ -4,19 +4,30 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mixjax._storage import Location
+
+TEMPORARY = ".tmp-"  # how the name of what is being written begins
+KEPT = "finished work is kept, and the same command goes on from it"
 
 
 class RunError(Exception):
     """Something about a run that its user can put right; the message says what, in one sentence."""
 
 
-def write_atomically(path: Path, content: bytes) -> None:
+def write_atomically(path: Location, content: bytes) -> None:
     """Write a file that is either whole or not there, whatever happens on the way."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".tmp-")
+    if not isinstance(path, Path):
+        path.write_bytes(content)
+        return
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=TEMPORARY)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(content)
@@ -34,8 +45,22 @@ def write_atomically(path: Path, content: bytes) -> None:
         os.close(directory)
 
 
+def write_once(path: Location, content: bytes) -> None:
+    """Write a file unless there is one."""
+    if not isinstance(path, Path):
+        path.write_once(content)
+    elif not path.exists():
+        write_atomically(path, content)
+
+
+def sweep(folder: Path) -> None:
+    """Clear away what a killed process was writing in a folder."""
+    for debris in folder.glob(f"{TEMPORARY}*"):
+        shutil.rmtree(debris) if debris.is_dir() and not debris.is_symlink() else debris.unlink()
+
+
 @contextmanager
-def explained(path: Path, kept: str = "finished work is kept, and the same command goes on from it") -> Iterator[None]:
+def explained(path: Location, kept: str = KEPT) -> Iterator[None]:
     """Turn what the file system refuses into one sentence; `kept` is what to say of a disk that is full."""
     try:
         yield

@@ -6,16 +6,16 @@
     DIR/dataset.nc, figures/, provenance.json     made from the shards at the end (a run of nets: summary.csv, figures/)
 
 Every file is written beside its place, flushed to disk and renamed into it, so that a file that
-exists is whole. Nothing that is read can execute code.
+exists is whole. DIR may be a URL of an object store, where a file is put whole or not at all, and where
+there is no lock. Nothing that is read can execute code.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import shutil
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,12 +26,11 @@ from mixjax._lock import LOCK, hold
 from mixjax._manifest import FORMAT, differences, read_manifest, refuse_difference
 from mixjax._provenance import provenance
 from mixjax._shards import sealed, unsealed
-from mixjax._writing import RunError, explained, write_atomically
+from mixjax._storage import Location, PathOrUrl, each, local, located, modified
+from mixjax._writing import TEMPORARY, RunError, explained, sweep, write_atomically, write_once
 
-__all__ = ["Inventory", "RunDirectory", "RunError", "counted", "differences", "explained", "provenance",
-           "read_manifest", "write_atomically"]  # fmt: skip
-
-_TEMPORARY = ".tmp-"
+__all__ = ["Inventory", "Location", "PathOrUrl", "RunDirectory", "RunError", "counted", "differences", "each",
+           "explained", "local", "located", "modified", "provenance", "read_manifest", "write_atomically"]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -59,10 +58,10 @@ class Inventory:
 
 
 class RunDirectory:
-    """One run on disk; open or create it with `RunDirectory.open`, as a context that releases it."""
+    """One run, on a disk or in a store; open or create it with `RunDirectory.open`, as a context that releases it."""
 
-    def __init__(self, path: Path, manifest: Mapping[str, Any], product: str = "dataset.nc"):
-        self.path = path
+    def __init__(self, path: PathOrUrl, manifest: Mapping[str, Any], product: str = "dataset.nc"):
+        self.path = located(path)
         self.manifest = manifest
         self.product = product
         self._release: Callable[[], object] | None = None
@@ -70,7 +69,7 @@ class RunDirectory:
     @classmethod
     def open(
         cls,
-        path: str | os.PathLike[str],
+        path: PathOrUrl,
         *,
         spec: Mapping[str, Any],
         environment: Mapping[str, str],
@@ -84,7 +83,7 @@ class RunDirectory:
         """Create the run, or resume it if the folder holds the same spec, made by the same environment.
 
         Args:
-          path: a folder that is new, empty, or holds this run.
+          path: a folder, or the URL of one in a store, that is new, empty, or holds this run.
           spec: JSON values that determine every number of the run.
           environment: versions, source and device, on which the last digits depend.
           layout: how the work is cut into units; a run that is resumed keeps the one it was begun with.
@@ -93,19 +92,20 @@ class RunDirectory:
           lock: whether this process alone may work in the folder until `close`; a finished run is not locked.
           allow_mixed: whether a run may be gone on with by another environment, which its manifest then lists; None
             if that is nothing that a user can choose.
-          warn: told where the file system has no locks.
+          warn: told where there are no locks.
 
         Raises:
           RunError: if the folder holds something else, cannot be written, or another process is at work in it.
         """
-        run = cls(Path(path), {}, product)
+        run = cls(path, {}, product)
         try:
             with explained(run.path):
                 run.path.mkdir(parents=True, exist_ok=True)
                 if not (run.path / "manifest.json").exists():
                     run._refuse_strangers()
                     run._lock(lock, warn)
-                    run._begin({"spec": spec, "environment": environment, "layout": layout, "config": config or {}})
+                    parts = {"spec": spec, "environment": environment, "layout": layout, "config": config or {}}
+                    write_once(run.path / "manifest.json", _json({"format": FORMAT, **parts}))
                 run.manifest = read_manifest(run.path)
                 refuse_difference(run.path, "spec", run.manifest["spec"], spec)
                 if not run.finished:
@@ -141,7 +141,7 @@ class RunDirectory:
 
     def has(self, name: str) -> bool:
         """Whether a unit of work is stored and intact."""
-        return self._shard(name).exists() and self._read(name) is not None
+        return self._read(name) is not None
 
     def write(self, name: str, arrays: Mapping[str, np.ndarray]) -> None:
         """Store a finished unit."""
@@ -159,18 +159,26 @@ class RunDirectory:
             raise RunError(f"{self._shard(name)} is missing or damaged; run the same command again to compute it anew")
         return arrays
 
+    def read_all(self, names: Iterable[str]) -> list[dict[str, np.ndarray]]:
+        """Stored units, in this order."""
+        return list(each(self.read, names, self.path))
+
+    def times(self, names: Iterable[str]) -> list[float]:
+        """When units were stored, in seconds since 1970."""
+        return list(each(lambda name: modified(self._shard(name)), names, self.path))
+
     def inventory(self, names: Sequence[str]) -> Inventory:
         """What is stored of the units of these names, given in the order in which they are computed."""
-        files = {child.name for child in (self.path / "shards").iterdir() if not child.name.startswith(_TEMPORARY)}
+        files = {child.name for child in (self.path / "shards").iterdir() if not child.name.startswith(TEMPORARY)}
         there = [name for name in names if f"{name}.npz" in files]
-        stored = frozenset(name for name in there if self.has(name))
+        stored = frozenset(name for name, whole in zip(there, each(self.has, there, self.path), strict=True) if whole)
         return Inventory(
             stored=stored,
             damaged=tuple(name for name in there if name not in stored),
             strays=tuple(sorted(files - {f"{name}.npz" for name in names})),
         )
 
-    def _shard(self, name: str) -> Path:
+    def _shard(self, name: str) -> Location:
         return self.path / "shards" / f"{name}.npz"
 
     def _read(self, name: str) -> dict[str, np.ndarray] | None:
@@ -183,27 +191,20 @@ class RunDirectory:
         """Hold the folder, and clear away what a killed process was writing in it."""
         if not wanted or self._release is not None:
             return
-        descriptor = hold(self.path)
-        if descriptor is None:
-            warn(f"{self.path} is on a file system without locks: let no second run work in it")
+        descriptor = hold(self.path) if isinstance(self.path, Path) else None
+        if descriptor is None or not isinstance(self.path, Path):
+            place = "on a file system" if isinstance(self.path, Path) else "in a store"
+            warn(f"{self.path} is {place} without locks: let no second run work in it")
             self._release = lambda: None
             return
         self._release = weakref.finalize(self, os.close, descriptor)
-        for debris in [*self.path.glob(f"{_TEMPORARY}*"), *self.path.glob(f"shards/{_TEMPORARY}*")]:
-            shutil.rmtree(debris) if debris.is_dir() and not debris.is_symlink() else debris.unlink()
-
-    def _begin(self, parts: Mapping[str, Any]) -> None:
-        """Write the manifest, unless there is one by now."""
-        if not (self.path / "manifest.json").exists():
-            self._write_manifest({"format": FORMAT, **parts})
+        sweep(self.path)
+        sweep(self.path / "shards")
 
     def _refuse_strangers(self) -> None:
         for child in self.path.iterdir():
-            if child.name not in ("shards", LOCK, "manifest.json") and not child.name.startswith(_TEMPORARY):
+            if child.name not in ("shards", LOCK, "manifest.json") and not child.name.startswith(TEMPORARY):
                 raise RunError(f"{self.path} holds files that are not a run; choose another output folder")
-
-    def _write_manifest(self, manifest: Mapping[str, Any]) -> None:
-        write_atomically(self.path / "manifest.json", json.dumps(manifest, indent=2).encode())
 
     def _refuse_environment(self, environment: Mapping[str, str], allow_mixed: bool | None) -> None:
         if not allow_mixed and dict(environment) not in self.environments:
@@ -215,9 +216,14 @@ class RunDirectory:
         self.manifest = read_manifest(self.path)
         if dict(environment) not in self.environments:
             self.manifest = {**self.manifest, "mixed": [*self.environments[1:], dict(environment)]}
-            self._write_manifest(self.manifest)
+            write_atomically(self.path / "manifest.json", _json(self.manifest))
 
 
 def counted(names: Sequence[str], thing: str) -> str:
-    """How many, and the first of them."""
-    return f"{len(names):,} {thing}{'s' * (len(names) > 1)} ({names[0]}{', ...' * (len(names) > 1)})"
+    """How many, and the first of them, of which a terminal takes nothing for a command."""
+    first = "".join(letter if letter.isprintable() else "?" for letter in names[0])
+    return f"{len(names):,} {thing}{'s' * (len(names) > 1)} ({first}{', ...' * (len(names) > 1)})"
+
+
+def _json(values: Mapping[str, Any]) -> bytes:
+    return json.dumps(values, indent=2).encode()

@@ -7,14 +7,13 @@ import dataclasses
 import shlex
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from pathlib import Path
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 import mixjax
 from mixjax._commands import Parser, exit_status, said, whole
-from mixjax.runs import RunError, explained, write_atomically
+from mixjax.runs import Location, RunError, explained, located, modified, write_atomically
 from sims.cluster import cluster_of
 from sims.division import work_of
 from sims.execution import carry_out
@@ -34,6 +33,8 @@ USAGE = """usage: python -m sims STUDY [--preset quick|default|full] [--out DIR]
        python -m sims publish RUN DIR  write its figures, a table and their origin into a folder
        python -m sims status RUN       how much of a run is done, and how long the rest takes
        python -m sims merge RUN... --out DIR    one run from parts that several machines have made
+
+RUN and DIR are folders, or URLs such as s3://bucket/run.
 
 studies:
 {studies}
@@ -68,8 +69,9 @@ def _dispatch(arguments: list[str]) -> int:
             raise RunError(
                 f"{command} takes {arity} folder{'s' * (arity > 1)}, as in: python -m sims {command} {example}"
             )
-        with explained(Path(rest[-1])):
-            return function(*map(Path, rest))
+        folders = [located(folder) for folder in rest]
+        with explained(folders[-1]):
+            return function(*folders)
     return _study(command, rest)
 
 
@@ -77,7 +79,7 @@ def _study(name: str, arguments: list[str]) -> int:
     if name not in STUDIES:
         raise RunError(f"there is no study {name!r}; there are {', '.join(STUDIES)}")
     given = vars(_parser(name).parse_args(arguments))
-    preset, out = given.pop("preset"), Path(given.pop("out"))
+    preset, out = given.pop("preset"), located(given.pop("out"))
     part, allow_mixed = given.pop("part"), given.pop("allow_mixed")
     workers, scheduler = given.pop("workers"), given.pop("scheduler")
     axes = {axis: value for axis, value in given.items() if value is not None}
@@ -100,7 +102,7 @@ def _study(name: str, arguments: list[str]) -> int:
     return _conclude(name, out)
 
 
-def _conclude(name: str, out: Path) -> int:
+def _conclude(name: str, out: Location) -> int:
     """Draw the figures of a finished run, and say where everything is."""
     table = load(out)
     study = STUDIES[name]
@@ -130,11 +132,11 @@ def _print_markdown(text: str) -> None:
         print(text)
 
 
-def _drawn(study: Study, out: Path) -> list[Path]:
+def _drawn(study: Study, out: Location) -> list[Location]:
     """The pictures of an earlier call, if all are there and not older than the table."""
     pictures = [out / "figures" / f"{figure.name}.png" for figure in study.figures]
-    made = (out / "dataset.nc").stat().st_mtime
-    return pictures if all(path.exists() and path.stat().st_mtime >= made for path in pictures) else []
+    made = modified(out / "dataset.nc")
+    return pictures if all(path.exists() and modified(path) >= made for path in pictures) else []
 
 
 def _parser(name: str) -> argparse.ArgumentParser:
@@ -143,7 +145,7 @@ def _parser(name: str) -> argparse.ArgumentParser:
     axes = "Axes are start:stop:count, start:stop:count:log, or values separated by commas."
     parser = Parser(f"python -m sims {name}", description=f"{study.summary}. {axes}", allow_abbrev=False)
     parser.add_argument("--preset", default="default", help=f"{', '.join(study.presets)} (default: default)")
-    parser.add_argument("--out", default=f"runs/{name}", help=f"folder of the run (default: runs/{name})")
+    parser.add_argument("--out", default=f"runs/{name}", help=f"folder or URL of the run (default: runs/{name})")
     parser.add_argument("--part", type=_part, default=(1, 1), metavar="K/N",
                         help="compute every N-th unit from the K-th; merge puts the parts together")  # fmt: skip
     parser.add_argument("--allow-mixed", action="store_true", help="go on though another version or device began")
@@ -171,15 +173,15 @@ def _tell(text: str) -> None:
     Console(stderr=True, highlight=False).print(text, markup=False, soft_wrap=True)
 
 
-def _status(folder: Path) -> int:
+def _status(folder: Location) -> int:
     print(described(status(folder), folder))
     return 0
 
 
 def _merge(arguments: list[str]) -> int:
     parser = Parser("python -m sims merge", description="One run from parts that several machines have made.")
-    parser.add_argument("runs", nargs="+", type=Path, help="folders of the parts, which stay as they are")
-    parser.add_argument("--out", required=True, type=Path, help="folder of the whole run")
+    parser.add_argument("runs", nargs="+", type=located, help="folders of the parts, which stay as they are")
+    parser.add_argument("--out", required=True, type=located, help="folder of the whole run")
     parser.add_argument("--allow-mixed", action="store_true", help="though versions or devices differ")
     given = parser.parse_args(arguments)
     merged = merge(given.runs, given.out, warn=_tell, allow_mixed=given.allow_mixed)
@@ -187,21 +189,21 @@ def _merge(arguments: list[str]) -> int:
     return _conclude(merged.study, given.out) if merged.state == "finished" else 0
 
 
-def _figures(folder: Path) -> int:
+def _figures(folder: Location) -> int:
     table = load(folder)
     for picture in write_figures(STUDIES[table.attrs["study"]], table, folder / "figures"):
         print(picture)
     return 0
 
 
-def _verify(folder: Path) -> int:
+def _verify(folder: Location) -> int:
     text, agrees = report(load(folder))
     write_atomically(folder / "verification.txt", (text + "\n").encode())
     print(text)
     return 0 if agrees else 1
 
 
-def _publish(run_folder: Path, folder: Path) -> int:
+def _publish(run_folder: Location, folder: Location) -> int:
     print(publish(run_folder, folder))
     return 0
 

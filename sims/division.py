@@ -100,7 +100,7 @@ class GridWork(Work):
     def table(self, directory: RunDirectory) -> xr.Dataset:
         # units are in order of blocks, and of cells in a block
         blocks = groupby(self._units(directory.manifest["layout"]), key=lambda unit: unit.block)
-        moments = merged([directory.read(unit.name) for unit in block] for _, block in blocks)
+        moments = merged(directory.read_all([unit.name for unit in block]) for _, block in blocks)
         return self.study.table(self.config, self.grid, moments).assign_attrs(replicates=self.replicates)
 
     def _named(self, layout: Mapping[str, int]) -> dict[str, Unit]:

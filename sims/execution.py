@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import tempfile
 import time
 from collections.abc import Mapping
 from hashlib import sha256
-from pathlib import Path
 from typing import Any
 
-from mixjax.runs import RunDirectory, explained, provenance, write_atomically
+from mixjax.runs import Location, RunDirectory, explained, provenance, write_atomically
 from sims.canary import check_backend
 from sims.tasks import ENVIRONMENT
 from sims.work import Manner, Work, plain
 
 
-def carry_out(work: Work, out: Path, manner: Manner) -> bool:
+def carry_out(work: Work, out: Location, manner: Manner) -> bool:
     """Compute and store what the folder does not hold yet; returns whether the run is finished.
 
     Raises:
@@ -36,7 +34,7 @@ def carry_out(work: Work, out: Path, manner: Manner) -> bool:
     return True
 
 
-def opened(work: Work, out: Path, made_with: Mapping[str, Any], manner: Manner) -> RunDirectory:
+def opened(work: Work, out: Location, made_with: Mapping[str, Any], manner: Manner) -> RunDirectory:
     """The folder of the run, for what is at work here."""
     return RunDirectory.open(
         out,
@@ -70,10 +68,7 @@ def finish(work: Work, directory: RunDirectory, made_with: Mapping[str, Any], st
         origin["environments"] = directory.environments
     folder = directory.path
     with explained(folder):
-        with tempfile.TemporaryDirectory(dir=folder, prefix=".tmp-") as scratch:
-            path = Path(scratch) / "dataset"
-            table.to_netcdf(path, engine="h5netcdf")
-            content = path.read_bytes()
+        content = bytes(table.to_netcdf(engine="h5netcdf"))
         origin["dataset_sha256"] = sha256(content).hexdigest()
         write_atomically(folder / "provenance.json", json.dumps(origin, indent=2).encode())
         write_atomically(folder / "dataset.nc", content)

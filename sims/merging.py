@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
-from mixjax.runs import RunDirectory, RunError, differences, provenance
+from mixjax.runs import PathOrUrl, RunDirectory, RunError, differences, each, provenance
 from sims.execution import complete, finish
 from sims.stored import Status, status, stored_work
 from sims.work import Tell
 
 
-def merge(folders: Sequence[Path], out: Path, *, warn: Tell = print, allow_mixed: bool = False) -> Status:
+def merge(folders: Sequence[PathOrUrl], out: PathOrUrl, *, warn: Tell = print, allow_mixed: bool = False) -> Status:
     """Copy what is stored in the folders into one, and make the table there if that is all; they stay as they are.
 
     Args:
@@ -29,11 +28,12 @@ def merge(folders: Sequence[Path], out: Path, *, warn: Tell = print, allow_mixed
     runs = [first, *(RunDirectory(folder, _like(first, folder, allow_mixed)) for folder in folders[1:])]
     layout, names = first.manifest["layout"], work.names(first.manifest["layout"])
     environments = [environment for run in runs for environment in run.environments]
-    parts: dict[str, Any] = {"spec": work.spec, "layout": layout, "config": first.manifest.get("config"), "warn": warn}
+    parts: dict[str, Any] = {"spec": work.spec, "layout": layout, "config": first.manifest.get("config")}
     for environment in environments:
-        RunDirectory.open(out, environment=environment, allow_mixed=allow_mixed, **parts).close()
+        untold: list[str] = []  # what is said when it is opened again, below
+        RunDirectory.open(out, environment=environment, allow_mixed=allow_mixed, warn=untold.append, **parts).close()
     started = time.perf_counter()
-    with RunDirectory.open(out, environment=environments[0], **parts) as target:
+    with RunDirectory.open(out, environment=environments[0], warn=warn, **parts) as target:
         if found := differences(target.manifest["layout"], layout, f"in {out}", f"in {first.path}"):
             raise RunError(f"{out} holds this run cut otherwise: {found}; choose another folder")
         if not target.finished:
@@ -45,7 +45,7 @@ def merge(folders: Sequence[Path], out: Path, *, warn: Tell = print, allow_mixed
     return status(out)
 
 
-def _like(first: RunDirectory, folder: Path, allow_mixed: bool) -> Mapping[str, Any]:
+def _like(first: RunDirectory, folder: PathOrUrl, allow_mixed: bool) -> Mapping[str, Any]:
     """The manifest in a folder, if it is of the run that the first one holds."""
     manifest = stored_work(folder)[1].manifest
     for part in ("spec", "layout", *(() if allow_mixed else ("environment",))):
@@ -60,13 +60,16 @@ def _copy(run: RunDirectory, target: RunDirectory, names: Sequence[str], warn: T
     found = run.inventory(names)
     for remark in found.remarks():
         warn(f"{run.path}: {remark}")
-    for name in names:
-        if name in found.stored:
-            arrays = run.read(name)
-            if not target.has(name):
-                target.write(name, arrays)
-            elif not _equal(arrays, target.read(name)):
-                raise RunError(f"unit {name} has other numbers in {run.path} than in the runs before it; one is wrong")
+
+    def copy(name: str) -> None:
+        arrays = run.read(name)
+        if not target.has(name):
+            target.write(name, arrays)
+        elif not _equal(arrays, target.read(name)):
+            raise RunError(f"unit {name} has other numbers in {run.path} than in the runs before it; one is wrong")
+
+    for _ in each(copy, (name for name in names if name in found.stored), run.path, target.path):
+        pass
 
 
 def _equal(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import math
-from pathlib import Path
 
 import numpy as np
 import xarray as xr
 
-from mixjax.runs import RunError, write_atomically
+from mixjax.runs import Location, RunError, modified, write_atomically
 from sims.figures import write_figures
 from sims.running import load
 from sims.studies import STUDIES
@@ -18,7 +17,7 @@ from sims.study import GridStudy, PiecewiseStudy
 from sims.verification import report, verifiable
 
 
-def publish(run: Path, folder: Path) -> Path:
+def publish(run: Location, folder: Location) -> Location:
     """Write figures, captions, tables, verification.txt and README.md of a run into a folder; returns the README.
 
     Raises:
@@ -48,17 +47,17 @@ def publish(run: Path, folder: Path) -> Path:
     return folder / "README.md"
 
 
-def _verification(run: Path, table: xr.Dataset) -> str:
+def _verification(run: Location, table: xr.Dataset) -> str:
     """What `verify` left in the run, if it is not older than the table; or else a report on the rows of table.csv."""
     stored = run / "verification.txt"
-    if stored.exists() and stored.stat().st_mtime >= (run / "dataset.nc").stat().st_mtime:
+    if stored.exists() and modified(stored) >= modified(run / "dataset.nc"):
         return stored.read_text()
     kept = _kept(table)
     text = report(kept)[0] + "\n"
     return text if kept.sizes == table.sizes else f"{text}on the rows of table.csv; `python -m sims verify` takes all\n"
 
 
-def _is_published(folder: Path) -> bool:
+def _is_published(folder: Location) -> bool:
     """Whether the README in the folder was written here: it says by which command."""
     try:
         return "\n| command | `" in (folder / "README.md").read_text()
@@ -66,7 +65,7 @@ def _is_published(folder: Path) -> bool:
         return False
 
 
-def _origin(run: Path, table: xr.Dataset) -> str:
+def _origin(run: Location, table: xr.Dataset) -> str:
     made = json.loads((run / "provenance.json").read_text())
     config = json.loads(table.attrs["config"])
     rows = {

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+import io
 import json
 import tempfile
 from contextlib import nullcontext
 from hashlib import sha256
-from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import xarray as xr
 
-from mixjax.runs import RunError, read_manifest
+from mixjax.runs import Location, PathOrUrl, RunError, located, read_manifest
 from sims.cluster import cluster_of
 from sims.division import work_of
 from sims.engine import Layout
@@ -44,7 +43,7 @@ def configured(study: str, preset: str = "default", **axes: AxisValue | None) ->
 
 def run(
     study: str,
-    out: str | PathLike[str] | None = None,
+    out: PathOrUrl | None = None,
     *,
     preset: str = "default",
     progress: Progress | None = None,
@@ -60,8 +59,8 @@ def run(
 
     Args:
       study: a name in `sims.studies.STUDIES`, as "phase_diagram".
-      out: folder to keep the run in; the same call takes up an interrupted run, and a finished one is loaded. By
-        default nothing is kept.
+      out: folder to keep the run in, or the URL of one in a store, as "s3://bucket/run"; the same call takes up an
+        interrupted run, and a finished one is loaded. By default nothing is kept.
       preset: "quick", "default" or "full".
       progress: called with (finished, all) units.
       warn: told what was found damaged, missing or strange in the folder.
@@ -81,30 +80,31 @@ def run(
     with place as folder, cluster_of(workers, scheduler) as cluster:
         origin = command or f"sims.run({study!r}, ...)"
         manner = Manner(progress=progress, warn=warn, allow_mixed=allow_mixed, cluster=cluster, command=origin)
-        carry_out(work, Path(folder), manner)
+        carry_out(work, located(folder), manner)
         return load(folder)
 
 
-def load(path: str | PathLike[str]) -> xr.Dataset:
+def load(path: PathOrUrl) -> xr.Dataset:
     """The table of a finished run.
 
     Raises:
       RunError: if the folder holds no run, or one that is not finished or whose table is damaged.
     """
     read_manifest(path)
-    file = Path(path) / "dataset.nc"
+    file = located(path) / "dataset.nc"
     if not file.exists():
         raise RunError(f"the run in {path} is not finished; run the same command again to go on")
-    if not _intact(file):
+    content = _intact(file)
+    if content is None:
         raise RunError(f"{file} is damaged; delete it and run the same command again, which makes it anew")
-    with xr.open_dataset(file, engine="h5netcdf") as table:
+    with xr.open_dataset(io.BytesIO(content), engine="h5netcdf") as table:
         return table.load()
 
 
-def _intact(file: Path) -> bool:
-    """Whether the table is the one that its provenance was written for."""
+def _intact(file: Location) -> bytes | None:
+    """The content of the table, if it is the one that its provenance was written for."""
     try:
-        made_with = json.loads((file.parent / "provenance.json").read_text())
-        return bool(made_with["dataset_sha256"] == sha256(file.read_bytes()).hexdigest())
+        made_with, content = json.loads((file.parent / "provenance.json").read_text()), file.read_bytes()
+        return content if made_with["dataset_sha256"] == sha256(content).hexdigest() else None
     except (OSError, ValueError, KeyError, TypeError):
-        return False
+        return None

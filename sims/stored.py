@@ -6,11 +6,10 @@ import statistics
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
-from os import PathLike
 from pathlib import Path
 
 from mixjax._lock import in_use
-from mixjax.runs import Inventory, RunDirectory, RunError, read_manifest
+from mixjax.runs import Inventory, Location, PathOrUrl, RunDirectory, RunError, read_manifest
 from sims.division import work_of
 from sims.forecast import duration
 from sims.running import configured
@@ -26,7 +25,7 @@ class Status:
 
     Attributes:
       study: its name.
-      state: "finished", "running" or "stopped".
+      state: "finished", "running" or "stopped"; "unfinished" in a store, where nothing tells the last two apart.
       inventory: of its units.
       number: of all units.
       rate: units a second of late; None if fewer than three are stored.
@@ -44,7 +43,7 @@ class Status:
         return self.number - len(self.inventory.stored)
 
 
-def stored_work(folder: str | PathLike[str]) -> tuple[Work, RunDirectory]:
+def stored_work(folder: PathOrUrl) -> tuple[Work, RunDirectory]:
     """The work of the run in a folder, made again from its manifest, and the folder, which is not locked.
 
     Raises:
@@ -60,10 +59,10 @@ def stored_work(folder: str | PathLike[str]) -> tuple[Work, RunDirectory]:
         reason = str(error) if isinstance(error, RunError) else "its manifest is of another kind"
     if reason:
         raise RunError(f"the run in {folder} is not of a study of this release: {reason}")
-    return work, RunDirectory(Path(folder), manifest)
+    return work, RunDirectory(folder, manifest)
 
 
-def status(folder: str | PathLike[str]) -> Status:
+def status(folder: PathOrUrl) -> Status:
     """How far the run in a folder is; it may be under way meanwhile.
 
     Raises:
@@ -71,13 +70,11 @@ def status(folder: str | PathLike[str]) -> Status:
     """
     work, directory = stored_work(folder)
     names = work.names(directory.manifest["layout"])
-    state = "finished" if directory.finished else "running" if in_use(directory.path) else "stopped"
     found = directory.inventory(names)
-    times = (file.stat().st_mtime for file in directory.path.glob("shards/*.npz") if file.stem in found.stored)
-    return Status(work.study.name, state, found, len(names), _rate(times))
+    return Status(work.study.name, _state(directory), found, len(names), _rate(directory.times(found.stored)))
 
 
-def described(status: Status, folder: Path) -> str:
+def described(status: Status, folder: Location) -> str:
     """The status in lines, for people."""
     done, number = len(status.inventory.stored), status.number
     lines = [
@@ -88,6 +85,14 @@ def described(status: Status, folder: Path) -> str:
         left = f"{duration(status.left / status.rate)} left"
         lines.append(f"{status.rate:.3g} units/s; {left}{' once it goes on' * (status.state == 'stopped')}")
     return "\n".join(lines + status.inventory.remarks())
+
+
+def _state(directory: RunDirectory) -> str:
+    if directory.finished:
+        return "finished"
+    if not isinstance(directory.path, Path):
+        return "unfinished"
+    return "running" if in_use(directory.path) else "stopped"
 
 
 def _rate(times: Iterable[float]) -> float | None:

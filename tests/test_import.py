@@ -22,7 +22,8 @@ WHAT_HAPPENED = """
 import sys, jax
 from jax._src import xla_bridge
 assert not xla_bridge._backends, f"started {list(xla_bridge._backends)}"
-unwanted = sorted({"PIL", "flax", "matplotlib", "optax", "sims", "tensorflow_datasets", "train"} & sys.modules.keys())
+optional = {"PIL", "flax", "fsspec", "matplotlib", "optax", "tensorflow_datasets"}
+unwanted = sorted((optional | {"sims", "train"}) & sys.modules.keys())
 assert not unwanted, f"imported {unwanted}"
 assert not jax.config.jax_enable_x64, "changed jax_enable_x64"
 assert not jax.live_arrays(), "made arrays"

@@ -16,7 +16,7 @@ from rich.table import Column, Table
 
 import mixjax
 from mixjax._commands import Parser, exit_status, said, whole
-from mixjax.runs import RunError, explained
+from mixjax.runs import RunError, explained, local
 from train.experiments import EXPERIMENTS
 from train.figures.lines import ARM_NAMES
 from train.figures.writing import write_figures
@@ -66,8 +66,9 @@ def _dispatch(arguments: list[str]) -> int:
         function, arity = _STORED[command]
         if len(rest) != arity:
             raise RunError(f"{command} takes {arity} folder{'s' * (arity > 1)}; python -m train --help shows how")
-        with explained(Path(rest[-1])):
-            return function(*map(Path, rest))
+        folders = [local(folder) for folder in rest]
+        with explained(folders[-1]):
+            return function(*folders)
     return _experiment(command, rest)
 
 
@@ -75,7 +76,7 @@ def _experiment(name: str, arguments: list[str]) -> int:
     if name not in EXPERIMENTS:
         raise RunError(f"there is no experiment {name!r}; there are {', '.join(EXPERIMENTS)}")
     given = vars(_parser(name).parse_args(arguments))
-    preset, out = given.pop("preset"), Path(given.pop("out"))
+    preset, out = given.pop("preset"), local(given.pop("out"))
     data_dir, keep = given.pop("data_dir"), given.pop("keep_checkpoints")
     _join(given.pop("coordinator"), given.pop("processes"), given.pop("process"))
     options = {option: value for option, value in given.items() if value is not None}

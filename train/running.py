@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from mixjax.datasets import Dataset, load
-from mixjax.runs import RunDirectory, RunError, provenance, read_manifest
+from mixjax.runs import RunDirectory, RunError, local, provenance, read_manifest
 from train.checkpoints import SECONDS
 from train.config import Config
 from train.experiments import EXPERIMENTS
@@ -77,7 +77,7 @@ def run(
 
     Args:
       experiment: a name in `train.experiments.EXPERIMENTS`, as "width".
-      out: folder of the run; the same call takes up an interrupted run, and a finished one is read.
+      out: folder of the run, on a disk; the same call takes up an interrupted run, and a finished one is read.
       preset: "quick", "digits", "fashion" or "paper".
       data_dir: where the data set is, as for `mixjax.datasets.load`.
       keep_checkpoints: whether the last checkpoint of each job stays, with its parameters, when the job is done.
@@ -90,14 +90,14 @@ def run(
     Raises:
       RunError: for wrong options, data that are missing, a folder that cannot be used, a loss that is not finite.
     """
-    config = configured(experiment, preset, **options)
+    config, out = configured(experiment, preset, **options), local(out)
     chosen = EXPERIMENTS[experiment]
     dataset = training_set(config, data_dir)
     jobs = _jobs(chosen, config, dataset)
     made_with: dict[str, Any] = {**provenance()}
     environment = {name: str(made_with[name]) for name in _ENVIRONMENT}
     spec = _spec(chosen, config, dataset, jobs)
-    with _opened(Path(out), spec, environment) as directory:
+    with _opened(out, spec, environment) as directory:
         if not directory.finished:
             started = time.perf_counter()
             keeping = Keeping(checkpoint_seconds, keep_checkpoints, warn)
@@ -111,7 +111,7 @@ def run(
             if is_first():
                 work.conclude(made_with)
             barrier("concluded")
-        return read_records(directory.path / "records.jsonl")
+        return read_records(out / "records.jsonl")
 
 
 def load_records(path: str | PathLike[str]) -> Records:
@@ -120,7 +120,7 @@ def load_records(path: str | PathLike[str]) -> Records:
     Raises:
       RunError: if there is none, or it is not finished.
     """
-    path = Path(path)
+    path = local(path)
     if not (path / "summary.csv").exists():
         raise RunError(f"the folder {path} holds no finished run; run the same command again to go on")
     return read_records(path / "records.jsonl")

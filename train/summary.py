@@ -95,17 +95,17 @@ def difference(cell: Cell, base: Cell, name: str) -> np.ndarray:
 
 
 def summary_csv(records: Records) -> str:
-    """A row for each kind of net, and one for each arm minus the first arm of the same net."""
-    cells = cells_of(records)
-    bases: dict[tuple[str, str, float], Cell] = {}
+    """A row for each kind of net, and one for each arm minus each arm before it of the same net."""
+    before: dict[tuple[str, str, float], list[Cell]] = {}
     rows = []
-    for cell in cells:
-        base = bases.setdefault((cell.net, cell.evaluation, cell.severity), cell)
+    for cell in cells_of(records):
         rows.append(_row(cell, cell.arm, cell.figures))
-        if base is not cell:
+        bases = before.setdefault((cell.net, cell.evaluation, cell.severity), [])
+        for base in bases:
             names = [name for name in cell.figures if name in base.figures]
             paired = {name: difference(cell, base, name) for name in names}
             rows.append(_row(cell, f"{cell.arm} - {base.arm}", paired))
+        bases.append(cell)
     columns = list(dict.fromkeys(name for row in rows for name in row))
     text = io.StringIO()
     writer = csv.DictWriter(text, columns, restval="", lineterminator="\n")

@@ -12,7 +12,7 @@ import jax
 import numpy as np
 
 from mixjax.datasets import Dataset
-from mixjax.runs import RunDirectory, RunError, explained, write_atomically
+from mixjax.runs import RunDirectory, RunError, explained, local, write_atomically
 from train.checkpoints import Checkpoints
 from train.experiments.experiment import Experiment, Records
 from train.history import History, epoch_records
@@ -52,7 +52,8 @@ class Work:
     ):
         self.experiment, self.dataset, self.directory, self.jobs = experiment, dataset, directory, jobs
         self.keeping, self.progress = keeping, progress
-        self.records_path = directory.path / "records.jsonl"
+        self.folder = local(directory.path)
+        self.records_path = self.folder / "records.jsonl"
         self.steps = [self._steps_of(job) for job in jobs]
         self.done = 0
 
@@ -73,16 +74,16 @@ class Work:
         """Write what is made of all jobs together; the summary last, since it says that the run is finished."""
         records = [record for job in self.jobs for record in self._stored_records(job)]
         write_records(self.records_path, records)
-        with explained(self.directory.path):
+        with explained(self.folder):
             self._write_predictions()
-            write_atomically(self.directory.path / "provenance.json", json.dumps(made_with, indent=2).encode())
-            write_atomically(self.directory.path / "summary.csv", summary_csv(records).encode())
+            write_atomically(self.folder / "provenance.json", json.dumps(made_with, indent=2).encode())
+            write_atomically(self.folder / "summary.csv", summary_csv(records).encode())
         if not self.keeping.stay:
-            shutil.rmtree(self.directory.path / "checkpoints", ignore_errors=True)
+            shutil.rmtree(self.folder / "checkpoints", ignore_errors=True)
 
     def _train(self, job: Job) -> None:
         told = _Told(job, self)
-        folder, (seconds, stay, warn) = self.directory.path / "checkpoints" / job.name, self.keeping
+        folder, (seconds, stay, warn) = self.folder / "checkpoints" / job.name, self.keeping
         checkpoints = Checkpoints(folder, warn, seconds=seconds, stay=stay)
         try:
             with _memory_explained(job):
@@ -104,7 +105,7 @@ class Work:
         return json.loads(str(self.directory.read(job.name)["records"]))
 
     def _write_predictions(self) -> None:
-        folder = self.directory.path / "predictions"
+        folder = self.folder / "predictions"
         folder.mkdir(exist_ok=True)
         for job in self.jobs:
             for lane, logits in zip(job.lanes, self.directory.read(job.name)["logits"], strict=True):

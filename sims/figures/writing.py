@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import io
 
 import xarray as xr
 
 from mixjax.plots import paper_style
-from mixjax.runs import write_atomically
+from mixjax.runs import Location, write_atomically
 from sims.study import Study
 
 
-def write_figures(study: Study, table: xr.Dataset, folder: Path) -> list[Path]:
+def write_figures(study: Study, table: xr.Dataset, folder: Location) -> list[Location]:
     """Draw every figure of a study, NAME.png with its caption in NAME.txt; returns the pictures, the main one first."""
     folder.mkdir(parents=True, exist_ok=True)
     written = []
@@ -20,10 +20,10 @@ def write_figures(study: Study, table: xr.Dataset, folder: Path) -> list[Path]:
             drawn = figure.draw(table)
             if drawn is None:
                 continue
-            temporary = folder / f".tmp-{figure.name}.png"
-            drawn.savefig(temporary)
+            picture = io.BytesIO()
+            drawn.savefig(picture, format="png")
         path = folder / f"{figure.name}.png"
-        temporary.replace(path)
+        write_atomically(path, picture.getvalue())
         write_atomically(folder / f"{figure.name}.txt", (figure.caption(table) + "\n").encode())
         written.append(path)
     return written

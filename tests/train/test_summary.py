@@ -62,6 +62,13 @@ def test_the_table_by_hand(records):
         np.testing.assert_allclose(found, expected, rtol=1e-4)
 
 
+def test_every_two_arms_are_compared(records):
+    third = [{**row, "arm": "third", "ece": 2 * row["ece"]} for row in records if row["arm"] == "mixup"]
+    rows = {row["arm"]: row for row in csv.DictReader(io.StringIO(summary_csv([*records, *third])))}
+    assert list(rows) == ["erm", "mixup", "mixup - erm", "third", "third - erm", "third - mixup"]
+    assert float(rows["third - mixup"]["ece_mean"]) == pytest.approx(np.mean(MIXUP), rel=1e-4)
+
+
 def test_arms_are_paired_by_seed(records):
     mixed = [row for row in records if row["arm"] == "erm" or row["seed"] > 0]
     base, cell = cells_of(mixed)
