@@ -135,7 +135,9 @@ def _checked(name: str, value: ArrayLike, array: jax.Array, rule: Rule) -> jax.A
     host = known(value)
     if host is None:
         return jnp.where(rule.accept(array), array, jnp.nan)
-    wrong = ~rule.accept(host.astype(np.float64))
+    with np.errstate(over="ignore"):
+        cast = host.astype(array.dtype)
+    wrong = ~rule.accept(np.where(np.isinf(cast), cast, host.astype(np.float64)))
     if wrong.any():
         raise ValueError(f"{name} must be {rule.words}, got {host[wrong].flat[0]}")
     return array

@@ -20,7 +20,7 @@ import numpy as np
 from jax.typing import ArrayLike
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from mixjax._arguments import checked
+from mixjax._arguments import checked, float_dtype
 from mixjax._threefry import single
 
 __all__ = ["CutMixDraw", "MixupDraw", "Pairing", "Weight", "cutmix", "draw_cutmix", "draw_mixup", "mixup", "regmixup"]
@@ -126,9 +126,14 @@ class MixupDraw(NamedTuple):
     partner: Int[Array, " N"]
 
     def mix(self, rows: Float[Array, "N ..."]) -> Float[Array, "N ..."]:
-        """lambda * rows + (1 - lambda) * partners, in the dtype of the rows; the rows themselves where lambda is 1."""
-        share = self.lam.reshape(self.lam.shape + (1,) * (rows.ndim - self.lam.ndim)).astype(rows.dtype)
-        return jnp.where(share == 1, rows, share * rows + (1 - share) * rows[self.partner])
+        """lambda * rows + (1 - lambda) * partners; the rows themselves where lambda is 1.
+
+        In the dtype of the rows; float16 and bfloat16 are computed in float32 and rounded once, so that their lambda
+        is that of the targets.
+        """
+        wide = rows.astype(float_dtype(rows=rows))
+        share = self.lam.reshape(self.lam.shape + (1,) * (wide.ndim - self.lam.ndim)).astype(wide.dtype)
+        return jnp.where(share == 1, wide, share * wide + (1 - share) * wide[self.partner]).astype(rows.dtype)
 
 
 class CutMixDraw(NamedTuple):

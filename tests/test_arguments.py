@@ -88,6 +88,12 @@ def test_a_wrong_value_raises_alone_in_an_array_and_as_a_jax_array(rule, value):
         checked({"size": rule}, size=value)
 
 
+def test_what_is_too_large_for_the_dtype_is_refused_as_infinite():
+    with pytest.raises(ValueError, match=r"^size must be finite and not negative, got 1e\+300$"):
+        checked({"size": NOT_NEGATIVE}, size=1e300, x=np.float32(1))
+    assert checked({"size": NOT_NEGATIVE}, size=1e300)[0] == 1e300
+
+
 @pytest.mark.parametrize("rule, value", WRONG_VALUES)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_a_wrong_value_is_nan_while_tracing(rule, value, dtype):

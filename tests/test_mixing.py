@@ -139,6 +139,15 @@ def test_a_thousand_classes_survive_images_of_bfloat16(key):
     np.testing.assert_array_equal(np.asarray(targets).argmax(1), labels)
 
 
+def test_half_precision_is_mixed_with_the_lambda_of_the_targets(rng):
+    """Report 7: .998 is 1 in bfloat16; rows are mixed in float32 and rounded once."""
+    rows, draw = jnp.asarray(rng.normal(size=(6, 50)), jnp.bfloat16), MixupDraw(jnp.float32(0.998), jnp.arange(6)[::-1])
+    wide = np.asarray(rows, np.float64)
+    mixed = draw.mix(rows)
+    assert mixed.dtype == jnp.bfloat16
+    np.testing.assert_array_equal(mixed, jnp.asarray(0.998 * wide + 0.002 * wide[::-1], jnp.float32).astype(rows.dtype))
+
+
 @pytest.mark.parametrize("pairing", ["permutation", "reverse", "roll"])
 @pytest.mark.parametrize("size", [1, 2, 5])
 def test_odd_batches_and_batches_of_one(key, size, pairing):

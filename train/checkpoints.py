@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import re
 import shutil
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -39,14 +41,15 @@ class Checkpoints:
       folder: made if it is not there.
       warn: told, in a sentence, of a checkpoint that cannot be read.
       seconds: within which one checkpoint is enough, and more where writing it takes long; 0 keeps every epoch.
+      stay: whether the last epoch is kept in any case, for those who want the parameters.
 
     Raises:
       RunError: if the folder cannot be used, holds links, or checkpoints that are whole but none of Orbax's.
     """
 
-    def __init__(self, folder: Path, warn: Callable[[str], None], *, seconds: float = SECONDS):
-        logging.getLogger("absl").setLevel(logging.ERROR)  # orbax tells of each file that it opens
-        self.folder, self.warn, self.seconds = folder, warn, seconds
+    def __init__(self, folder: Path, warn: Callable[[str], None], *, seconds: float = SECONDS, stay: bool = False):
+        logging.getLogger("absl").setLevel(logging.CRITICAL)  # orbax tells of each file; its errors are raised as well
+        self.folder, self.warn, self.seconds, self.stay = folder, warn, seconds, stay
         self._last, self._took = time.monotonic(), 0.0
         with explained(folder):
             folder.mkdir(parents=True, exist_ok=True)
@@ -59,17 +62,18 @@ class Checkpoints:
         """The number of epochs before the last checkpoint; 0 if there is none."""
         return self._manager.latest_step() or 0
 
-    def save(self, epoch: int, state: Any) -> None:
-        """Keep a state, a pytree of arrays, if it is time; those before the last two are deleted.
+    def save(self, epoch: int, state: Any, *, last: bool = False) -> None:
+        """Keep a state, a pytree of arrays, if it is time, or the last and to stay; those before two are deleted.
 
         Raises:
           RunError: if it cannot be written; what was kept before stays.
         """
         pause = max(self.seconds, _SHARE * self._took) if self.seconds else 0.0
         started = time.monotonic()
-        if jax.process_count() == 1 and started - self._last < pause:
+        soon = started - self._last < pause and not (last and self.stay)
+        if jax.process_count() == 1 and soon:
             return  # processes have clocks of their own, and must agree
-        with explained(self.folder):
+        with explained(self.folder), _errors_of_files():
             self._manager.save(epoch, args=ocp.args.StandardSave(state), force=True)
             self._manager.wait_until_finished()
             if jax.process_index() == 0:
@@ -138,6 +142,17 @@ def _manager_of(folder: Path) -> ocp.CheckpointManager:
         raise
     except Exception as error:
         raise RunError(f"the checkpoints in {folder} cannot be read; delete them") from error
+
+
+@contextmanager
+def _errors_of_files() -> Iterator[None]:
+    """What the file system refuses to TensorStore, which says the number in its text alone, as OSError."""
+    try:
+        yield
+    except (ValueError, RuntimeError) as error:
+        if number := re.search(r"os_error_code='(\d+)'", str(error)):
+            raise OSError(int(number[1]), "TensorStore") from None
+        raise
 
 
 def _digest(folder: Path) -> bytes:

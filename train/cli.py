@@ -22,7 +22,7 @@ from train.figures.lines import ARM_NAMES
 from train.figures.writing import write_figures
 from train.placement import is_first, join
 from train.running import experiment_of, load_records, run
-from train.summary import ACCURACY_FLOOR, Cell, cells_of, estimate
+from train.summary import Cell, accuracy_floor, cells_of, estimate
 
 USAGE = """usage: python -m train EXPERIMENT [--preset quick|digits|fashion|paper] [--dataset NAME] [--out DIR]
        python -m train figures RUN        draw the figures of a stored run again
@@ -110,6 +110,7 @@ def _words(options: dict[str, Any]) -> list[str]:
     words = []
     for option, value in options.items():
         text = ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
+        text = said(Path(text)) if option == "dataset" else text  # a file, maybe
         words += [f"--{option.replace('_', '-')}", *([] if value is True else [text])]
     return words
 
@@ -161,9 +162,8 @@ def _print_summary(cells: list[Cell]) -> None:
     console.width = max(console.width, _TABLE_WIDTH)
     console.print(table)
     if any(cell.at_chance for cell in cells):
-        console.print(
-            f"! a net below {ACCURACY_FLOOR:g} times chance: that it is calibrated says nothing", markup=False
-        )
+        floor = accuracy_floor(cells[0].first["classes"])
+        console.print(f"! a net with an accuracy below {floor:.2g}: that it is calibrated says nothing", markup=False)
 
 
 def _figures(folder: Path) -> int:

@@ -6,6 +6,7 @@ and start from the same parameters: arms are compared in pairs.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Literal, NamedTuple
@@ -68,6 +69,11 @@ class Arm:
     name: str
     alphas: tuple[float, ...]
 
+    @property
+    def slug(self) -> str:
+        """Its name in those of files: letters, digits and hyphens."""
+        return re.sub("[^a-z0-9]+", "-", self.name.lower()).strip("-")
+
 
 class Lane(NamedTuple):
     """One net."""
@@ -120,6 +126,6 @@ class Job:
         if self.recipe.net.vectorised:
             return (self,)
         return tuple(
-            replace(self, name=f"{self.name}-{arm.name}-seed{seed}", arms=(arm,), seeds=(seed,))
+            replace(self, name=f"{self.name}-{arm.slug}-seed{seed}", arms=(arm,), seeds=(seed,))
             for arm, seed in self.lanes
         )

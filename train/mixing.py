@@ -86,7 +86,6 @@ def mix_batch(
 
 def _at(chosen: jax.Array, pairs: MixupDraw) -> MixHidden:
     def mix_hidden(values: jax.Array, place: int) -> jax.Array:
-        here = pairs._replace(lam=jnp.where(chosen == place, pairs.lam, 1.0))
-        return here.mix(values.astype(jnp.float32)).astype(values.dtype)
+        return pairs._replace(lam=jnp.where(chosen == place, pairs.lam, 1.0)).mix(values)
 
     return mix_hidden

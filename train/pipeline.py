@@ -14,7 +14,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jax.sharding import Sharding
 from jax.typing import ArrayLike
 from jaxtyping import Array, Bool, Float, Float32, Int32, UInt8
 
@@ -35,22 +34,6 @@ class Scale(NamedTuple):
 
     mean: Float32[Array, " C"]
     sd: Float32[Array, " C"]
-
-
-def to_device(
-    inputs: UInt8[np.ndarray, "N H W C"], labels: Int32[np.ndarray, " N"], sharding: Sharding | None = None
-) -> DeviceData:
-    """One split on the device, or laid out as `sharding` says.
-
-    Raises:
-      TypeError: for inputs that are not uint8 and labels that are not int32: no conversion goes unnoticed.
-      ValueError: for other ranks, and for sizes that differ.
-    """
-    if inputs.dtype != np.uint8 or labels.dtype != np.int32:
-        raise TypeError(f"inputs must be uint8 and labels int32, got {inputs.dtype} and {labels.dtype}")
-    if inputs.ndim != 4 or labels.shape != inputs.shape[:1]:
-        raise ValueError(f"inputs must be [N, H, W, C] and labels [N], got {inputs.shape} and {labels.shape}")
-    return DeviceData(*jax.device_put((inputs, labels), sharding))
 
 
 def channel_scale(inputs: UInt8[np.ndarray, "N H W C"]) -> Scale:

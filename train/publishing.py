@@ -18,7 +18,8 @@ def publish(run: Path, folder: Path) -> Path:
     """Write figures with captions, summary.csv and README.md of a run into a folder; returns the README.
 
     Raises:
-      RunError: if the run is not finished, or the folder holds files that are not published results.
+      RunError: if the run is not finished or does not say where it comes from, or the folder holds files that are not
+        published results.
     """
     experiment, records, spec = experiment_of(run), load_records(run), read_manifest(run)["spec"]
     if folder.exists() and any(folder.iterdir()) and not _is_published(folder):

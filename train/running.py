@@ -144,12 +144,14 @@ def training_set(config: Config, data_dir: str | PathLike[str] | None) -> Datase
     """The data set of a configuration, with as many training rows as it asks for.
 
     Raises:
-      RunError: if it is not there, or has too few rows.
+      RunError: if it is not there, has one class, or has too few rows.
     """
     try:
         dataset = load(config.dataset, data_dir=data_dir)
     except ValueError as error:
         raise RunError(str(error)) from None
+    if dataset.num_classes < 2:
+        raise RunError(f"{dataset.name} has one class; there is nothing to learn, or to calibrate, with less than two")
     if config.train_rows == 0 or config.train_rows == len(dataset.train_labels):
         return dataset
     if not 0 < config.train_rows < len(dataset.train_labels):
@@ -173,10 +175,10 @@ def _jobs(experiment: Experiment, config: Config, dataset: Dataset) -> tuple[Job
 
 
 def _spec(experiment: Experiment, config: Config, dataset: Dataset, jobs: tuple[Job, ...]) -> dict[str, Any]:
-    """All that the numbers depend on, as JSON has it."""
+    """All that the numbers depend on, as JSON has it; of a file its name, since its content is in the SHA-256."""
     spec = {
         "experiment": experiment.name,
-        "options": dataclasses.asdict(config),
+        "options": dataclasses.asdict(config) | {"dataset": Path(config.dataset).name},
         "dataset": {
             "name": dataset.name,
             "source": dataset.source,

@@ -13,10 +13,9 @@ from scipy.special import stdtrit
 from train.history import AT_THE_END, OF_PSEUDO_LABELS, OF_TRAINING, last_epochs
 from train.metrics import METRICS
 
-__all__ = ["ACCURACY_FLOOR", "Cell", "Estimate", "cells_of", "difference", "estimate", "summary_csv"]
+__all__ = ["Cell", "Estimate", "accuracy_floor", "cells_of", "difference", "estimate", "summary_csv"]
 
 Records = list[dict[str, Any]]
-ACCURACY_FLOOR = 3.0  # times chance
 _SUMMARISED = (*METRICS, *OF_TRAINING, *AT_THE_END, *OF_PSEUDO_LABELS, "temperature")
 
 
@@ -51,8 +50,13 @@ class Cell:
 
     @property
     def at_chance(self) -> bool:
-        """Whether some net is below `ACCURACY_FLOOR` times chance: its calibration then says nothing."""
-        return bool((self.figures["accuracy"] < ACCURACY_FLOOR / self.first["classes"]).any())
+        """Whether some net is below the floor of accuracy: its calibration then says nothing."""
+        return bool((self.figures["accuracy"] < accuracy_floor(self.first["classes"])).any())
+
+
+def accuracy_floor(classes: int) -> float:
+    """Three times chance; of fewer than five classes, where that is hardly to be had, half way from chance to 1."""
+    return min(3 / classes, (1 + 1 / classes) / 2)
 
 
 def cells_of(records: Records) -> list[Cell]:

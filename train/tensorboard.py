@@ -14,6 +14,8 @@ __all__ = ["write_events"]
 def write_events(run: Path) -> Path:
     """Write RUN/tensorboard, a folder for each net, from the epochs that are recorded so far; returns the folder.
 
+    Event files that were written before are replaced: TensorBoard would show each point twice.
+
     Raises:
       RunError: if tensorboardX is not installed, or there are no records.
     """
@@ -23,7 +25,10 @@ def write_events(run: Path) -> Path:
         raise RunError("python -m train tensorboard needs tensorboardX: pip install tensorboardX") from None
     folder = run / "tensorboard"
     writers: dict[str, SummaryWriter] = {}
-    for record in read_records(run / "records.jsonl"):
+    records = read_records(run / "records.jsonl")
+    for old in folder.rglob("events.out.tfevents.*"):
+        old.unlink()
+    for record in records:
         if record["evaluation"] != "test":
             continue
         name = f"{record['net']}/{record['arm']}/seed{record['seed']}"

@@ -71,7 +71,8 @@ def train_job(
       stepped: called with the number of steps done since the last call.
 
     Raises:
-      RunError: if the loss of a net becomes NaN or infinite; says which net and step, and the last checkpoint stays.
+      RunError: if the loss of a net becomes NaN or infinite, in a step or on the test set after one; says which net
+        and when, and the last checkpoint stays.
     """
     place, inputs = Placement.of(job), dataset.train_inputs
     on_device, scale = place.put((inputs, channel_scale(inputs)), place.everywhere)
@@ -87,13 +88,14 @@ def train_job(
         lanes = lanes._replace(labels=state.labels, alpha=alphas)
         _train_epoch(job, program, state, lanes, size, stepped, checkpoints.last)
         _score(state, program, dataset)
+        _check_scored(job, state, checkpoints.last)
         state.epoch += 1
         if _labels_are_due(job, state.epoch):
             _insert_labels(state, program, lanes, first_size, dataset)
         if state.epoch == job.epochs:
             _score_training_rows(state, program, lanes, size, dataset)
         told(state.history, state.epoch)
-        checkpoints.save(state.epoch, state.tree())
+        checkpoints.save(state.epoch, state.tree(), last=state.epoch == job.epochs)
     logits = fetched(program.logits(state.nets, dataset.test_inputs))
     return Finished(job, program, state.nets, lanes, first_size, state.history, logits)
 
@@ -126,14 +128,24 @@ def _check_finite(job: Job, epoch: int, losses: np.ndarray, kept: int) -> None:
     wrong = ~np.isfinite(losses)
     if wrong.any():
         step = int(np.argmax(wrong.any(axis=0)))
-        lane = job.lanes[int(np.argmax(wrong[:, step]))]
-        value = losses[int(np.argmax(wrong[:, step])), step]
-        checkpoint = f"the checkpoint of epoch {kept} is kept; " if kept else ""
-        raise RunError(
-            f"the loss of {job.name}, arm {lane.arm.name}, seed {lane.seed}, is {value} in step {step + 1} of epoch "
-            f"{epoch + 1}; {checkpoint}a lower learning rate than {job.recipe.optimiser.learning_rate:g} may help, "
-            "in another folder"
-        )
+        place = int(np.argmax(wrong[:, step]))
+        raise _diverged(job, place, f"loss is {losses[place, step]} in step {step + 1} of epoch {epoch + 1}", kept)
+
+
+def _check_scored(job: Job, state: _State, kept: int) -> None:
+    """The loss of a step does not show what that step did: the test set shows it of an epoch's last one."""
+    wrong = ~np.isfinite(state.history["nll"][state.epoch])
+    if wrong.any():
+        raise _diverged(job, int(np.argmax(wrong)), f"logits are not finite after epoch {state.epoch + 1}", kept)
+
+
+def _diverged(job: Job, place: int, what: str, kept: int) -> RunError:
+    lane = job.lanes[place]
+    checkpoint = f"the checkpoint of epoch {kept} is kept; " if kept else ""
+    return RunError(
+        f"{job.name}, arm {lane.arm.name}, seed {lane.seed}: the {what}; {checkpoint}a lower learning rate than "
+        f"{job.recipe.optimiser.learning_rate:g} may help, in another folder"
+    )
 
 
 def _score(state: _State, program: Program, dataset: Dataset) -> None:

@@ -84,7 +84,7 @@ class Work:
     def _train(self, job: Job) -> None:
         told = _Told(job, self)
         folder, (seconds, stay, warn) = self.folder / "checkpoints" / job.name, self.keeping
-        checkpoints = Checkpoints(folder, warn, seconds=seconds)
+        checkpoints = Checkpoints(folder, warn, seconds=seconds, stay=stay)
         try:
             with _memory_explained(job):
                 finished = train_job(job, self.dataset, checkpoints, told.epochs_done, told.steps_done)
@@ -117,7 +117,7 @@ class Work:
             for lane, logits in zip(job.lanes, stored, strict=True):
                 temporary = folder / ".tmp-predictions.npz"
                 np.savez(temporary, logits=logits, labels=self.dataset.test_labels)
-                temporary.replace(folder / f"{job.recipe.net.name}-{lane.arm.name}-seed{lane.seed}.npz")
+                temporary.replace(folder / f"{job.recipe.net.name}-{lane.arm.slug}-seed{lane.seed}.npz")
 
     def _strange(self, job: Job) -> RunError:
         return RunError(f"the shard of {job.name} in {self.directory.path} does not hold what a job leaves; delete it")

@@ -173,3 +173,30 @@ def test_where_writing_takes_long_fewer_are_kept(tmp_path, monkeypatch):
         last.append(these.last)
     these.close(delete=False)
     assert last == [0, 3, 3, 3, 25]
+
+
+def test_the_last_epoch_is_kept_if_it_is_to_stay(tmp_path):
+    """`--keep-checkpoints` promises the parameters of the final nets, however quick they were."""
+    for stay in (False, True):
+        these = Checkpoints(tmp_path / str(stay), print, seconds=1e9, stay=stay)
+        these.save(1, state(1))
+        these.save(2, state(2), last=True)
+        assert these.last == (2 if stay else 0)
+        these.close(delete=False)
+
+
+def test_what_the_file_system_refuses_is_one_sentence(kept, tmp_path):
+    """As a disk that is full; what was kept before stays, and a checkpoint is kept again where there is room."""
+    resource = pytest.importorskip("resource")
+    these = Checkpoints(shutil.copytree(kept, tmp_path / "job"), print, seconds=0)
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, before[1]))
+    try:
+        with pytest.raises(RunError, match="no file as large is allowed; finished work is kept"):
+            these.save(4, state(4))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    these.close(delete=False)
+    epoch, found = restored(tmp_path / "job", [])
+    assert epoch == 3
+    jax.tree.map(np.testing.assert_array_equal, found, state(3))

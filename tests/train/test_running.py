@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from mixjax.runs import RunError
-from train import work
-from train.running import load_records, run
+from train import cli, running, work
+from train.running import configured, load_records, run
 from train.training import train_job
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -231,6 +231,23 @@ def test_labels_beyond_the_classes(tmp_path, rng):
     assert not (tmp_path / "run").exists()
 
 
+def test_one_class_is_refused(tmp_path):
+    images, labels = np.zeros((4, 2, 2), np.uint8), np.zeros(4, np.int32)
+    np.savez(tmp_path / "data.npz", train_inputs=images, train_labels=labels, test_inputs=images, test_labels=labels)
+    with pytest.raises(RunError, match="data has one class"):
+        run("width", tmp_path / "run", dataset=str(tmp_path / "data.npz"))
+
+
+def test_a_file_is_stored_by_its_name(tmp_path, rng):
+    """Results name no absolute path, and a file that was moved is the same data."""
+    images, labels = rng.integers(0, 255, (40, 4, 4), np.uint8), np.arange(40) % 3
+    np.savez(tmp_path / "data.npz", train_inputs=images, train_labels=labels, test_inputs=images, test_labels=labels)
+    config = configured("width", dataset=str(tmp_path / "data.npz"))
+    spec = running._spec(running.EXPERIMENTS["width"], config, running.training_set(config, None), ())
+    assert spec["options"]["dataset"] == "data.npz" and str(tmp_path) not in json.dumps(spec)
+    assert cli._words({"dataset": config.dataset, "seeds": 2}) == ["--dataset", "data.npz", "--seeds", "2"]
+
+
 def test_a_loss_that_is_not_finite_is_one_sentence(tmp_path):
-    with pytest.raises(RunError, match=r"the loss of mlp-10x2, arm erm, seed \d, is (nan|inf) in step \d+ of epoch 1"):
+    with pytest.raises(RunError, match=r"mlp-10x2, arm erm, seed \d: the loss is (nan|inf) in step \d+ of epoch 1"):
         run("width", tmp_path / "run", **TINY, learning_rate=1e9)

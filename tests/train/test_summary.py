@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from train.history import last_epochs
-from train.summary import cells_of, difference, estimate, summary_csv
+from train.summary import accuracy_floor, cells_of, difference, estimate, summary_csv
 
 ERM, MIXUP = [0.10, 0.14, 0.12], [0.05, 0.11, 0.02]
 
@@ -81,3 +81,9 @@ def test_a_net_below_three_times_chance_is_marked(accuracy, chance):
     (cell,) = cells_of([record("erm", 0), record("erm", 1, accuracy=accuracy)])
     assert cell.at_chance is chance
     assert summary_csv([record("erm", 0, accuracy=accuracy)]).splitlines()[1].split(",")[5] == str(int(chance))
+
+
+@pytest.mark.parametrize(("classes", "floor"), [(1, 1.0), (2, 0.75), (4, 0.625), (5, 0.6), (10, 0.3), (100, 0.03)])
+def test_of_few_classes_a_net_can_be_above_the_floor(classes, floor):
+    """Three times the chance of two classes is 1.5, which no net reaches."""
+    np.testing.assert_allclose(accuracy_floor(classes), floor, rtol=1e-15)

@@ -68,8 +68,8 @@ class Kept(Checkpoints):
     def __init__(self, folder):
         super().__init__(folder, print, seconds=0)
 
-    def save(self, epoch, state):
-        super().save(epoch, state)
+    def save(self, epoch, state, *, last=False):
+        super().save(epoch, state, last=last)
         raise StopError
 
     def __enter__(self):
@@ -99,9 +99,9 @@ def test_labels_of_the_unlabelled_half(digits, tmp_path, name, monkeypatch):
     job, states = job_of(name), []
     original = Checkpoints.save
 
-    def save(self, epoch, state):
+    def save(self, epoch, state, *, last=False):
         states.append(snapshot(state))
-        original(self, epoch, state)
+        original(self, epoch, state, last=last)
 
     monkeypatch.setattr(Checkpoints, "save", save)
     finished = trained(job, digits, tmp_path)
@@ -159,11 +159,21 @@ def test_a_loss_that_is_not_finite(digits, tmp_path):
     recipe = dataclasses.replace(NETS["mlp"], net=MLPShape(16, 2), optimiser=Optimiser(1e9))
     job = Job("job", recipe, (Arm("erm", (0.0,)),), (0,), (Phase(3),))
     message = (
-        r"the loss of job, arm erm, seed 0, is (nan|inf) in step \d+ of epoch 1; a lower learning rate than 1e\+09 "
+        r"^job, arm erm, seed 0: the loss is (nan|inf) in step \d+ of epoch 1; a lower learning rate than 1e\+09 "
         "may help, in another folder"
     )
     with pytest.raises(RunError, match=message):
         trained(job, digits, tmp_path)
+
+
+def test_a_last_step_after_which_nothing_is_finite(digits, tmp_path):
+    """One step, whose own loss is as it should be: nothing is recorded or kept of what it leaves."""
+    recipe = Recipe(MLPShape(16, 2), optimiser=Optimiser(1e30), batch_size=320)
+    job = Job("job", recipe, (Arm("erm", (0.0,)),), (0,), (Phase(1),))
+    told = []
+    with pytest.raises(RunError, match=r"^job, arm erm, seed 0: the logits are not finite after epoch 1; a lower"):
+        trained(job, digits, tmp_path, told=lambda history, epoch: told.append(epoch))
+    assert told == [0] and not (tmp_path / "1").exists()
 
 
 def test_the_last_checkpoint_survives_a_loss_that_is_not_finite(digits, tmp_path, monkeypatch):

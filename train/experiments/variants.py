@@ -43,14 +43,15 @@ def jobs(config: VariantsConfig) -> tuple[Job, ...]:
     """One for each variant and shape."""
     return tuple(
         Job(
-            f"{shape.name}-{name.replace(', ', '-').replace(' ', '-').lower()}",
+            f"{shape.name}-{arm.slug}",
             config.recipe(shape, mixing),
-            (Arm(name, (alpha,)),),
+            (arm,),
             tuple(range(config.seeds)),
             config.whole_training,
         )
         for shape in config.shapes
         for name, (mixing, alpha) in variants(config).items()
+        for arm in (Arm(name, (alpha,)),)
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mixjax.plots import BAND, COLOURS, COLUMN_WIDTH, MARKERS
-from train.summary import ACCURACY_FLOOR, Cell
+from train.summary import Cell, accuracy_floor
 
 __all__ = ["ARM_NAMES", "METRIC_NAMES", "draw_arms", "legend", "seeds_text"]
 
@@ -54,7 +54,7 @@ def legend(figure: Any, ax: Any, cells: Sequence[Cell]) -> None:
         for (colour, line, marker), label in zip(styles, labels, strict=True)
     ]
     if any(cell.at_chance for cell in cells):
-        text = f"accuracy below {ACCURACY_FLOOR:g}/K"
+        text = f"accuracy below {_floor(cells):.2g}"
         keys.append(Line2D([], [], color="0.3", linestyle="", marker="o", markersize=3.2, mfc="white", label=text))
     columns = 2 if figure.get_size_inches()[0] <= COLUMN_WIDTH else 4
     figure.legend(handles=keys, loc="outside upper center", ncols=columns, frameon=False, handlelength=2.2)
@@ -63,9 +63,12 @@ def legend(figure: Any, ax: Any, cells: Sequence[Cell]) -> None:
 def seeds_text(cells: Sequence[Cell]) -> str:
     """How many seeds, and what the band is."""
     count = max(len(cell.seeds) for cell in cells)
-    chance = (
-        " Hollow points: some seed's accuracy is below three times chance." if any(c.at_chance for c in cells) else ""
-    )
+    hollow = f" Hollow points: some seed's accuracy is below {_floor(cells):.2g}."
+    chance = hollow if any(cell.at_chance for cell in cells) else ""
     if count == 1:
         return f"One seed, at its last epoch.{chance}"
     return f"Lines: mean of {count} seeds at their last epoch; bands: from the smallest seed to the largest.{chance}"
+
+
+def _floor(cells: Sequence[Cell]) -> float:
+    return accuracy_floor(cells[0].first["classes"])

@@ -35,11 +35,12 @@ def _draw(records: Records) -> Any:
 
 
 def _cells(records: Records) -> list[Cell]:
-    """With the temperature as arms of their own."""
+    """With the temperature as arms of their own; of several depths the last."""
+    cells = [cell for cell in cells_of(records) if cell.evaluation in ("test", "temperature")]
     return [
         replace(cell, arm=ARM_NAMES[cell.arm] + (" + temperature" if cell.evaluation == "temperature" else ""))
-        for cell in cells_of(records)
-        if cell.evaluation in ("test", "temperature")
+        for cell in cells
+        if cell.first["depth"] == cells[-1].first["depth"]
     ]
 
 
@@ -51,6 +52,6 @@ def _caption(records: Records) -> str:
         f" {unfitted} nets are right on all held-out rows, have no best temperature and keep 1." if unfitted else ""
     )
     return (
-        "ECE, NLL and confidence - accuracy of nets with and without Mixup, as they are and with a temperature fitted "
-        f"to {held_out} held-out rows. {seeds_text(cells)}{without}"
+        f"ECE, NLL and confidence - accuracy of nets of depth {cells[0].first['depth']}, with and without Mixup, as "
+        f"they are and with a temperature fitted to {held_out} held-out rows. {seeds_text(cells)}{without}"
     )

@@ -29,7 +29,7 @@ class MLP(nnx.Module):
         paper's "from 3 to 26 layers including input/output layers" is 1 to 24.
       norm: "batch" puts a batch normalisation before each ReLU.
       init: "he", "lecun" or "torch" (`train.nets.initializers`).
-      dtype: of the products; parameters and logits are float32 always.
+      dtype: of the products of the hidden layers; parameters and the layer of the logits are float32 always.
       rngs: `nnx.Rngs(seed)`.
 
     Raises:
@@ -55,14 +55,14 @@ class MLP(nnx.Module):
         if norm not in get_args(Norm):
             raise ValueError(f"norm must be one of {get_args(Norm)}, got {norm!r}")
 
-        def linear(features: int, outputs: int, rectified: bool) -> nnx.Linear:
+        def linear(features: int, outputs: int, rectified: bool, dtype: DTypeLike) -> nnx.Linear:
             kernel, bias = start(init, features, rectified=rectified)
             return nnx.Linear(features, outputs, kernel_init=kernel, bias_init=bias, dtype=dtype, rngs=rngs)
 
         inputs = [in_features] + [width] * (depth - 1)
-        self.hidden = nnx.List([linear(features, width, True) for features in inputs])
+        self.hidden = nnx.List([linear(features, width, True, dtype) for features in inputs])
         self.norms = nnx.List([BatchNorm(width) for _ in inputs] if norm == "batch" else [])
-        self.head = linear(width, num_classes, False)
+        self.head = linear(width, num_classes, False, jnp.float32)  # eight bits of a logit are too few for its softmax
 
     @property
     def mixing_places(self) -> int:
@@ -75,4 +75,4 @@ class MLP(nnx.Module):
         for place, layer in enumerate(self.hidden):
             rows = layer(mix(rows, place))
             rows = jax.nn.relu(self.norms[place](rows) if self.norms else rows)
-        return self.head(mix(rows, len(self.hidden))).astype(jnp.float32)
+        return self.head(mix(rows, len(self.hidden)).astype(jnp.float32))

@@ -87,6 +87,17 @@ def test_nets_at_chance_are_hollow_and_the_caption_says_so(rng):
         assert ("Hollow points" in figure.caption(records)) is hollow
 
 
+def test_nets_of_another_depth_are_not_put_on_one_line(rng):
+    """`temperature --depth 2,4`: the figure is of one depth, and says which."""
+    (figure,) = EXPERIMENTS["temperature"].figures
+    shallow = records_of("temperature", 2, rng)
+    deep = [{**row, "depth": 4, "net": f"mlp-{row['width']}x4", "job": f"{row['job']}-4"} for row in shallow]
+    with paper_style():
+        (ax, *_) = figure.draw(shallow + deep).axes
+    assert {len(line.get_xdata()) for line in ax.lines if line.get_linestyle() != "None"} == {2}
+    assert "of depth 4" in figure.caption(shallow + deep)
+
+
 def test_the_relative_loss_is_of_the_same_seed(rng):
     """Its line for no Mixup is 1 everywhere."""
     figure = next(each for each in EXPERIMENTS["width"].figures if each.name == "relative_loss")

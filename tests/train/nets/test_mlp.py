@@ -67,6 +67,7 @@ def test_logits_are_float32_under_bfloat16(rng):
     assert full.dtype == half.dtype == jnp.float32
     assert {leaf.dtype for leaf in jax.tree.leaves(nnx.state(nets[1], nnx.Param))} == {jnp.dtype(jnp.float32)}
     assert 1e-4 < abs(full - half).max() < 0.05 * abs(full).max()
+    assert (half != half.astype(jnp.bfloat16).astype(jnp.float32)).any()  # not eight bits in float32's clothes
 
 
 def test_the_hook_is_given_the_inputs_of_each_layer(rng):
