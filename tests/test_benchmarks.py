@@ -216,3 +216,15 @@ def test_what_the_user_can_put_right_is_one_sentence(tmp_path: Path, capsys: pyt
     assert capsys.readouterr().err == f"error: cannot write to {tmp_path}/file/folder: not a directory\n"
     assert main(["nonsense"]) == 2
     assert capsys.readouterr().err.startswith("error: argument name: invalid choice: 'nonsense'")
+
+
+def test_both_libraries_train_a_resnet_in_both_precisions() -> None:
+    """As on a GPU, here on the CPU and with torch.compile's plainest backend."""
+    pytest.importorskip("torch")
+    from benchmarks.training.accelerator import accelerator_section
+
+    with jax.enable_x64(False):
+        section = accelerator_section(training.QUICK, "cpu")
+    assert [(row["dtype"], row["batch"]) for row in section.rows] == [("float32", 8), ("bfloat16", 8)]
+    assert all(row[f"{name}_images_per_s"] > 0 for row in section.rows for name in ("mixjax", "torch"))
+    assert set(section.ratios) == {"float32, 8", "bfloat16, 8"}

@@ -7,6 +7,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+import jax
+
 from benchmarks.report import write, writing
 from benchmarks.training.ours import Net
 from mixjax import runs
@@ -23,9 +25,13 @@ class Sizes:
     resnets: tuple[float, ...] = (0.125, 0.25, 1.0)
     resnet_steps: int = 4
     lanes: int = 8
+    accelerator_steps: int = 100
+    accelerator_batches: tuple[int, ...] = (64, 512)
+    compiler: str = "inductor"  # of torch.compile
 
 
-QUICK = Sizes(steps=10, repetitions=2, mlps=(Net(784, 100, 2),), resnets=(0.0625,), resnet_steps=2, lanes=2)
+QUICK = Sizes(steps=10, repetitions=2, mlps=(Net(784, 100, 2),), resnets=(0.0625,), resnet_steps=2, lanes=2,
+              accelerator_steps=2, accelerator_batches=(8,), compiler="eager")  # fmt: skip
 
 
 def run(out: Path, *, quick: bool = False, sizes: Sizes | None = None) -> str:
@@ -42,9 +48,12 @@ def run(out: Path, *, quick: bool = False, sizes: Sizes | None = None) -> str:
     sizes = sizes or (QUICK if quick else Sizes())
     import torch
 
+    from benchmarks.training.accelerator import accelerator_section
     from benchmarks.training.sections import lanes_section, loss_section, steps_section
 
     sections = [steps_section(sizes), loss_section(sizes), lanes_section(sizes)]
+    if jax.default_backend() == "gpu" and torch.cuda.is_available():
+        sections.append(accelerator_section(sizes, "cuda"))
     header = {
         "command": "python -m benchmarks training" + (" --quick" if quick else ""),
         **runs.provenance(),

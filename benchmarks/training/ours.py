@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
@@ -16,6 +16,7 @@ from train.program import Program
 
 BATCH = 64
 CLASSES = 10
+DType = Literal["float32", "bfloat16"]
 
 
 class Net(NamedTuple):
@@ -42,8 +43,17 @@ def images(rows: int, shape: tuple[int, int, int]) -> tuple[np.ndarray, np.ndarr
 class Ours:
     """One epoch at a time of nets of one shape."""
 
-    def __init__(self, shape: NetShape, pixels: np.ndarray, labels: np.ndarray, seeds: int = 1):
-        job = Job("benchmark", Recipe(shape, batch_size=BATCH), (Arm("erm", (0.0,)),), tuple(range(seeds)), (Phase(1),))
+    def __init__(
+        self,
+        shape: NetShape,
+        pixels: np.ndarray,
+        labels: np.ndarray,
+        seeds: int = 1,
+        batch: int = BATCH,
+        dtype: DType = "float32",
+    ):
+        recipe = Recipe(shape, batch_size=batch, dtype=dtype)
+        job = Job("benchmark", recipe, (Arm("erm", (0.0,)),), tuple(range(seeds)), (Phase(1),))
         self.program = Program(job.recipe, jnp.asarray(pixels), channel_scale(pixels), CLASSES)
         self.lanes, self.size = lanes_of(job, labels)
         self.nets, self.epoch = self.program.start(self.lanes), 0
@@ -65,10 +75,12 @@ def mlp(net: Net, rows: int, seeds: int = 1) -> tuple[Ours, np.ndarray, np.ndarr
     return Ours(MLPShape(net.width, net.depth, init="torch"), pixels, labels, seeds), pixels, labels
 
 
-def resnet(multiplier: float, rows: int) -> tuple[Ours, np.ndarray, np.ndarray]:
+def resnet(
+    multiplier: float, rows: int, batch: int = BATCH, dtype: DType = "float32"
+) -> tuple[Ours, np.ndarray, np.ndarray]:
     """A ResNet and its data."""
     pixels, labels = images(rows, (28, 28, 1))
-    return Ours(ResNetShape(multiplier), pixels, labels), pixels, labels
+    return Ours(ResNetShape(multiplier), pixels, labels, batch=batch, dtype=dtype), pixels, labels
 
 
 Epoch = Callable[[], np.ndarray]

@@ -53,12 +53,27 @@ def resnet(multiplier: float) -> nn.Module:
 
 
 class Torch:
-    """One epoch at a time: shuffled rows, normalised, SGD with momentum."""
+    """One epoch at a time: shuffled rows, normalised, SGD with momentum.
 
-    def __init__(self, net: nn.Module, pixels: np.ndarray, labels: np.ndarray):
-        self.net = net
-        self.pixels = torch.from_numpy(np.ascontiguousarray(np.moveaxis(pixels, -1, 1)))
-        self.labels = torch.from_numpy(labels.astype(np.int64))
+    Args:
+      net, pixels, labels: pixels are [N, H, W, C].
+      batch: rows of a step.
+      device: where all is.
+      half: whether products are bfloat16, by autocast.
+    """
+
+    def __init__(
+        self,
+        net: nn.Module,
+        pixels: np.ndarray,
+        labels: np.ndarray,
+        batch: int = BATCH,
+        device: str = "cpu",
+        half: bool = False,
+    ):
+        self.net, self.batch, self.device, self.half = net.to(device), batch, device, half
+        self.pixels = torch.from_numpy(np.ascontiguousarray(np.moveaxis(pixels, -1, 1))).to(device)
+        self.labels = torch.from_numpy(labels.astype(np.int64)).to(device)
         axes = (0, 2, 3)
         self.mean = self.pixels.float().mean(axes)[None, :, None, None]
         self.sd = self.pixels.float().std(axes, correction=0)[None, :, None, None]
@@ -66,14 +81,16 @@ class Torch:
 
     def train_epoch(self) -> np.ndarray:
         """The losses of the steps, [1, steps]."""
-        order = torch.randperm(len(self.labels))
+        order = torch.randperm(len(self.labels), device=self.device)
         losses = []
-        for first in range(0, len(order) - BATCH + 1, BATCH):
-            rows = order[first : first + BATCH]
+        for first in range(0, len(order) - self.batch + 1, self.batch):
+            rows = order[first : first + self.batch]
             images = (self.pixels[rows].float() - self.mean) / self.sd
             self.optimiser.zero_grad()
-            loss = nn.functional.cross_entropy(self.net(images), self.labels[rows])
+            with torch.autocast(self.device, torch.bfloat16, enabled=self.half):
+                logits = self.net(images)
+            loss = nn.functional.cross_entropy(logits.float(), self.labels[rows])
             loss.backward()
             self.optimiser.step()
             losses.append(loss.detach())
-        return torch.stack(losses).numpy()[None]
+        return torch.stack(losses).cpu().numpy()[None]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import re
 from pathlib import Path
 
@@ -145,3 +146,14 @@ def test_mixup_takes_confidence_away(experiment):
     arms = {"mixup - erm", "pseudo-label + Mixup - pseudo-label"}
     gaps = [float(row["signed_gap_mean"]) for row in found if row["arm"] in arms]
     assert gaps and max(gaps) < 0
+
+
+def test_speed():
+    text = " ".join((ROOT / "docs" / "training.md").read_text().split())
+    ratios = json.loads((ROOT / "results" / "benchmarks" / "training" / "training.json").read_text())["results"]
+    steps = ratios["steps"]["ratios"]
+    names = ["MLP 784-400x8", "MLP 3072-400x8"]
+    names += [f"PreAct ResNet-18, x{channels} channels, 28x28" for channels in ("0.125", "1")]
+    small, colour, eighth, whole = (f"{steps[name]:.2f}" for name in names)
+    assert f"{small} times as many steps a second for images of 28×28 in grey, and {colour} times" in text
+    assert f"an eighth of the channels {eighth} times as many, and the whole ResNet-18 {whole}:" in text
