@@ -1,4 +1,4 @@
-# make demo | test | lint | clean. All that is made lies in .venv, .cache and runs of this folder.
+# make demo | test | test-all | lint | clean. All that is made lies in .venv, .cache and runs of this folder.
 # Another Python than python3: make demo PYTHON=python3.12
 
 PYTHON ?= python3
@@ -13,13 +13,16 @@ export MPLCONFIGDIR := $(CURDIR)/.cache/matplotlib
 # Byte code is made on first import and kept: a third less to do than making it for all that is installed.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test lint clean same-python
+.PHONY: demo test test-all lint clean same-python
 .NOTPARALLEL:
 
 demo: .venv/installed-sims
 	$(VENV) -m sims phase_diagram --preset default --out runs/demo
 
 test: .venv/installed-test
+	$(VENV) -m pytest -n auto --dist loadfile -m "not slow"
+
+test-all: .venv/installed-test
 	$(VENV) -m pytest -n auto --dist loadfile
 
 lint: .venv/installed-test

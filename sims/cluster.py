@@ -112,10 +112,10 @@ def _connected(opened: ExitStack, workers: int | None, scheduler: str | None, pa
         threads = max(1, usable_cores() // number)
         options: dict[str, Any] = {"dashboard_address": None, "silence_logs": logging.CRITICAL}
         local = LocalCluster(n_workers=number, threads_per_worker=threads, processes=True, **options)
-        return opened.enter_context(Client(opened.enter_context(local)))
+        return opened.enter_context(Client(opened.enter_context(local), set_as_default=False))
     try:
         with warnings.catch_warnings(action="ignore"):  # versions are compared below
-            client = opened.enter_context(Client(scheduler, timeout=patience))
+            client = opened.enter_context(Client(scheduler, timeout=patience, set_as_default=False))
         versions = client.get_versions()
     except (OSError, ValueError, TypeError) as error:
         raise RunError(

@@ -67,7 +67,8 @@ class Tasks:
 
         futures = {future.key: (name, future) for name, tries in self.running.items() for future in tries}
         try:
-            done = wait([future for _, future in futures.values()], timeout=5, return_when="FIRST_COMPLETED").done
+            with self.client.as_current():  # no client is everybody's: xarray would take its locks from it
+                done = wait([future for _, future in futures.values()], timeout=5, return_when="FIRST_COMPLETED").done
         except TimeoutError:
             done = set()
         results = []

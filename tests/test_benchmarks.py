@@ -128,6 +128,7 @@ def test_literal_and_exact_replicates_agree_and_the_exact_are_compiled_once() ->
     assert speed.ratios["largest_z"] < 5  # the largest of at most 28, from fixed keys
 
 
+@pytest.mark.slow
 def test_calibration_functions_are_right_beside_the_other_libraries(tmp_path: Path) -> None:
     """On few rows: every library is near the exact value, and so is the stream; what the files hold."""
     sizes = Sizes(width=(2_000,), estimators=(500,), batches=3, batch=100, repetitions=1)
@@ -150,6 +151,7 @@ def test_calibration_functions_are_right_beside_the_other_libraries(tmp_path: Pa
     assert results["streaming"]["ratios"]["bytes"] < 4096
 
 
+@pytest.mark.slow
 def test_the_simulation_is_timed_beside_its_normals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(generative, "P", 4)
     section = generative.rates(1 << 12, 1)
@@ -159,6 +161,7 @@ def test_the_simulation_is_timed_beside_its_normals(tmp_path: Path, monkeypatch:
     assert min(section.ratios.values()) > 0
 
 
+@pytest.mark.slow
 def test_distances_are_compared_after_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two of them, with tiny sizes: each has its row, and a short training stays near the model."""
     names = ("sliced, a fifth along theta*", "max-sliced")
@@ -176,6 +179,7 @@ def test_distances_are_compared_after_training(tmp_path: Path, monkeypatch: pyte
         assert row["rate"] in (1e-3, 3e-3)
 
 
+@pytest.mark.slow
 def test_an_opponent_finds_a_larger_distance(key: jax.Array) -> None:
     """Max-sliced directions and critics, trained on samples wider than the targets, tell more than before."""
     means = jnp.asarray([[-1.0, 0, 0], [1, 0, 0]], jnp.float32)

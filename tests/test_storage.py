@@ -194,7 +194,7 @@ def test_an_inventory_of_a_store(run):
     (shards / "\x1b[2J").write_bytes(b"")
     found = run.inventory(["a", "b", "c", "d"])
     assert (found.stored, found.damaged) == ({"a", "c"}, ("b",))
-    assert found.remarks()[1] == "1 file (?[2J) in shards/ not of this run: left alone"
+    assert found.remarks()[1] == r"1 file (\x1b[2J) in shards/ not of this run: left alone"
     with pytest.raises(RunError, match=r"shards/b.npz is missing or damaged"):
         run.read_all(["a", "b"])
     assert len(run.times(["a", "b", "c"])) == 3

@@ -104,6 +104,7 @@ assert abs(state.ece() - ece(confidence, correct)) < 1e-6
 """)
 
 
+@pytest.mark.slow
 def test_sharded_rows_stay_where_they_are():
     """Devices exchange sums over bins, as many for 524,288 rows as for 262,208, and no rows; the value is the same.
 
@@ -131,6 +132,7 @@ for function in (ece, equal_mass, debiased_ece2, lambda c, y: CalibrationState.e
 """)
 
 
+@pytest.mark.slow
 def test_explicitly_sharded_rows():
     """The page on conventions says how; of the estimators that add and of one that sorts."""
     on_four_devices("""

@@ -144,6 +144,7 @@ def test_sums_of_many_points_keep_their_digits(key):
         np.testing.assert_allclose(part, (values * counts).sum(axis=(0, 2)), atol=0.1)
 
 
+@pytest.mark.slow
 def test_gaussian_sums_give_the_same_errors(key):
     """ECE of the final classifier at n_u = 400, within 5 standard errors, 2e-3 of it."""
     options = {"n_labeled": 10, "n_unlabeled": 400, "p": 20, "theta_norm": 1.5, "t": 0.3, "replicates": 20_000}
@@ -155,6 +156,7 @@ def test_gaussian_sums_give_the_same_errors(key):
     assert (np.abs(means[0] - means[1]) < 5 * np.sqrt(2) * spread).all()
 
 
+@pytest.mark.slow
 def test_pseudo_labels_can_make_it_underconfident(key):
     """p = 600, n_l = 50, n_u = 30,000, |theta| = 2: rho = 1.16 by literal simulation, and every Mixup hurts."""
     laws = sample_pseudo_label_scores(key, n_labeled=50, n_unlabeled=30_000, p=600, theta_norm=2.0, t=0.3,
@@ -185,6 +187,7 @@ def test_wrong_values_are_refused(key, wrong, error, words):
         sample_pseudo_label_scores(key, **CELL | wrong)
 
 
+@pytest.mark.slow
 def test_numbers_of_points_side_by_side(key):
     """What is drawn for one number of points does not depend on the others of the call."""
     together = sample_pseudo_label_scores(key, **CELL | {"n_unlabeled": [0, 3, 40]})

@@ -65,6 +65,7 @@ def test_equals_literal_simulation(configuration, key, rng):
         assert stats.ks_2samp(*(np.round(v, 4) for v in samples), method="asymp").pvalue > KS_LEVEL
 
 
+@pytest.mark.slow
 def test_the_librarys_literal_estimator_has_this_law(key):
     """`random_pairs_estimator` of `sample_data`, by KS."""
     theta = direction(4, 1.2)

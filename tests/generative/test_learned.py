@@ -67,6 +67,7 @@ def test_units_of_x_do_not_matter(data, key):
     np.testing.assert_allclose(one(x), other(np.float32(100) * x + np.float32(7)), atol=5e-3)
 
 
+@pytest.mark.slow
 def test_training_lowers_the_error_of_a_curved_map(module_key):
     """E|delta_u| of a strongly curved flow falls from 1 step to 400 by more than 5 standard errors of the draws."""
     keys = jax.random.split(module_key, 4)

@@ -20,6 +20,8 @@ from mixjax.gaussian import (
 from sims.cli import main
 from sims.figures.beyond import beyond_report
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def table():

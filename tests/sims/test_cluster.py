@@ -32,7 +32,10 @@ SMALL = Layout(2, 8, 1)  # nine units
 MADE = provenance()
 
 needs_dask = pytest.mark.usefixtures("local")
-pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"),
+]
 
 
 @pytest.fixture(scope="module")

@@ -10,6 +10,8 @@ import sims
 from mixjax.gaussian import population_ece, sample_scores
 from mixjax.runs import RunError
 
+pytestmark = pytest.mark.slow
+
 SMALL = {"n": "8,64", "rows": "64,512", "p": 4, "d": 6, "training_seeds": 2, "training_sets": 3, "steps": 30,
          "draws": 1 << 15}  # fmt: skip
 

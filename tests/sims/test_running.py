@@ -55,6 +55,7 @@ def assert_same_bits(one, other):
         np.testing.assert_array_equal(one[name].values, other[name].values, err_msg=str(name))
 
 
+@pytest.mark.slow
 def test_killed_on_one_device_and_finished_on_two_is_the_same_to_the_last_bit(tmp_path, undisturbed):
     out = tmp_path / "run"
     first = start(out, devices=1)
@@ -76,6 +77,7 @@ def test_killed_on_one_device_and_finished_on_two_is_the_same_to_the_last_bit(tm
     assert_same_bits(undisturbed, sims.load(out))
 
 
+@pytest.mark.slow
 def test_killed_again_and_again_at_any_moment(tmp_path, rng):
     """SIGKILL while it starts or works, MIXJAX_KILLS times: what is stored stays as it is, only the rest is computed.
 

@@ -184,6 +184,7 @@ def test_parts_merge_from_and_into_stores_and_disks(undisturbed, tmp_path):
         merge([parts[0], "memory://bucket/whole"], "memory://bucket/wrong", warn=said.append)
 
 
+@pytest.mark.slow
 def test_as_commands(finished, capsys):
     out, folder = str(finished), "memory://results/map"
     assert main(["phase_diagram", *OPTIONS, "--out", out]) == 0

@@ -17,6 +17,8 @@ from sims.studies.comparison import wilson_interval
 from sims.studies.theorems import CONFIGURATIONS
 from sims.verdicts import verdict
 
+pytestmark = pytest.mark.slow
+
 
 def row(shares, stated, met, count=1000):
     """A theorem whose shares at n = 10, 100, 1000 are given for each configuration."""

@@ -45,6 +45,7 @@ def start(name: str, out: Path, options: dict[str, object], cache: Path) -> subp
 
 
 @pytest.mark.parametrize("name", KILLED)
+@pytest.mark.slow
 def test_killed_three_times_it_ends_with_the_same_bytes(tmp_path, name):
     """Report 35: SIGKILL, and the same command again; records and summary beside those of an undisturbed run."""
     options, moments = KILLED[name]
