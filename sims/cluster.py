@@ -133,9 +133,8 @@ def _agreed(client: Client, patience: float) -> dict[str, str | int]:
     try:
         client.wait_for_workers(1, timeout=patience)
     except TimeoutError:
-        raise RunError(
-            f"the scheduler at {client.scheduler.address} has no workers; start some, as in: dask worker"
-        ) from None
+        address = client.scheduler_info()["address"]
+        raise RunError(f"the scheduler at {address} has no workers; start some, as in: dask worker") from None
     try:
         made_with: dict[str, dict[str, str | int]] = client.run(worker_provenance)
     except (ImportError, AttributeError, OSError, RuntimeError, TypeError, ValueError) as error:
