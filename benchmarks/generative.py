@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from benchmarks.report import Section, write, writing
+from benchmarks.report import Section, make_folder, write
 from benchmarks.timing import interleaved
 from mixjax import runs
 from mixjax.gaussian import direction, sample_data, weighted_estimator
@@ -29,8 +29,7 @@ def run(out: Path, *, quick: bool = False) -> str:
     Raises:
       RunError: if the folder cannot be written.
     """
-    with writing(out):
-        out.mkdir(parents=True, exist_ok=True)
+    make_folder(out)
     started = time.perf_counter()
     draws, repetitions = (1 << 14, 2) if quick else (1 << 20, 9)
     section = rates(draws, repetitions)

@@ -48,6 +48,16 @@ def write(folder: Path, name: str, title: str, header: Row, sections: Sequence[S
     return page
 
 
+def make_folder(folder: Path) -> None:
+    """Before anything is measured.
+
+    Raises:
+      RunError: if it cannot be made.
+    """
+    with writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+
+
 @contextmanager
 def writing(folder: Path) -> Iterator[None]:
     """Turn what the file system refuses into one sentence."""

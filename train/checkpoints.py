@@ -110,9 +110,13 @@ class Checkpoints:
     def _read(self, epoch: int, abstract: Any) -> Any:
         """The state, or None if its files are as they were written and yet no state of this kind."""
         try:
-            return self._manager.restore(epoch, args=ocp.args.StandardRestore(abstract))
+            with _errors_of_files():
+                return self._manager.restore(epoch, args=ocp.args.StandardRestore(abstract))
         except (MemoryError, jax.errors.JaxRuntimeError):
             raise
+        except OSError as error:
+            reason = (error.strerror or str(error)).lower()
+            raise RunError(f"checkpoint {epoch} in {self.folder} cannot be read now, and is kept: {reason}") from error
         except Exception:  # noqa: BLE001 - Orbax and TensorStore raise all kinds of them
             return None
 

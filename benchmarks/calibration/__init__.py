@@ -19,7 +19,7 @@ from benchmarks.calibration.peers import versions
 from benchmarks.calibration.sizes import QUICK, Sizes
 from benchmarks.calibration.streaming import streaming
 from benchmarks.calibration.width import equal_width
-from benchmarks.report import Section, write, writing
+from benchmarks.report import Section, make_folder, write
 from mixjax import runs
 from mixjax._provenance import _cpu_name
 
@@ -30,8 +30,7 @@ def run(out: Path, sizes: Sizes | None = None, *, quick: bool = False) -> str:
     Raises:
       RunError: if the folder cannot be written.
     """
-    with writing(out):
-        out.mkdir(parents=True, exist_ok=True)
+    make_folder(out)
     started = time.perf_counter()
     sizes = sizes or (QUICK if quick else Sizes())
     sections = []

@@ -19,7 +19,7 @@ import numpy as np
 
 from benchmarks.distances.criteria import Criterion, criteria
 from benchmarks.distances.training import Problem, problem, quality, train
-from benchmarks.report import Section, write, writing
+from benchmarks.report import Section, make_folder, write
 from benchmarks.timing import interleaved
 from mixjax import runs
 
@@ -47,8 +47,7 @@ def run(out: Path, sizes: Sizes | None = None, *, quick: bool = False) -> str:
     Raises:
       RunError: if the folder cannot be written, or without optax.
     """
-    with writing(out):
-        out.mkdir(parents=True, exist_ok=True)
+    make_folder(out)
     started, sizes = time.perf_counter(), sizes or (QUICK if quick else Sizes())
     try:
         import optax  # noqa: F401

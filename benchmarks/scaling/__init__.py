@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from benchmarks.report import Section, write, writing
+from benchmarks.report import Section, make_folder, write, writing
 from benchmarks.scaling.clusters import local_clusters, overhead
 from benchmarks.scaling.cost import cost
 from benchmarks.scaling.figure import draw
@@ -54,8 +54,7 @@ def run(out: Path, sizes: Sizes | None = None, *, quick: bool = False) -> str:
     Raises:
       RunError: if the folder cannot be written.
     """
-    with writing(out):
-        out.mkdir(parents=True, exist_ok=True)
+    make_folder(out)
     started = time.perf_counter()
     sizes = sizes or (QUICK if quick else FULL)
     exact = Exact(sizes.curves)

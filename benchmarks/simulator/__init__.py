@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.report import Section, write, writing
+from benchmarks.report import Section, make_folder, write
 from benchmarks.simulator.against_literal import speed
 from benchmarks.simulator.exact import QUICK, Exact, Sizes, T
 from benchmarks.simulator.main_job import phase_diagram
@@ -30,8 +30,7 @@ def run(out: Path, sizes: Sizes | None = None, *, quick: bool = False) -> str:
     Raises:
       RunError: if the folder cannot be written.
     """
-    with writing(out):
-        out.mkdir(parents=True, exist_ok=True)
+    make_folder(out)
     started = time.perf_counter()
     exact = Exact(sizes or (QUICK if quick else Sizes()))
     parts = (phase_diagram, recompilation, speed, size, weights, growth, random_numbers)  # the first for its memory

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import jax
 
-from benchmarks.report import write, writing
+from benchmarks.report import make_folder, write
 from benchmarks.training.ours import Net
 from mixjax import runs
 from mixjax.runs import RunError
@@ -42,8 +42,7 @@ def run(out: Path, *, quick: bool = False, sizes: Sizes | None = None) -> str:
     """
     if importlib.util.find_spec("torch") is None:
         raise RunError("the benchmark training needs PyTorch: pip install 'mixjax[bench,train]'")
-    with writing(out):
-        out.mkdir(parents=True, exist_ok=True)
+    make_folder(out)
     started = time.perf_counter()
     sizes = sizes or (QUICK if quick else Sizes())
     import torch

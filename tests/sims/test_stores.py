@@ -105,10 +105,8 @@ def test_a_run_is_that_of_a_disk(undisturbed):
         sims.run("phase_diagram", out, **{**AXES, "replicates": 2000})
 
 
-def test_interrupted_and_gone_on_with(undisturbed):
-    """Also in a folder of a bucket that holds other things."""
-    out = located("memory://bucket/runs/map")
-    located("memory://bucket/runs/other").write_bytes(b"of somebody else")
+def interrupted(out):
+    """A run that ends when four units are stored."""
 
     def interrupt(done, _):
         if done == 4:
@@ -116,6 +114,14 @@ def test_interrupted_and_gone_on_with(undisturbed):
 
     with pytest.raises(KeyboardInterrupt):
         sims.run("phase_diagram", out, layout=SMALL, progress=interrupt, **AXES)
+
+
+def test_interrupted_and_gone_on_with(undisturbed):
+    """Also in a folder of a bucket that holds other things."""
+    out = located("memory://bucket/runs/map")
+    located("memory://bucket/runs/other").write_bytes(b"of somebody else")
+
+    interrupted(out)
     found = status(out)
     assert found.state == "unfinished"
     assert 4 <= len(found.inventory.stored) < 9
@@ -264,12 +270,7 @@ def test_s3(bucket, undisturbed, monkeypatch):
     """As `memory://`, through s3fs."""
     out = located(f"s3://{bucket}/runs/map")
 
-    def interrupt(done, _):
-        if done == 4:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        sims.run("phase_diagram", out, layout=SMALL, progress=interrupt, **AXES)
+    interrupted(out)
     found = status(out)
     assert 4 <= len(found.inventory.stored) < 9
     shard = next((out / "shards").iterdir())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import shutil
 
@@ -200,3 +201,20 @@ def test_what_the_file_system_refuses_is_one_sentence(kept, tmp_path):
     epoch, found = restored(tmp_path / "job", [])
     assert epoch == 3
     jax.tree.map(np.testing.assert_array_equal, found, state(3))
+
+
+def test_what_cannot_be_read_just_now_is_kept(kept, tmp_path, monkeypatch):
+    """A file system that fails for a while says nothing against the checkpoint."""
+    folder = shutil.copytree(kept, tmp_path / "job")
+    these = Checkpoints(folder, print, seconds=0)
+
+    def refused(*_, **__):
+        raise OSError(errno.EIO, "Input/output error")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(these._manager, "restore", refused)
+        with pytest.raises(RunError, match=r"checkpoint 3 in .* cannot be read now, and is kept: input/output error"):
+            these.restore(jax.tree.map(jnp.zeros_like, state(0)))
+    found = these.restore(jax.tree.map(jnp.zeros_like, state(0)))
+    these.close(delete=False)
+    assert found is not None and found[0] == 3
