@@ -47,7 +47,7 @@ class Layout:
     Attributes:
       unit_cells: cells of a unit, at most; one result file each. Changes no number.
       tile_cells: cells that are scored together, a multiple of draw_cells; fewer where memory has no room for them,
-        which changes no number either (`sims.tiles`).
+        which changes no number on a CPU, and was not compared elsewhere (`sims.tiles`).
       draw_cells: cells that are drawn together. XLA may round differently where this differs; a run keeps what it was
         begun with, and a platform has one default.
     """

@@ -54,7 +54,7 @@ class Tiles:
         self._fitted(self._program, warn)
 
     def moments(self, unit: Unit, warn: Tell) -> HostArrays:
-        """The moments of a unit's cells, of the same bits whatever the tile.
+        """The moments of a unit's cells, of the same bits whatever the tile (compared on CPUs).
 
         Args:
           unit: of the grid.
@@ -90,8 +90,9 @@ class Tiles:
                     "finished work is kept: free memory, or cut the settings into several runs"
                 )
             self.size = less
+            effect = "changes no number" if self._device.platform == "cpu" else "may change the last digit of some"
             warn(f"no room for tiles of {cells} on {self._device} ({reason}): they have {less[0]} from now on, "
-                 "which changes no number")  # fmt: skip
+                 f"which {effect}")  # fmt: skip
 
     def _program(self, size: Size) -> Program:
         """Compiled once, whoever asks.
