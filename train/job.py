@@ -112,6 +112,12 @@ class Job:
         """Of all phases."""
         return sum(phase.epochs for phase in self.phases)
 
+    @property
+    def beginning(self) -> tuple[object, ...]:
+        """All that the state after the first phase is made of: jobs that agree in it are equal until then."""
+        alphas = tuple(arm.alphas[0] for arm in self.arms)
+        return self.recipe, alphas, self.seeds, self.phases[0], self.epochs, self.division
+
     def phase_of(self, epoch: int) -> int:
         """Which phase an epoch, counted from 0, belongs to."""
         last = 0

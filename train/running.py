@@ -4,6 +4,7 @@ DIR/manifest.json        options, data set, jobs; versions and device
 DIR/records.jsonl        a line for each net and epoch
 DIR/shards/JOB.npz       a job that is done: its records, the nets' logits of the test set
 DIR/checkpoints/JOB/     of the job that is being trained
+DIR/checkpoints/shared/  first phases that several jobs share
 DIR/predictions/*.npz    logits and labels of each net, for `mixjax report FILE --logits`
 DIR/summary.csv, figures/, provenance.json      made at the end
 """

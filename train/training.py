@@ -2,7 +2,8 @@
 
 An epoch is trained, scored on the whole test set, told to the caller, and then kept in a checkpoint. Interrupted at
 any moment, the same call goes on from the last checkpoint and, on a CPU, ends with the same bits: all that is random
-is a function of the seed, the epoch and the step, and pseudo-labels are part of what is kept.
+is a function of the seed, the epoch and the step, and pseudo-labels are part of what is kept. So jobs that differ only
+after their first phase may share it.
 """
 
 from __future__ import annotations
@@ -58,7 +59,12 @@ class _State:
 
 
 def train_job(
-    job: Job, dataset: Dataset, checkpoints: Checkpoints, told: Told, stepped: Callable[[int], None]
+    job: Job,
+    dataset: Dataset,
+    checkpoints: Checkpoints,
+    told: Told,
+    stepped: Callable[[int], None],
+    shared: Checkpoints | None = None,
 ) -> Finished:
     """Train the nets of a job.
 
@@ -69,6 +75,8 @@ def train_job(
       told: called after each epoch with the history and the number of epochs done; first of all with those of a
         checkpoint.
       stepped: called with the number of steps done since the last call.
+      shared: of all jobs of the same `beginning`: the first of them leaves there what it is at the end of the first
+        phase, and the others go on from there.
 
     Raises:
       RunError: if the loss of a net becomes NaN or infinite, in a step or on the test set after one; says which net
@@ -80,6 +88,10 @@ def train_job(
     lanes, first_size = lanes_of(job, dataset.train_labels)
     nets, lanes = place.put((program.start(lanes), lanes), place.lanes)
     state = _taken_up(_State(nets, lanes.labels, empty_history(job)), checkpoints, job.epochs)
+    first_phase = job.phases[0].epochs
+    if shared is not None and state.epoch < first_phase:
+        state = _taken_up(state, shared, first_phase)
+        _insert_labels_if_due(job, state, program, lanes, first_size, dataset)
     told(state.history, state.epoch)
     while state.epoch < job.epochs:
         phase = job.phase_of(state.epoch)
@@ -90,8 +102,9 @@ def train_job(
         _score(state, program, dataset)
         _check_scored(job, state, checkpoints.last)
         state.epoch += 1
-        if _labels_are_due(job, state.epoch):
-            _insert_labels(state, program, lanes, first_size, dataset)
+        if shared is not None and state.epoch == first_phase:
+            shared.save(state.epoch, state.tree())
+        _insert_labels_if_due(job, state, program, lanes, first_size, dataset)
         if state.epoch == job.epochs:
             _score_training_rows(state, program, lanes, size, dataset)
         told(state.history, state.epoch)
@@ -157,13 +170,17 @@ def _score(state: _State, program: Program, dataset: Dataset) -> None:
 
 def _labels_are_due(job: Job, epoch: int) -> bool:
     """Whether the next epoch is the first to train on all rows."""
-    if epoch == job.epochs or job.phases[job.phase_of(epoch)].rows == "first":
+    if epoch in (0, job.epochs) or job.phases[job.phase_of(epoch)].rows == "first":
         return False
     return job.phases[job.phase_of(epoch - 1)].rows == "first"
 
 
-def _insert_labels(state: _State, program: Program, lanes: Lanes, first_size: int, dataset: Dataset) -> None:
+def _insert_labels_if_due(
+    job: Job, state: _State, program: Program, lanes: Lanes, first_size: int, dataset: Dataset
+) -> None:
     """The net's own labels of the rows without one: hard, of images as they are, by the net in evaluation mode."""
+    if not _labels_are_due(job, state.epoch):
+        return
     rows = lanes.rows[:, first_size:]
     logits = jnp.take_along_axis(program.logits(state.nets, program.inputs), rows[..., None], axis=1)
     state.labels = jnp.put_along_axis(state.labels, rows, logits.argmax(-1).astype(jnp.int32), axis=1, inplace=False)

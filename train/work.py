@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -26,6 +27,8 @@ from train.summary import summary_csv
 from train.training import train_job
 
 __all__ = ["Keeping", "Progress", "Work"]
+
+SHARED = "shared"  # no job has this name: theirs begin with that of a net
 
 Progress = Callable[[int, int, str], None]  # steps done, of all, and what is being trained
 
@@ -55,6 +58,7 @@ class Work:
         self.folder = local(directory.path)
         self.records_path = self.folder / "records.jsonl"
         self.steps = [self._steps_of(job) for job in jobs]
+        self.alike = Counter(job.beginning for job in jobs if len(job.phases) > 1)
         self.done = 0
 
     def finish_jobs(self) -> int:
@@ -78,16 +82,16 @@ class Work:
             self._write_predictions()
             write_atomically(self.folder / "provenance.json", json.dumps(made_with, indent=2).encode())
             write_atomically(self.folder / "summary.csv", summary_csv(records).encode())
-        if not self.keeping.stay:
-            shutil.rmtree(self.folder / "checkpoints", ignore_errors=True)
+        made = self.folder / "checkpoints"
+        shutil.rmtree(made / SHARED if self.keeping.stay else made, ignore_errors=True)
 
     def _train(self, job: Job) -> None:
         told = _Told(job, self)
         folder, (seconds, stay, warn) = self.folder / "checkpoints" / job.name, self.keeping
         checkpoints = Checkpoints(folder, warn, seconds=seconds, stay=stay)
         try:
-            with _memory_explained(job):
-                finished = train_job(job, self.dataset, checkpoints, told.epochs_done, told.steps_done)
+            with _memory_explained(job), self._shared_by(job) as shared:
+                finished = train_job(job, self.dataset, checkpoints, told.epochs_done, told.steps_done, shared)
                 more = reliability_records(finished, self.dataset)
                 more += self.experiment.evaluate(finished, self.dataset) if self.experiment.evaluate else []
             records = [*epoch_records(job, finished.history, range(job.epochs), self.dataset.num_classes), *more]
@@ -100,6 +104,19 @@ class Work:
             raise
         barrier(f"{job.name} is stored")
         checkpoints.close(delete=not stay)
+
+    @contextmanager
+    def _shared_by(self, job: Job) -> Iterator[Checkpoints | None]:
+        """What the jobs that begin as this one does keep of their first phase, if there are others."""
+        if self.alike[job.beginning] < 2:
+            yield None
+            return
+        first = next(other for other in self.jobs if other.beginning == job.beginning)
+        shared = Checkpoints(self.folder / "checkpoints" / SHARED / first.name, self.keeping.warn, seconds=0)
+        try:
+            yield shared
+        finally:
+            shared.close(delete=False)
 
     def _stored_records(self, job: Job) -> Records:
         records = records_of(self.directory.read(job.name))

@@ -44,13 +44,15 @@ def trained(
     *,
     told: Callable[[History, int], None] = ignore,
     stepped: Callable[[int], None] = ignore,
+    shared: Path | None = None,
 ) -> Finished:
     """A job from its last checkpoint in the folder, with every epoch kept."""
-    checkpoints = Checkpoints(folder, refuse, seconds=0)
+    kept = [Checkpoints(path, refuse, seconds=0) for path in (folder, shared) if path is not None]
     try:
-        return train_job(job, dataset, checkpoints, told, stepped)
+        return train_job(job, dataset, kept[0], told, stepped, *kept[1:])
     finally:
-        checkpoints.close(delete=False)
+        for checkpoints in kept:
+            checkpoints.close(delete=False)
 
 
 def assert_same_bits(one: Finished, other: Finished) -> None:

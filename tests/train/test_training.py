@@ -130,6 +130,43 @@ def snapshot(state):
     return np.array(state["labels"]), jax.tree.map(jnp.array, state["nets"])
 
 
+@pytest.mark.parametrize("name", NETS)
+def test_a_first_phase_that_another_job_left(digits, tmp_path, undisturbed, name):
+    """Figure 7: arms that differ only after the midpoint share what comes before, and end as if they did not."""
+    other = dataclasses.replace(job_of(name, (Phase(BEFORE), Phase(AFTER))), name="other", arms=(SUPERVISED,))
+    assert other.beginning == job_of(name).beginning
+    trained(other, digits, tmp_path / "other", shared=tmp_path / "shared")
+    told, steps = [], []
+    finished = trained(
+        job_of(name),
+        digits,
+        tmp_path / "job",
+        told=lambda history, epoch: told.append(epoch),
+        stepped=steps.append,
+        shared=tmp_path / "shared",
+    )
+    assert_same_bits(undisturbed[name], finished)
+    assert told == [BEFORE, BEFORE + 1, BEFORE + AFTER]
+    assert sum(steps) == AFTER * 320 // job_of(name).recipe.batch_size
+
+
+def test_stopped_between_the_shared_state_and_its_own(digits, tmp_path, undisturbed):
+    """The shared one is further than the job's last checkpoint, and is taken."""
+    told = []
+
+    def stop(history, epoch):
+        told.append(epoch)
+        if epoch == BEFORE and len(told) > 1:
+            raise StopError
+
+    shared = tmp_path / "shared"
+    with pytest.raises(StopError):
+        trained(job_of("mlp"), digits, tmp_path / "job", told=stop, shared=shared)
+    told.clear()
+    assert_same_bits(undisturbed["mlp"], trained(job_of("mlp"), digits, tmp_path / "job", told=stop, shared=shared))
+    assert told[0] == BEFORE
+
+
 def test_a_supervised_net_never_has_the_hidden_labels(digits, tmp_path):
     """The arrays that it is trained with hold the labels of its half and no others."""
     job = Job("job", NETS["mlp"], (SUPERVISED,), (3,), PHASES[:1], division="halves")

@@ -1,8 +1,8 @@
 """Figure 7: pseudo-labels, inserted at the midpoint of training, without and with Mixup in the second half.
 
-Half of the training rows have labels. All arms train on these for the first half of the epochs. Then the net labels the
-other half itself (hard labels, no threshold, images as they are, in evaluation mode), once, and trains on all rows; the
-supervised arm goes on with the labelled ones.
+Half of the training rows have labels. All arms train on these for the first half of the epochs, which is done once for
+all of them. Then the net labels the other half itself (hard labels, no threshold, images as they are, in evaluation
+mode), once, and trains on all rows; the supervised arm goes on with the labelled ones.
 """
 
 from __future__ import annotations

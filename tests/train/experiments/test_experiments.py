@@ -90,3 +90,4 @@ def test_pseudo_labels_come_at_the_midpoint(epochs):
     assert inserted.phases == mixed.phases == (Phase(before), Phase(after, "all"))
     assert [job.arms[0].alphas for job in (supervised, inserted, mixed)] == [(0.0, 0.0), (0.0, 0.0), (0.0, 0.7)]
     assert {job.division for job in (supervised, inserted, mixed)} == {"halves"}
+    assert supervised.beginning == inserted.beginning == mixed.beginning
