@@ -63,6 +63,7 @@ def quick_to_compile(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(STUDIES, "phase_diagram", study)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("quick_to_compile")
 def test_the_files_hold_every_table_and_the_machine(tmp_path: Path) -> None:
     page = simulator.run(tmp_path, TINY)

@@ -77,6 +77,7 @@ def test_it_does_not_increase_with_sigma(rng):
     np.testing.assert_allclose(spreads[-1], abs(float(spectrum[0].real)) / 2, rtol=1e-2)
 
 
+@pytest.mark.slow
 def test_it_is_the_fixed_point(rng):
     """...that another solver finds, for noise of every size."""
     for size in (10, 1000, 300_000):

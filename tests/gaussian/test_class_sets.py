@@ -95,6 +95,7 @@ def test_training_sets_tend_to_their_limit(key):
         np.testing.assert_allclose(one @ one.T, other @ other.T, atol=0.1)
 
 
+@pytest.mark.slow
 def test_cells_weights_and_wrong_values(key):
     cells = {"n": np.array([[3.0], [8.0]]), "p": np.array([4.0, 5.0, 6.0]), "num_classes": 3, "replicates": 2}
     sets = sample_class_sets(key, theta_norm=1.0, **cells)

@@ -111,6 +111,7 @@ def test_small_cells_are_enumerated(cell, expected, errors_of):
 # --- Monte Carlo -----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_agrees_with_monte_carlo(expected, module_key, errors_of):
     """|z| < 5 for each of 42 means: false alarms below 42 * 6e-7 = 3e-5."""
     replicates = 40_000

@@ -197,6 +197,7 @@ def test_numbers_of_points_side_by_side(key):
             np.testing.assert_allclose(one[place], other, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_shapes_and_one_dimension(key):
     laws = sample_pseudo_label_scores(key, **CELL | {"t": [0.0, 0.2, 0.4], "theta_norm": [[1.0], [2.0]]})
     assert {law.mean.shape for law in laws.values()} == {(2, 3, 2)}

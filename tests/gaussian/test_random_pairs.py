@@ -85,6 +85,7 @@ def test_the_librarys_literal_estimator_has_this_law(key):
         assert stats.ks_2samp(np.asarray(one[2]), np.asarray(other), method="asymp").pvalue > 5e-7
 
 
+@pytest.mark.slow
 def test_the_mean_is_the_papers_and_the_calibration_is_not(key):
     """Mean scores agree within 5 standard errors (paired); one pair for each training point makes over-confidence."""
     law = sample_pairs_scores(key, n=20, num_pairs=(20, 400), p=[4, 20], theta_norm=1.0, alpha=np.float32(1), beta=1,
@@ -115,6 +116,7 @@ def test_resampling_alone_adds_noise():
     np.testing.assert_allclose((law.mean, law.gap), (1.0, 0.5 + 0.25), rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_the_law_tends_to_its_limit(key):
     """At n = 500 means of mean and gap within 1 % and 5 standard errors of the limit, for three numbers of pairs."""
     ratios = np.array([0.5, 1.0, 4.0])

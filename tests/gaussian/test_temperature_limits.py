@@ -58,6 +58,7 @@ def test_float32_and_shapes():
     assert np.isnan(held_out_ece(ScoreLaw(1.0, -1.0), 10))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count, tolerance, replicates", [(1000, 0.03, 10_000), (10_000, 0.01, 3_000)])
 def test_the_expansion_is_near_from_1000_points_on(key, count, tolerance, replicates):
     """Accuracies 0.69, 0.84 and 0.98; beside the tolerance 4.5 standard errors, a false alarm in 2e4 (six checks)."""

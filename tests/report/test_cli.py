@@ -151,6 +151,7 @@ def test_a_report_of_one_file(folder, capsys):
     assert (report / "report.html").read_bytes() == first
 
 
+@pytest.mark.slow
 def test_a_comparison_and_dropped_rows(folder, capsys):
     arguments = ["--compare", "nan.npz", "other.npz", "--logits", "--drop-nan", "--out", "both/report"]
     assert main(["report", *arguments]) == 0
@@ -181,6 +182,7 @@ def chromium():
     return path
 
 
+@pytest.mark.slow
 def test_as_a_command_and_in_a_browser(files, tmp_path, request):
     """A page of real text and of pictures that have a size, in Chromium if there is one."""
     command = [sys.executable, "-m", "mixjax", "report", str(files / "pairs.csv"), "--binary", "--out", str(tmp_path)]

@@ -13,6 +13,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 
 
+@pytest.mark.slow
 def test_digits_with_and_without_mixup(tmp_path):
     pytest.importorskip("sklearn")
     command = [sys.executable, str(ROOT / "docs" / "digits.py"), "--steps", "60", "--train-rows", "1000"]

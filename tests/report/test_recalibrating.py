@@ -77,6 +77,7 @@ def test_logits_that_are_nearly_infinite(two):
         recalibrated(huge, "vector", small)
 
 
+@pytest.mark.slow
 def test_the_report_shows_both_and_says_what_was_fitted(two, tmp_path, monkeypatch, capsys):
     """Logits three times too large: a temperature near 3, and an error that is lower by more than its noise."""
     two("logits")

@@ -40,6 +40,7 @@ def test_a_sample_is_the_models(key):
     assert abs(np.mean(correct) - (u > 0).mean()) < 5 * 0.4 * np.sqrt(1 / 2e5 + 1e-6)
 
 
+@pytest.mark.slow
 def test_the_unbiased_estimators_have_no_bias_and_the_others_have(table):
     """Within 4.5 standard errors, a false alarm in 2e4; the plain ECE is above the truth by many, MCE by more."""
     row = table.sel(law="over-confident", bins=5)

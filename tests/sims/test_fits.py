@@ -30,6 +30,7 @@ def table():
                     logistic_penalty="0.02", epochs=3, replicates=12)  # fmt: skip
 
 
+@pytest.mark.slow
 def test_numbers_are_those_of_the_draws(table):
     """p > n: the study works in the space of the rows, this in that of the columns; float32 of both to 1e-3."""
     key = jax.random.fold_in(jax.random.key(0, impl="threefry2x32"), zlib.crc32(b"fits 1.5"))

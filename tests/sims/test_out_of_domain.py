@@ -10,6 +10,7 @@ from mixjax.gaussian import expected_errors
 from mixjax.runs import RunError
 
 
+@pytest.mark.slow
 def test_on_the_training_domain_it_is_the_phase_diagram():
     """theta' = theta: mean ECE and difference within 5 standard errors of noise-free expectations."""
     table = sims.run("out_of_domain", n="200", ratio="0.5,2", theta_norm="1.5", test_norm="1.5", angle="0",

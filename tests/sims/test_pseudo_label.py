@@ -12,6 +12,7 @@ from mixjax.runs import RunError
 SMALL = {"n": "20", "ratio": "0.5,5", "theta_norm": "1,2", "alpha": "0.5,5", "replicates": 2000}
 
 
+@pytest.mark.slow
 def test_normal_sums_give_the_map_of_exact_ones(table_of):
     """Within 5 standard errors of the difference of two independent means, and a bias of 1e-3 at 10 points and more."""
     exact = table_of("pseudo_label")
@@ -21,6 +22,7 @@ def test_normal_sums_give_the_map_of_exact_ones(table_of):
         assert (np.abs(exact[name] - normal[name]) < 5 * noise + 1e-3).all(), name
 
 
+@pytest.mark.slow
 def test_without_unlabelled_points_nothing_changes():
     """float32, in which the laws of both are rounded otherwise."""
     table = sims.run("pseudo_label", unlabeled_per_label="0", **SMALL)
@@ -28,6 +30,7 @@ def test_without_unlabelled_points_nothing_changes():
     assert float(np.abs(table["final_difference_limit"]).max()) < 1e-9
 
 
+@pytest.mark.slow
 def test_overshooting_begins_where_the_limit_says():
     """p/n = 12 and |theta| = 2, at half and at twice the limit's p / n_unlabeled: nearly all data sets, and few."""
     boundary = 12 / float(overshoot_ratio(12.0, 2.0))

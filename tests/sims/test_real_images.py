@@ -74,6 +74,7 @@ def test_the_control_is_definition_3_1():
         np.testing.assert_allclose(rows.var(axis=0), 1.0, atol=5 * np.sqrt(2 / 7000))
 
 
+@pytest.mark.slow
 def test_without_files_the_digits_alone(no_files, tmp_path):
     """A warning at the beginning and a sentence in the report say where to get what is missing."""
     with pytest.warns(UserWarning, match="fashion_mnist is not there: .*dataset-fashion-mnist"):
@@ -94,6 +95,7 @@ def test_without_any_images_there_is_no_study(no_files, monkeypatch):
         sims.run("real_images", **OPTIONS)
 
 
+@pytest.mark.slow
 def test_the_table(with_fashion, tmp_path):
     """Sizes, what is measured of them, standard errors, the exact law and the limit, from the stored pieces."""
     table = sims.run("real_images", tmp_path / "run", **OPTIONS)

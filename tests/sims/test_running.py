@@ -107,6 +107,7 @@ def test_killed_again_and_again_at_any_moment(tmp_path, rng):
     assert_same_bits(sims.run("phase_diagram", layout=layout, **axes), table)
 
 
+@pytest.mark.slow
 def test_a_run_at_work_is_not_disturbed_and_ends_on_request(tmp_path):
     """Another start is refused, its status can be read, and SIGTERM leaves what goes on."""
     out = tmp_path / "run"

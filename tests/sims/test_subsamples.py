@@ -66,6 +66,7 @@ def model(module_key):
     return division, jax.tree.map(np.asarray, found)
 
 
+@pytest.mark.slow
 def test_on_rows_of_the_model_the_exact_law_is_found(model, key):
     """Means of 200 training sets against 20,000 of the exact law, for rows of the model and Gaussian ones alike.
 

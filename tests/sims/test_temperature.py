@@ -27,6 +27,7 @@ def table(table_of):
     return table_of("temperature")
 
 
+@pytest.mark.slow
 def test_numbers_are_those_of_the_draws(table):
     """The same key construction by hand for one cell, both blocks: means, and the paired standard error."""
     root = jax.random.fold_in(jax.random.key(0, impl="threefry2x32"), zlib.crc32(b"temperature"))

@@ -115,6 +115,7 @@ def whole():
     return {name: work.part(name, LAYOUT) for name in work.names(LAYOUT)}
 
 
+@pytest.mark.slow
 def test_a_run_changes_no_bit_and_keeps_its_layout(limit, tmp_path, whole):
     """The phase diagram, on the smallest tile of its default; the manifest goes on saying what it was begun with."""
     work, said = _work(), []

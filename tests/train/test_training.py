@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import shutil
 
 import jax
@@ -22,10 +23,13 @@ from train.training import train_job
 BEFORE, AFTER = 2, 2
 PHASES = (Phase(BEFORE), Phase(AFTER, "all"))
 SUPERVISED, MIXED = Arm("supervised", (0.0, 0.0)), Arm("pseudo-label + Mixup", (0.0, 1.0))
-NETS = {
+RECIPES = {
     "mlp": Recipe(MLPShape(16, 2, "batch"), optimiser=Optimiser(0.05), batch_size=16),
     "resnet": Recipe(ResNetShape(1 / 16), optimiser=Optimiser(0.05), batch_size=40),
 }
+
+
+NETS = ("mlp", pytest.param("resnet", marks=pytest.mark.slow))  # its programs take long to compile
 
 
 class StopError(Exception):
@@ -33,13 +37,14 @@ class StopError(Exception):
 
 
 def job_of(name: str, phases=PHASES) -> Job:
-    return Job(name, NETS[name], (MIXED,), (3,) if name == "resnet" else (3, 4), phases, division="halves")
+    return Job(name, RECIPES[name], (MIXED,), (3,) if name == "resnet" else (3, 4), phases, division="halves")
 
 
 @pytest.fixture(scope="module")
 def undisturbed(digits, tmp_path_factory):
+    """By name, trained when first asked for."""
     folder = tmp_path_factory.mktemp("undisturbed")
-    return {name: trained(job_of(name), digits, folder / name) for name in NETS}
+    return functools.cache(lambda name: trained(job_of(name), digits, folder / name))
 
 
 @pytest.mark.parametrize("name", NETS)
@@ -58,8 +63,8 @@ def test_stopped_after_each_epoch_and_taken_up(digits, tmp_path, undisturbed, na
             trained(job_of(name), digits, tmp_path / "told", told=stop)
         with Kept(tmp_path / "kept") as checkpoints, pytest.raises(StopError):
             train_job(job_of(name), digits, checkpoints, lambda *_: None, lambda steps: None)
-    assert_same_bits(undisturbed[name], trained(job_of(name), digits, tmp_path / "told"))
-    assert_same_bits(undisturbed[name], trained(job_of(name), digits, tmp_path / "kept"))
+    assert_same_bits(undisturbed(name), trained(job_of(name), digits, tmp_path / "told"))
+    assert_same_bits(undisturbed(name), trained(job_of(name), digits, tmp_path / "kept"))
 
 
 class Kept(Checkpoints):
@@ -79,6 +84,7 @@ class Kept(Checkpoints):
         self.close(delete=False)
 
 
+@pytest.mark.slow
 def test_stopped_in_mid_epoch(digits, tmp_path, undisturbed):
     """After half of the steps of a net whose steps are calls."""
     steps = []
@@ -90,7 +96,7 @@ def test_stopped_in_mid_epoch(digits, tmp_path, undisturbed):
 
     with pytest.raises(StopError):
         trained(job_of("resnet"), digits, tmp_path, stepped=stop)
-    assert_same_bits(undisturbed["resnet"], trained(job_of("resnet"), digits, tmp_path))
+    assert_same_bits(undisturbed("resnet"), trained(job_of("resnet"), digits, tmp_path))
 
 
 @pytest.mark.parametrize("name", NETS)
@@ -145,7 +151,7 @@ def test_a_first_phase_that_another_job_left(digits, tmp_path, undisturbed, name
         stepped=steps.append,
         shared=tmp_path / "shared",
     )
-    assert_same_bits(undisturbed[name], finished)
+    assert_same_bits(undisturbed(name), finished)
     assert told == [BEFORE, BEFORE + 1, BEFORE + AFTER]
     assert sum(steps) == AFTER * 320 // job_of(name).recipe.batch_size
 
@@ -163,13 +169,13 @@ def test_stopped_between_the_shared_state_and_its_own(digits, tmp_path, undistur
     with pytest.raises(StopError):
         trained(job_of("mlp"), digits, tmp_path / "job", told=stop, shared=shared)
     told.clear()
-    assert_same_bits(undisturbed["mlp"], trained(job_of("mlp"), digits, tmp_path / "job", told=stop, shared=shared))
+    assert_same_bits(undisturbed("mlp"), trained(job_of("mlp"), digits, tmp_path / "job", told=stop, shared=shared))
     assert told[0] == BEFORE
 
 
 def test_a_supervised_net_never_has_the_hidden_labels(digits, tmp_path):
     """The arrays that it is trained with hold the labels of its half and no others."""
-    job = Job("job", NETS["mlp"], (SUPERVISED,), (3,), PHASES[:1], division="halves")
+    job = Job("job", RECIPES["mlp"], (SUPERVISED,), (3,), PHASES[:1], division="halves")
     finished = trained(job, digits, tmp_path / "one")
     hidden = np.asarray(finished.lanes.rows)[0, finished.first_size :]
     lanes = np.asarray(finished.lanes.labels)[0]
@@ -180,7 +186,7 @@ def test_a_supervised_net_never_has_the_hidden_labels(digits, tmp_path):
 
 def test_training_figures_are_of_what_they_say(digits, tmp_path):
     """Report 16: `train_mix_accuracy` weighs with lambda; `train_accuracy` is of the rows as they are, at the end."""
-    job = Job("job", NETS["mlp"], (Arm("erm", (0.0,)), Arm("mixup", (1.0,))), (0,), (Phase(3),))
+    job = Job("job", RECIPES["mlp"], (Arm("erm", (0.0,)), Arm("mixup", (1.0,))), (0,), (Phase(3),))
     finished = trained(job, digits, tmp_path)
     logits = np.asarray(finished.program.logits(finished.nets, jnp.asarray(digits.train_inputs)))
     right = (logits.argmax(-1) == digits.train_labels).mean(1)
@@ -193,7 +199,7 @@ def test_training_figures_are_of_what_they_say(digits, tmp_path):
 
 def test_a_loss_that_is_not_finite(digits, tmp_path):
     """It says which net and step; before the first checkpoint there is none to speak of."""
-    recipe = dataclasses.replace(NETS["mlp"], net=MLPShape(16, 2), optimiser=Optimiser(1e9))
+    recipe = dataclasses.replace(RECIPES["mlp"], net=MLPShape(16, 2), optimiser=Optimiser(1e9))
     job = Job("job", recipe, (Arm("erm", (0.0,)),), (0,), (Phase(3),))
     message = (
         r"^job, arm erm, seed 0: the loss is (nan|inf) in step \d+ of epoch 1; a lower learning rate than 1e\+09 "
@@ -215,7 +221,7 @@ def test_a_last_step_after_which_nothing_is_finite(digits, tmp_path):
 
 def test_the_last_checkpoint_survives_a_loss_that_is_not_finite(digits, tmp_path, monkeypatch):
     """The parameters of a kept epoch are what a step after it cannot bear."""
-    job = Job("job", NETS["mlp"], (Arm("erm", (0.0,)),), (0,), (Phase(3),))
+    job = Job("job", RECIPES["mlp"], (Arm("erm", (0.0,)),), (0,), (Phase(3),))
     calls = []
 
     def spoil(history, epoch):
