@@ -173,8 +173,7 @@ def test_of_several_at_once_one_wins(folder, dead):
 
 def test_one_that_is_late_to_take_over_does_not(folder):
     """Two others have taken over one after another since it looked, so that the number that it creates is free."""
-    lease(folder)
-    taken = []
+    taken = [lease(folder)]
 
     def others():
         folder.system.before = lambda: None
@@ -185,8 +184,8 @@ def test_one_that_is_late_to_take_over_does_not(folder):
         lease(folder)
     assert str(raised.value) == BUSY
     assert [path.name for path in (folder / ".lock").iterdir()] == ["3"]
-    taken[1].renew()
-    taken[1].check()
+    taken[2].renew()
+    taken[2].check()
 
 
 def test_a_store_that_takes_creation_for_replacement(folder, monkeypatch):
@@ -239,24 +238,6 @@ def test_without_the_right_to_delete(folder, monkeypatch):
         held.renew()
         held.check()
     assert sorted(path.name for path in (folder / ".lock").iterdir()) == ["1", "2"]
-
-
-@pytest.mark.parametrize("content", [b"", b"\xff", b"[]", b'"host"', b"{}", b"9" * 10_000, b'{"host": "a"}'])
-def test_what_is_no_lease(folder, content):
-    """Somebody's object in its place is a dead holder's; other names are nothing."""
-    for name in ("0", "01", "-1", "a", "9" * 100, "1"):
-        (folder / ".lock" / name).write_bytes(content)
-    said = []
-    with lease(folder, said=said) as held:
-        held.check()
-        assert said[0].startswith("memory://bucket/run is held by process unknown on unknown: watching")
-        assert sorted(path.name for path in (folder / ".lock").iterdir()) == ["-1", "0", "01", "2", "9" * 100, "a"]
-
-
-def test_a_terminal_obeys_no_host(folder):
-    holder = {"host": "\x1b[2J", "process": 7, "token": "", "renewals": 0}
-    (folder / ".lock" / "1").write_bytes(json.dumps(holder).encode())
-    assert holder_of(folder).startswith(r"process 7 on \x1b[2J, which renewed its lease at 20")
 
 
 def test_who_holds_it(folder):
