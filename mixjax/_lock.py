@@ -1,4 +1,7 @@
-"""One writer a folder: a lock that ends with the process that holds it, however that ends."""
+"""One writer a folder of a disk: a lock that ends with the process that holds it, however that ends.
+
+In a store there are no locks; `mixjax._lease` is there what this is here.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
+from mixjax._storage import Location
 from mixjax._writing import RunError
 
 try:
@@ -21,11 +25,44 @@ _SAFE = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)  # what is l
 _TRIES, _PAUSE = 5, 0.1  # `in_use` holds a lock for an instant
 
 
-def hold(folder: Path) -> int | None:
-    """Lock the folder for this process, until the descriptor that is returned is closed or the process ends.
+class Hold:
+    """What keeps a folder to one run until `close`, as a context; this one keeps nothing, for want of locks."""
+
+    def check(self) -> None:
+        """Raise a RunError if the folder is no longer held."""
+
+    def close(self) -> None:
+        """Let others in."""
+
+    def __enter__(self) -> Hold:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class FileLock(Hold):
+    """A file that is locked, by its descriptor."""
+
+    def __init__(self, descriptor: int):
+        self._opened = [descriptor]
+
+    def close(self) -> None:
+        """Unlock it."""
+        while self._opened:
+            os.close(self._opened.pop())
+
+
+def refusal(folder: Location, who: object) -> RunError:
+    """What a second run is told."""
+    return RunError(f"another run is at work in {folder} ({who}); wait for it, stop it, or choose another folder")
+
+
+def hold(folder: Path) -> FileLock | None:
+    """Lock the folder for this process, until what is returned is closed or the process ends.
 
     Returns:
-      The descriptor, or None where the system or the file system has no locks.
+      The lock, or None where the system or the file system has none.
 
     Raises:
       RunError: if another run holds it.
@@ -41,14 +78,11 @@ def hold(folder: Path) -> int | None:
     except BlockingIOError:
         owner = os.read(descriptor, 32).decode(errors="replace").strip()
         os.close(descriptor)
-        raise RunError(
-            f"another run is at work in {folder} (process {owner or 'unknown'}); wait for it, stop it, or choose "
-            "another folder"
-        ) from None
+        raise refusal(folder, f"process {owner or 'unknown'}") from None
     with suppress(OSError):  # a full disk: the lock is held all the same
         os.ftruncate(descriptor, 0)
         os.write(descriptor, b"%d\n" % os.getpid())
-    return descriptor
+    return FileLock(descriptor)
 
 
 def in_use(folder: Path) -> bool:

@@ -1,8 +1,8 @@
 """A folder on a disk or in an object store: `pathlib` for the one, for the other the part of it that a run needs.
 
 A store is reached through fsspec, whose packages raise errors of their own kinds; here they become one sentence. It has
-no folders, renames or locks, and needs none of them: an object is put whole or not at all, under its last name. What a
-store lists is taken for names of children, and never leads outside the folder.
+no folders and renames, and needs none of them: an object is put whole or not at all, under its last name. What a store
+lists is taken for names of children, and never leads outside the folder.
 """
 
 from __future__ import annotations
@@ -119,6 +119,15 @@ class ObjectPath:
         except RunError:  # there is one, or the store does not know how to create
             if not self.exists():
                 self.write_bytes(content)
+
+    def unlink(self, missing_ok: bool = False) -> None:
+        """Delete the object."""
+        try:
+            with self._asked("deleted", FileNotFoundError):
+                self.system.rm_file(self.key)
+        except FileNotFoundError:
+            if not missing_ok:
+                raise
 
     def modified(self) -> float:
         """When it was put, in seconds since 1970."""

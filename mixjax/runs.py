@@ -2,12 +2,12 @@
 
     DIR/manifest.json       the spec (what is computed), the environment (what computes it) and the configuration
     DIR/shards/NAME.npz     one immutable file a finished unit of work, with a checksum inside
-    DIR/.lock               held by the process that is at work; it ends with the process
+    DIR/.lock               held by the process that is at work; it ends with the process (in a store, a lease)
     DIR/dataset.nc, figures/, provenance.json     made from the shards at the end (a run of nets: summary.csv, figures/)
 
 Every file is written beside its place, flushed to disk and renamed into it, so that a file that
-exists is whole. DIR may be a URL of an object store, where a file is put whole or not at all, and where
-there is no lock. Nothing that is read can execute code, and a folder in which links lead elsewhere is refused.
+exists is whole. DIR may be a URL of an object store, where a file is put whole or not at all. Nothing that is
+read can execute code, and a folder in which links lead elsewhere is refused.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from typing import Any
 
 import numpy as np
 
-from mixjax._lock import LOCK, hold
+from mixjax._lease import PERIOD, Lease
+from mixjax._lock import LOCK, Hold, hold
 from mixjax._manifest import FORMAT, differences, read_manifest, refuse_difference
 from mixjax._provenance import provenance
 from mixjax._shards import MOST_BYTES, sealed, unsealed
@@ -65,6 +66,7 @@ class RunDirectory:
         self.path = located(path)
         self.manifest = manifest
         self.product = product
+        self._hold = Hold()
         self._release: Callable[[], object] | None = None
 
     @classmethod
@@ -93,7 +95,7 @@ class RunDirectory:
           lock: whether this process alone may work in the folder until `close`; a finished run is not locked.
           allow_mixed: whether a run may be gone on with by another environment, which its manifest then lists; None
             if that is nothing that a user can choose.
-          warn: told where there are no locks.
+          warn: told where there are no locks, and, in a store, while it is seen whether another run is alive.
 
         Raises:
           RunError: if the folder holds something else, cannot be written, or another process is at work in it.
@@ -125,6 +127,10 @@ class RunDirectory:
         if self._release is not None:
             self._release()
 
+    def check(self) -> None:
+        """Raise a RunError if another run has taken over the folder, as far as is known: only in a store it can."""
+        self._hold.check()
+
     def __enter__(self) -> RunDirectory:
         return self
 
@@ -146,7 +152,12 @@ class RunDirectory:
         return self._read(name) is not None
 
     def write(self, name: str, arrays: Mapping[str, np.ndarray]) -> None:
-        """Store a finished unit."""
+        """Store a finished unit.
+
+        Raises:
+          RunError: if the folder cannot be written, or another run has taken it over.
+        """
+        self.check()
         with explained(self.path):
             write_atomically(self._shard(name), sealed(arrays))
 
@@ -195,15 +206,17 @@ class RunDirectory:
         """Hold the folder, and clear away what a killed process was writing in it."""
         if not wanted or self._release is not None:
             return
-        descriptor = hold(self.path) if isinstance(self.path, Path) else None
-        if descriptor is None or not isinstance(self.path, Path):
-            place = "on a file system" if isinstance(self.path, Path) else "in a store"
-            warn(f"{self.path} is {place} without locks: let no second run work in it")
-            self._release = lambda: None
-            return
-        self._release = weakref.finalize(self, os.close, descriptor)
-        sweep(self.path)
-        sweep(self.path / "shards")
+        if isinstance(self.path, Path):
+            held = hold(self.path)
+            if held is None:
+                warn(f"{self.path} is on a file system without locks: let no second run work in it")
+            else:
+                sweep(self.path)
+                sweep(self.path / "shards")
+            self._hold = held or Hold()
+        else:
+            self._hold = Lease(self.path, warn, period=PERIOD)
+        self._release = weakref.finalize(self, self._hold.close)
 
     def _refuse_strangers(self) -> None:
         for child in self.path.iterdir():

@@ -69,6 +69,7 @@ def finish(work: Work, directory: RunDirectory, made_with: Mapping[str, Any], st
     if len(directory.environments) > 1:
         origin["environments"] = directory.environments
     folder = directory.path
+    directory.check()
     with explained(folder):
         content = bytes(table.to_netcdf(engine="h5netcdf"))
         origin["dataset_sha256"] = sha256(content).hexdigest()

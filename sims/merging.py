@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from mixjax.runs import PathOrUrl, RunDirectory, RunError, differences, each, provenance
@@ -29,11 +30,11 @@ def merge(folders: Sequence[PathOrUrl], out: PathOrUrl, *, warn: Tell = print, a
     layout, names = first.manifest["layout"], work.names(first.manifest["layout"])
     environments = [environment for run in runs for environment in run.environments]
     parts: dict[str, Any] = {"spec": work.spec, "layout": layout, "config": first.manifest.get("config")}
+    tell = cache(warn)  # each line once, though the folder is opened several times
     for environment in environments:
-        untold: list[str] = []  # what is said when it is opened again, below
-        RunDirectory.open(out, environment=environment, allow_mixed=allow_mixed, warn=untold.append, **parts).close()
+        RunDirectory.open(out, environment=environment, allow_mixed=allow_mixed, warn=tell, **parts).close()
     started = time.perf_counter()
-    with RunDirectory.open(out, environment=environments[0], warn=warn, **parts) as target:
+    with RunDirectory.open(out, environment=environments[0], warn=tell, **parts) as target:
         if found := differences(target.manifest["layout"], layout, f"in {out}", f"in {first.path}"):
             raise RunError(f"{out} holds this run cut otherwise: {found}; choose another folder")
         if not target.finished:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
+from mixjax._lease import PERIOD, holder_of
 from mixjax._lock import in_use
 from mixjax._untrusted import printable
 from mixjax.runs import Inventory, Location, PathOrUrl, RunDirectory, RunError, read_manifest
@@ -26,10 +27,12 @@ class Status:
 
     Attributes:
       study: its name.
-      state: "finished", "running" or "stopped"; "unfinished" in a store, where nothing tells the last two apart.
+      state: "finished", "running" or "stopped"; "unfinished" in a store where there is a lease, of a holder that may
+        be alive or dead.
       inventory: of its units.
       number: of all units.
       rate: units a second of late; None if fewer than three are stored.
+      holder: of that lease, and when it was renewed, in words.
     """
 
     study: str
@@ -37,6 +40,7 @@ class Status:
     inventory: Inventory
     number: int
     rate: float | None
+    holder: str | None = None
 
     @property
     def left(self) -> int:
@@ -72,7 +76,8 @@ def status(folder: PathOrUrl) -> Status:
     work, directory = stored_work(folder)
     names = work.names(directory.manifest["layout"])
     found = directory.inventory(names)
-    return Status(work.study.name, _state(directory), found, len(names), _rate(directory.times(found.stored)))
+    rate, (state, holder) = _rate(directory.times(found.stored)), _state(directory)
+    return Status(work.study.name, state, found, len(names), rate, holder)
 
 
 def described(status: Status, folder: Location) -> str:
@@ -85,15 +90,19 @@ def described(status: Status, folder: Location) -> str:
     if status.rate and status.left:
         left = f"{duration(status.left / status.rate)} left"
         lines.append(f"{status.rate:.3g} units/s; {left}{' once it goes on' * (status.state == 'stopped')}")
+    if status.holder:
+        lines.append(f"held by {status.holder}; one that is alive does so every {PERIOD:g} s")
     return "\n".join(lines + status.inventory.remarks())
 
 
-def _state(directory: RunDirectory) -> str:
+def _state(directory: RunDirectory) -> tuple[str, str | None]:
+    """Whether it is at work, and who holds a lease, which is not watched."""
     if directory.finished:
-        return "finished"
-    if not isinstance(directory.path, Path):
-        return "unfinished"
-    return "running" if in_use(directory.path) else "stopped"
+        return "finished", None
+    if isinstance(directory.path, Path):
+        return "running" if in_use(directory.path) else "stopped", None
+    holder = holder_of(directory.path)
+    return "unfinished" if holder else "stopped", holder
 
 
 def _rate(times: Iterable[float]) -> float | None:

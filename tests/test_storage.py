@@ -105,6 +105,11 @@ def test_an_object_is_what_was_put(store):
     assert path.read_text() == "é"
     assert modified(path) == pytest.approx(store.system.modified(path.key).timestamp())
     assert list(store.iterdir()) == [path]
+    path.unlink()
+    path.unlink(missing_ok=True)
+    with pytest.raises(FileNotFoundError):
+        path.unlink()
+    assert not path.exists()
 
 
 def test_what_is_listed_never_leads_elsewhere(store, monkeypatch):
@@ -149,6 +154,7 @@ def test_a_run_that_begins_where_another_has_just_begun_is_refused(store, monkey
         ("info", lambda path: path.exists(), "a cannot be read: the connection is lost"),
         ("modified", modified, "a cannot be read: the connection is lost"),
         ("ls", lambda path: list(path.iterdir()), "a cannot be listed: the connection is lost"),
+        ("rm_file", lambda path: path.unlink(), "a cannot be deleted: the connection is lost"),
         ("pipe_file", lambda path: path.write_bytes(b""), "a cannot be written: the connection is lost; finished work "
          "is kept, and the same command goes on from it"),
     ],
@@ -166,17 +172,23 @@ def test_a_bucket_that_is_not_there_is_one_sentence(store, monkeypatch):
         raise FileNotFoundError("The specified bucket does not exist")
 
     monkeypatch.setattr(store.system, "pipe_file", refuse)
-    with pytest.raises(RunError, match=r"run/manifest.json cannot be written: The specified bucket does not exist"):
+    with pytest.raises(RunError, match=r"run/.lock/1 cannot be written: The specified bucket does not exist"):
         RunDirectory.open(store, **PARTS)
 
 
-def test_a_run_in_a_store(store):
+def test_a_run_in_a_store(store, monkeypatch):
+    monkeypatch.setattr("mixjax.runs.PERIOD", 0.01)
     said = []
     with RunDirectory.open(store, **PARTS, warn=said.append) as run:
         run.write("a", ARRAYS)
         for name, array in run.read("a").items():
             np.testing.assert_array_equal(array, ARRAYS[name])
-    assert said == ["memory://bucket/run is in a store without locks: let no second run work in it"]
+        monkeypatch.setattr("mixjax.runs.PERIOD", 1.0)  # a look every tenth of it
+        with pytest.raises(RunError, match=r"^another run is at work in memory://bucket/run \(process .* on .*\);"):
+            RunDirectory.open(store, **PARTS, warn=said.append)
+        [line] = said
+        assert line.startswith("memory://bucket/run is held by process")
+    assert [child.name for child in store.iterdir()] == ["manifest.json", "shards"]
     with RunDirectory.open(store, **{**PARTS, "environment": {"jax": "2"}}, allow_mixed=True, warn=said.append) as run:
         assert run.environments == [{"jax": "1"}, {"jax": "2"}]
         assert run.has("a")

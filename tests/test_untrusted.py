@@ -11,9 +11,12 @@ import zipfile
 
 import numpy as np
 import pytest
+from fsspec.implementations.memory import MemoryFileSystem
 
 from mixjax import _shards
+from mixjax._lease import Lease, holder_of
 from mixjax._shards import sealed
+from mixjax._storage import ObjectPath
 from mixjax._untrusted import parse_json, read_json, refuse_links
 from mixjax.runs import RunDirectory, RunError, read_manifest
 from tests.fuzzing import NUMBER, mutated, survive
@@ -195,3 +198,29 @@ def test_no_more_is_allocated_than_a_file_holds(run):
     assert run.has("a")
     assert tracemalloc.get_traced_memory()[1] < 2**20
     tracemalloc.stop()
+
+
+def planted(**leases):
+    """A folder of a store with objects where leases are."""
+    system = MemoryFileSystem(global_store=False, skip_instance_cache=True)
+    folder = ObjectPath("memory://bucket/run", "/bucket/run", system)
+    for name, content in leases.items():
+        (folder / ".lock" / name).write_bytes(content)
+    return folder
+
+
+@pytest.mark.parametrize("content", [b"", b"\xff", b"[]", b'"host"', b"{}", b"9" * 10_000, b'{"host": "a"}'])
+def test_what_is_no_lease(content):
+    """It is taken for that of a dead holder where a lease could be, and is nothing under another name."""
+    others, said = ["-1", "0", "01", "9" * 100, "a"], []
+    folder = planted(**dict.fromkeys(["1", *others], content))
+    with Lease(folder, said.append, pause=lambda _: None) as held:
+        held.check()
+        assert said[0].startswith("memory://bucket/run is held by process unknown on unknown: watching")
+        assert sorted(path.name for path in (folder / ".lock").iterdir()) == sorted([*others, "2"])
+
+
+def test_a_terminal_obeys_no_host():
+    holder = {"host": "\x1b[2J", "process": 7, "token": "", "renewals": 0}
+    folder = planted(**{"1": json.dumps(holder).encode()})
+    assert holder_of(folder).startswith(r"process 7 on \x1b[2J, which renewed its lease at 20")

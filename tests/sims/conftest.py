@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -51,3 +51,22 @@ def folder_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]
 def table_of(folder_of: Callable[[str], Path]) -> Callable[[str], xr.Dataset]:
     """Its table."""
     return cache(lambda study: sims.load(folder_of(study)))
+
+
+@pytest.fixture(scope="session")
+def bucket() -> Iterator[str]:
+    """The name of a bucket of an emulated S3, in which each test has a folder."""
+    moto = pytest.importorskip("moto.server")
+    s3fs = pytest.importorskip("s3fs")
+    server = moto.ThreadedMotoServer(port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    known = {"ENDPOINT_URL": f"http://{host}:{port}", "ACCESS_KEY_ID": "a", "SECRET_ACCESS_KEY": "b"}
+    with pytest.MonkeyPatch.context() as environment:
+        for name, value in known.items():
+            environment.setenv(f"AWS_{name}", value)
+        s3fs.S3FileSystem.clear_instance_cache()
+        s3fs.S3FileSystem().mkdir("mixjax")
+        yield "mixjax"
+    server.stop()
+    s3fs.S3FileSystem.clear_instance_cache()
