@@ -1,6 +1,6 @@
 """The parts of a run on the workers of a Dask cluster: the same parts, and the same numbers to the last bit.
 
-A task names a study, a configuration and a part; a worker makes the work of it and computes the part as a single
+A task names a study, a configuration and a few parts; a worker makes the work of it and computes the parts as a single
 process would. Results come back to the client, which alone writes: no disk is shared. The tasks of a worker that dies
 are done again by others, and so is a task that takes far longer than the rest: that cannot change a number.
 """
@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import logging
 import warnings
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from mixjax.runs import RunError, differences
 from sims.devices import usable_cores
+from sims.program import HostArrays
 from sims.tasks import ENVIRONMENT, Tasks, scheduler_there, worker_provenance
 from sims.tiles import Tell
 from sims.work import Store, Work
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 _CODE = ("mixjax", "commit", "jax", "jaxlib")  # what client and workers have in common
 AHEAD = 3  # tasks a thread of the cluster that are submitted and not yet stored
+TASK = 1.0  # seconds that a task is to take, if parts are shorter: each costs the client 15 ms
 DEATHS = 10  # of local workers over one task, before it is taken to be the cause
 PATIENCE = 30.0  # seconds for a scheduler to answer, and for its first worker to come
 MOST_WORKERS = 1000
@@ -68,18 +70,23 @@ class Cluster:
           RunError: if the workers fail, or the scheduler is lost.
         """
         tasks = Tasks(self._client, work, layout, {name: str(self.made_with[name]) for name in ENVIRONMENT}, warn)
-        waiting = iter(names)
+        waiting, finished = deque(names), list[tuple[str, HostArrays]]()
         with scheduler_there():
-            for name in islice(waiting, AHEAD * max(1, sum(self._client.nthreads().values()))):
-                tasks.submit(name)
-        while tasks.running:
+            ahead = AHEAD * max(1, sum(self._client.nthreads().values()))
+        while waiting or tasks.running:
             with scheduler_there():
+                while waiting and len(tasks.running) < ahead:
+                    tasks.submit(_taken(waiting, tasks.seconds_of_a_part, ahead))
                 finished = tasks.finished()
-                for following in islice(waiting, len(finished)):
-                    tasks.submit(following)
             for name, arrays in finished:
                 store(name, arrays)
                 yield name
+
+
+def _taken(waiting: deque[str], seconds: float | None, ahead: int) -> tuple[str, ...]:
+    """The parts of the next task: TASK seconds of them, and fewer towards the end, which all threads reach together."""
+    number = min(TASK / seconds, len(waiting) / ahead) if seconds else 1
+    return tuple(waiting.popleft() for _ in range(max(1, int(number))))
 
 
 def cluster_of(workers: int | None, scheduler: str | None) -> AbstractContextManager[Cluster | None]:
@@ -110,8 +117,7 @@ def _connected(opened: ExitStack, workers: int | None, scheduler: str | None, pa
         number = workers or 1
         opened.enter_context(dask.config.set({"distributed.scheduler.allowed-failures": DEATHS}))
         threads = max(1, usable_cores() // number)
-        options: dict[str, Any] = {"dashboard_address": None, "silence_logs": logging.CRITICAL}
-        local = LocalCluster(n_workers=number, threads_per_worker=threads, processes=True, **options)
+        local = LocalCluster(n_workers=number, threads_per_worker=threads, processes=True, **local_options(threads))
         return opened.enter_context(Client(opened.enter_context(local), set_as_default=False))
     try:
         with warnings.catch_warnings(action="ignore"):  # versions are compared below
@@ -126,6 +132,12 @@ def _connected(opened: ExitStack, workers: int | None, scheduler: str | None, pa
     if found := differences({n: there[n] for n in wanted}, {n: here[n] for n in wanted}):
         raise RunError(f"the scheduler at {scheduler} is of another version ({found}); install the same in both places")
     return client
+
+
+def local_options(threads: int) -> dict[str, Any]:
+    """How workers on this machine are started that have so many threads each."""
+    env = {"NPROC": str(threads)}  # or XLA keeps one for each core, in each worker, and those wait by spinning
+    return {"dashboard_address": None, "silence_logs": logging.CRITICAL, "env": env}
 
 
 def _agreed(client: Client, patience: float) -> dict[str, str | int]:

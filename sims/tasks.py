@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mixjax.runs import RunError, differences, provenance
 from sims.canary import check_backend
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from distributed import Client, Future
 
 ENVIRONMENT = ("mixjax", "commit", "jax", "jaxlib", "platform", "device", "x64", "xla_flags")  # of a run
+Names = tuple[str, ...]  # of the parts of a task
+_LATE = 100  # of the tasks that were done last, times are kept
 HANGING = 60.0, 10.0  # seconds, and times the median, after which a task is given to another worker too
 
 _preparing = threading.Lock()
@@ -50,71 +52,86 @@ class Tasks:
         self.client, self.warn = client, warn
         config = json.dumps(dataclasses.asdict(work.config), default=plain)
         self.task = (work.study.name, config, dict(layout), environment)
-        self.running: dict[str, list[Future]] = {}
-        self.since: dict[str, float] = {}
+        self.running: dict[Names, list[Future]] = {}
+        self.since: dict[Names, float] = {}
         self.took: list[float] = []
+        self.computing: list[float] = []
 
-    def submit(self, name: str, **where: Any) -> None:
-        """Give a part to the cluster, once more if it is there already."""
-        tries = self.running.setdefault(name, [])
-        key = f"{self.task[0]}/{name}/{len(tries)}/{time.monotonic_ns()}"
-        tries.append(self.client.submit(compute_part, self.task, name, key=key, pure=False, **where))
-        self.since[name] = time.monotonic()
+    @property
+    def seconds_of_a_part(self) -> float | None:
+        """What a worker needed for one of late; None if no task is done."""
+        return statistics.median(self.computing[-_LATE:]) if self.computing else None
+
+    def submit(self, names: Names, **where: Any) -> None:
+        """Give parts to the cluster, once more if they are there already."""
+        tries = self.running.setdefault(names, [])
+        key = f"{self.task[0]}/{names[0]}/{len(tries)}/{time.monotonic_ns()}"
+        tries.append(self.client.submit(compute_parts, self.task, names, key=key, pure=False, **where))
+        self.since[names] = time.monotonic()
 
     def finished(self) -> list[tuple[str, HostArrays]]:
-        """Parts that are done, after waiting for one for a while; what takes too long is given to others too."""
+        """Parts that are done, after waiting for a task for a while; what takes too long is given to others too."""
         from distributed import wait
 
-        futures = {future.key: (name, future) for name, tries in self.running.items() for future in tries}
+        futures = {future.key: (names, future) for names, tries in self.running.items() for future in tries}
         try:
             with self.client.as_current():  # no client is everybody's: xarray would take its locks from it
                 done = wait([future for _, future in futures.values()], timeout=5, return_when="FIRST_COMPLETED").done
         except TimeoutError:
             done = set()
-        results = []
-        for name, future in (futures[future.key] for future in done):
-            arrays = self._fetched(name, future) if name in self.running else None
-            if arrays is not None:
-                results.append((name, arrays))
-                self.took = [*self.took[-100:], time.monotonic() - self.since.pop(name)]
-                del self.running[name]  # which lets go of every try
+        results: list[tuple[str, HostArrays]] = []
+        for names, future in (futures[future.key] for future in done):
+            parts = self._fetched(names, future) if names in self.running else None
+            if parts is not None:
+                results += zip(names, parts, strict=True)
+                self.took = [*self.took[-_LATE:], time.monotonic() - self.since.pop(names)]
+                del self.running[names]  # which lets go of every try
         self._help()
         return results
 
-    def _fetched(self, name: str, future: Future) -> HostArrays | None:
+    def _fetched(self, names: Names, future: Future) -> list[HostArrays] | None:
         """What a task gave; None if the worker that has it does not answer, and then another is asked to compute it."""
         try:
-            arrays, remarks = _result(future, timeout=HANGING[0])
+            done = _result(future, timeout=HANGING[0])
         except TimeoutError:
             holders = self.client.who_has([future]).get(future.key, ())
-            self.running[name].remove(future)
-            self._elsewhere(name, [worker for worker in self.client.nthreads() if worker not in holders])
+            self.running[names].remove(future)
+            self._elsewhere(names, [worker for worker in self.client.nthreads() if worker not in holders])
             return None
-        for remark in remarks:
+        for remark in done.remarks:
             self.warn(f"a worker: {remark}")
-        return arrays
+        self.computing = [*self.computing[-_LATE:], done.seconds / len(names)]
+        return done.parts
 
     def _help(self) -> None:
         """Give what hangs to workers that do not have it."""
         limit = max(HANGING[0], HANGING[1] * statistics.median(self.took)) if self.took else float("inf")
-        late = [name for name, since in self.since.items() if time.monotonic() - since > limit]
+        late = [names for names, since in self.since.items() if time.monotonic() - since > limit]
         if not late:
             return
         busy = self.client.processing()
-        for name in late:
-            keys = {future.key for future in self.running[name]}
-            self._elsewhere(name, [worker for worker, has in busy.items() if not keys & set(has)])
+        for names in late:
+            keys = {future.key for future in self.running[names]}
+            self._elsewhere(names, [worker for worker, has in busy.items() if not keys & set(has)])
 
-    def _elsewhere(self, name: str, workers: list[str]) -> None:
-        """Give a part to one of these workers, or to any that comes when they are gone."""
+    def _elsewhere(self, names: Names, workers: list[str]) -> None:
+        """Give parts to one of these workers, or to any that comes when they are gone."""
         if workers:
-            self.submit(name, workers=workers, allow_other_workers=True)
-        elif not self.running[name]:
-            self.submit(name)
+            self.submit(names, workers=workers, allow_other_workers=True)
+        elif not self.running[names]:
+            self.submit(names)
 
 
-def compute_part(task: tuple[str, str, dict[str, int], dict[str, str]], name: str) -> tuple[HostArrays, list[str]]:
-    """A part of a run, on a worker that is as the others are; with what there is to remark on.
+class Done(NamedTuple):
+    """What a task gives: its parts, what there is to remark on, and how long they took to compute."""
+
+    parts: list[HostArrays]
+    remarks: list[str]
+    seconds: float
+
+
+def compute_parts(task: tuple[str, str, dict[str, int], dict[str, str]], names: Names) -> Done:
+    """Parts of a run, on a worker that is as the others are.
 
     Raises:
       RunError: on a worker of another version or device, or one that computes wrongly.
@@ -127,7 +144,9 @@ def compute_part(task: tuple[str, str, dict[str, int], dict[str, str]], name: st
         check_backend()
         work, remarks = _work(study, config), list[str]()
         work.prepare(layout, remarks.append)
-    return work.part(name, layout, remarks.append), remarks
+    started = time.perf_counter()
+    parts = [work.part(name, layout, remarks.append) for name in names]
+    return Done(parts, remarks, time.perf_counter() - started)
 
 
 @lru_cache(maxsize=1)
@@ -144,7 +163,7 @@ def _work(study: str, config: str) -> Work:
     return work_of(STUDIES[study], configured(study, **json.loads(config)))
 
 
-def _result(future: Future, timeout: float) -> tuple[HostArrays, list[str]]:
+def _result(future: Future, timeout: float) -> Done:
     """What a task gave.
 
     Raises:
@@ -154,7 +173,7 @@ def _result(future: Future, timeout: float) -> tuple[HostArrays, list[str]]:
     from distributed.scheduler import KilledWorker
 
     try:
-        result: tuple[HostArrays, list[str]] = future.result(timeout=timeout)
+        result: Done = future.result(timeout=timeout)
         return result
     except KilledWorker as error:
         raise RunError(

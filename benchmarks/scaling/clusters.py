@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import logging
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -13,7 +12,7 @@ from typing import Any
 
 from benchmarks.report import Section
 from benchmarks.scaling.job import Job
-from sims.cluster import Cluster
+from sims.cluster import Cluster, local_options
 
 ASKED = 0.05  # of the time, at units of a second
 
@@ -42,7 +41,7 @@ def local_clusters(numbers: Sequence[int]) -> Iterator[dict[int, Local]]:
 def _started(opened: ExitStack, number: int) -> Local:
     from distributed import Client, LocalCluster
 
-    options: dict[str, Any] = {"dashboard_address": ":0", "silence_logs": logging.CRITICAL}
+    options = local_options(threads=1) | {"dashboard_address": ":0"}
     local = opened.enter_context(LocalCluster(n_workers=number, threads_per_worker=1, processes=True, **options))
     client = opened.enter_context(Client(local, set_as_default=False))
     return Local(opened.enter_context(Cluster(scheduler=local.scheduler_address)), client)

@@ -106,7 +106,8 @@ def cell_source(key: PRNGKeyArray, cell: list[jax.Array], replicates: int) -> So
         lax.bitcast_convert_type(value, np.uint32).reshape(*value.shape, value.dtype.itemsize // 4) for value in cell
     ]
     data = jnp.moveaxis(jnp.concatenate(bits, axis=-1), -1, 0)
-    words: Words = tuple(jnp.broadcast_to(word, data.shape[1:]) for word in key_words(key))
+    first, second = (jnp.broadcast_to(word, data.shape[1:]) for word in key_words(key))
+    words: Words = (first, second)
     words, _ = lax.scan(lambda words, part: (fold_in(words, part), None), words, data)  # a loop compiles sooner
     position = lax.iota(np.uint32, replicates).reshape((1,) * cell[0].ndim + (replicates,))
     return Source((words[0][..., None], words[1][..., None]), position)

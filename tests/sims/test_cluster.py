@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import deque
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -128,13 +129,23 @@ def test_few_tasks_are_under_way(local, monkeypatch):
     assert largest[0] <= 3 * sum(local._client.nthreads().values()) < len(names)
 
 
+@pytest.mark.parametrize(
+    ("parts", "seconds", "number"), [(600, None, 1), (600, 0.05, 20), (600, 3.0, 1), (60, 0.05, 10), (5, 1e-9, 1)]
+)
+def test_short_parts_are_given_out_together(parts, seconds, number):
+    """For a second, as long as there are enough of them for six tasks under way; one by one before one is timed."""
+    waiting = deque(map(str, range(parts)))
+    assert cluster._taken(waiting, seconds, 6) == tuple(map(str, range(number)))
+    assert list(waiting) == [str(part) for part in range(number, parts)]
+
+
 def test_what_a_worker_remarks_is_said():
     """As of a tile that its memory had no room for."""
     pytest.importorskip("distributed", reason="the extra `cluster` is not installed")
     said = []
     there = tasks.Tasks(None, work(), {}, {}, said.append)
-    future = SimpleNamespace(result=lambda timeout: ({"x": 1}, ["no room"]))
-    assert there._fetched("part", future) == {"x": 1}
+    future = SimpleNamespace(result=lambda timeout: tasks.Done([{"x": 1}], ["no room"], 0.5))
+    assert there._fetched(("part",), future) == [{"x": 1}] and there.seconds_of_a_part == 0.5
     assert said == ["a worker: no room"]
 
 
@@ -226,4 +237,4 @@ def test_a_worker_that_joins_later_is_looked_at_too():
     environment = {name: str(MADE[name]) for name in tasks.ENVIRONMENT}
     task = ("phase_diagram", "{}", {}, {**environment, "jaxlib": "0.0.1"})
     with pytest.raises(RunError, match=r'a worker joined .*jaxlib is "0.0.1" on the others'):
-        tasks.compute_part(task, "a part")
+        tasks.compute_parts(task, ("a part",))

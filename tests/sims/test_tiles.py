@@ -21,7 +21,7 @@ from sims.grid import Grid
 from sims.program import Experiment, Program, compiled
 from sims.running import configured
 from sims.studies import STUDIES
-from sims.tasks import ENVIRONMENT, compute_part, worker_provenance
+from sims.tasks import ENVIRONMENT, compute_parts, worker_provenance
 from sims.tiles import smaller
 from sims.work import Manner
 
@@ -129,15 +129,17 @@ def test_a_run_changes_no_bit_and_keeps_its_layout(limit, tmp_path, whole):
 
 
 def test_a_worker_halves_too_and_what_it_says_comes_back(limit, whole):
-    """`compute_part` as Dask calls it, without Dask; the second part has nothing to say."""
+    """`compute_parts` as Dask calls it, without Dask; the second part has nothing to say."""
     environment = {name: str(worker_provenance()[name]) for name in ENVIRONMENT}
     task = "phase_diagram", json.dumps(dataclasses.asdict(_work().config)), LAYOUT, environment
     limit(2)
     tasks._work.cache_clear()
-    parts = {name: compute_part(task, name) for name in whole}
+    done = [compute_parts(task, (name,)) for name in whole]
+    together = compute_parts(task, tuple(whole))
     tasks._work.cache_clear()
-    assert [len(said) for _, said in parts.values()] == [2, 0]
-    assert_same(whole, {name: arrays for name, (arrays, _) in parts.items()})
+    assert [len(one.remarks) for one in done] == [2, 0] and together.remarks == []
+    assert_same(whole, dict(zip(whole, together.parts, strict=True)))
+    assert_same(whole, dict(zip(whole, (one.parts[0] for one in done), strict=True)))
 
 
 def test_where_the_smallest_is_refused_one_sentence_says_so(limit):
