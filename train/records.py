@@ -18,10 +18,12 @@ from mixjax._untrusted import parse_json, read_text
 from mixjax.runs import RunError, explained, write_atomically
 from train.metrics import METRICS
 
-__all__ = ["append_records", "read_records", "records_of", "write_records"]
+__all__ = ["LONGEST_RECORD", "MOST_RECORDS", "append_records", "read_records", "records_of", "write_records"]
 
 Records = list[dict[str, Any]]
-_MOST_BYTES = 2**28
+MOST_RECORDS = 2**18  # of the epochs of all nets
+LONGEST_RECORD = 2**10  # characters
+_MOST_BYTES = MOST_RECORDS * LONGEST_RECORD
 _TEXTS = ("job", "arm", "evaluation")
 _COUNTS = ("seed", "epoch")
 _LISTS = ("count", "confidence", "accuracy_in_bin")
