@@ -43,7 +43,7 @@ _BAR_WIDTH = 16  # leaves room for the name of a net in 80 columns
 
 def main(arguments: Sequence[str]) -> int:
     """Run a command; returns the exit status: 0, 2 for an error the user can put right, 130 when interrupted."""
-    interrupted = "Interrupted. What is finished is stored; the same command goes on from the last epoch."
+    interrupted = "Interrupted. What is finished is stored; the same command goes on from the last checkpoint."
     return exit_status(lambda: _dispatch(list(arguments)), interrupted)
 
 

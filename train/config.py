@@ -51,9 +51,9 @@ class Config:
 
     def __post_init__(self) -> None:
         for name, kind in typing.get_type_hints(type(self)).items():
-            _check_choice(
-                name, getattr(self, name), typing.get_args(kind) if typing.get_origin(kind) is Literal else ()
-            )
+            _check_choice(name, getattr(self, name), _choices(kind))
+        if not isinstance(self.dataset, str):
+            raise TypeError(f"dataset must be a name, or a path as a string, got {type(self.dataset).__name__}")
         for name in ("seeds", "epochs", "batch_size"):
             check_size(name, getattr(self, name))
         check_size("train_rows", self.train_rows, least=0)
@@ -107,6 +107,13 @@ class ResNetConfig(Config):
     def __post_init__(self) -> None:
         super().__post_init__()
         checked({"width_multiplier": POSITIVE}, width_multiplier=self.width_multiplier)
+
+
+def _choices(kind: Any) -> tuple[Any, ...]:
+    """What a field of this type may be; () if that is no list."""
+    if kind is bool:
+        return (False, True)
+    return typing.get_args(kind) if typing.get_origin(kind) is Literal else ()
 
 
 def _check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> None:

@@ -55,7 +55,9 @@ def words_of(options: Mapping[str, Any]) -> list[str]:
 
 
 def how_to_go_on(run: Path) -> str:
-    """What to do with a run that is not finished, by the options that its manifest has; `--data-dir` is not stored.
+    """What to do with a run that is not finished, by the options that its manifest has.
+
+    Of a data set in a file the manifest has the name, and of `--data-dir` nothing: results name no path.
 
     Raises:
       RunError: if the folder holds no run.

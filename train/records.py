@@ -58,11 +58,13 @@ def read_records(path: Path) -> Records:
     Raises:
       RunError: if there is none, or a line is not a record.
     """
+    summary = path.with_name("summary.csv")
+    advice = f"delete {summary} and run the same command again to make both anew"
     try:
         lines = read_text(path, _MOST_BYTES).splitlines()
     except (OSError, ValueError):
-        raise RunError(f"{path} cannot be read; is {path.parent} the folder of a finished run?") from None
-    advice = f"delete {path.with_name('summary.csv')} and run the same command again to make both anew"
+        reason = advice if summary.exists() else f"is {path.parent} the folder of a run?"
+        raise RunError(f"{path} cannot be read; {reason}") from None
     records = []
     for number, line in enumerate(lines, start=1):
         record = _parsed(line)

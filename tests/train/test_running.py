@@ -14,8 +14,9 @@ import numpy as np
 import pytest
 
 from mixjax.runs import RunError
-from train import cli, running, work
-from train.running import configured, load_records, run
+from train import running, work
+from train.options import configured, words_of
+from train.running import load_records, run
 from train.training import train_job
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -204,7 +205,14 @@ WRONG = {
     "multiplier": (("pseudo_label",), {"width_multiplier": 0.0}, "width_multiplier must be finite and positive, got 0"),
     "augment": (("width",), {"augment": "flip"}, "augment must be one of .* got 'flip'"),
     "dtype": (("width",), {"dtype": "float16"}, "dtype must be one of .* got 'float16'"),
+    "fold": (("width",), {"fold": "no"}, r"fold must be one of \(False, True\), got 'no'"),
+    "a path": (("width",), {"dataset": Path("mine.npz")}, "dataset must be a name, or a path as a string, got Posix"),
     "init": (("width",), {"init": "zero"}, "init must be one of"),
+    "a deep net": (("depth",), {"depth": (10**9,)}, "depth must be at most 1000, since each layer is compiled"),
+    "a billion nets": (("width",), {"seeds": 10**9}, "seeds times epochs must be at most 262144, got 1000000000"),
+    "a billion epochs": (("width",), {"epochs": 10**9}, "seeds times epochs must be at most 262144"),
+    "many in all": (("width",), {"seeds": 300}, "288,000 nets and epochs are more than the 262,144 that a run may"),
+    "no variance": (("width",), {"norm": "batch", "batch_size": 1}, "batch normalisation needs more than one value"),
     "a huge net": (("width",), {"width": (10**6,)}, r"parameters, which is more than 2\^31"),
     "data set": (("width",), {"dataset": "imagenet"}, "name must be one of digits, .* got 'imagenet'"),
     "no file": (("width",), {"dataset": "nowhere.npz"}, "there is no file nowhere.npz"),
@@ -246,7 +254,7 @@ def test_a_file_is_stored_by_its_name(tmp_path, rng):
     config = configured("width", dataset=str(tmp_path / "data.npz"))
     spec = running._spec(running.EXPERIMENTS["width"], config, running.training_set(config, None), ())
     assert spec["options"]["dataset"] == "data.npz" and str(tmp_path) not in json.dumps(spec)
-    assert cli._words({"dataset": config.dataset, "seeds": 2}) == ["--dataset", "data.npz", "--seeds", "2"]
+    assert words_of({"dataset": config.dataset, "seeds": 2}) == ["--dataset", "data.npz", "--seeds", "2"]
 
 
 def test_a_loss_that_is_not_finite_is_one_sentence(tmp_path):
