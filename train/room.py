@@ -62,8 +62,10 @@ def _refuse_beyond(most: float, needed: int, sentence: str) -> None:
 
 
 def _memory() -> float:
-    """Bytes of all devices, or of the machine for a CPU; infinite where nothing tells."""
-    devices = jax.devices()
-    if devices[0].platform == "cpu":
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else float("inf")
-    return sum((device.memory_stats() or {}).get("bytes_limit", float("inf")) for device in devices)
+    """Bytes of all devices, or of the machine for a CPU, as many in each process; infinite where nothing tells."""
+    devices = jax.local_devices()
+    if devices[0].platform != "cpu":
+        mine = sum((device.memory_stats() or {}).get("bytes_limit", float("inf")) for device in devices)
+    else:
+        mine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else float("inf")
+    return jax.process_count() * mine

@@ -45,8 +45,8 @@ def test_records_have_room_in_a_file_or_are_refused():
 def test_memory_is_that_of_the_devices(monkeypatch):
     assert room._memory() == os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     gpu = SimpleNamespace(platform="gpu", memory_stats=lambda: {"bytes_limit": 80 * 2**30})
-    monkeypatch.setattr(room.jax, "devices", lambda: [gpu, gpu])
+    monkeypatch.setattr(room.jax, "local_devices", lambda: [gpu, gpu])
     assert room._memory() == 160 * 2**30
     silent = SimpleNamespace(platform="gpu", memory_stats=lambda: None)
-    monkeypatch.setattr(room.jax, "devices", lambda: [silent])
+    monkeypatch.setattr(room.jax, "local_devices", lambda: [silent])
     assert room._memory() == float("inf")
