@@ -41,18 +41,18 @@ def check_room(jobs: Sequence[Job], dataset: Dataset) -> None:
     image_shape, rows = dataset.train_inputs.shape[1:], len(dataset.test_labels)
     for job in jobs:
         nets = len(job.lanes)
+        who = f"{nets} nets side by side" if nets > 1 else "one net"
         count = job.recipe.net.parameter_count(image_shape, dataset.num_classes)
         _refuse_beyond(
             _memory(),
             nets * count * _BYTES * _COPIES,
-            f"{job.name}: {nets} nets side by side of {count:,} parameters take {{}} GiB of memory with gradients and "
+            f"{job.name}: {who} of {count:,} parameters take {{}} GiB of memory with gradients and "
             "momentum, and there are {}; choose fewer seeds or a smaller net",
         )
         _refuse_beyond(
             MOST_BYTES,
             nets * (rows * dataset.num_classes + job.epochs * LONGEST_RECORD) * _BYTES,
-            f"{job.name}: logits and records of {nets} nets side by side take {{}} GiB, and {{}} are kept; choose "
-            "fewer seeds or epochs",
+            f"{job.name}: logits and records of {who} take {{}} GiB, and {{}} are kept; choose fewer seeds or epochs",
         )
 
 
