@@ -68,7 +68,7 @@ def how_to_go_on(run: Path) -> str:
         usual = dataclasses.asdict(configured(name))
         plain = {option: tuple(value) if isinstance(value, list) else value for option, value in stored.items()}
         changed = {option: value for option, value in plain.items() if value != usual[option]}
-        configured(name, **changed)
+        configured(name, "digits", **changed)
     except (LookupError, TypeError, AttributeError, RunError):
         return "run the same command again to go on"
     return f"go on with: {printable(command_line(name, str(run), changed), _LONGEST)}"
