@@ -1,13 +1,8 @@
-"""The state of a job after an epoch, on disk: the last two that were kept, should one be damaged.
-
-  seconds: within which one checkpoint is enough, and more where writing it takes long; 0 keeps every epoch.
-
-Raises:
-  RunError: if the folder cannot be used, holds links, or checkpoints that are whole but none of Orbax's.
-"""
+"""The state of a job after an epoch, on disk: the last two that were kept, should one be damaged."""
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import logging
 import re
@@ -31,7 +26,8 @@ __all__ = ["Checkpoints"]
 SECONDS = 2.0
 _SHARE = 20  # of what writing one took
 _KEPT = 2
-_DAMAGED = "checkpoint of epoch {} in {} is damaged; taking the one before"
+_SMALL_FILES = 2**20  # bytes on a disk beside the arrays, generously
+_DAMAGED = "checkpoint of epoch {} in {} is damaged, or was being written when the run ended; going on without it"
 
 
 class Checkpoints:
@@ -74,6 +70,7 @@ class Checkpoints:
         if jax.process_count() == 1 and soon:
             return  # processes have clocks of their own, and must agree
         with explained(self.folder), _errors_of_files():
+            self._refuse_full_disk(state)
             self._manager.save(epoch, args=ocp.args.StandardSave(state), force=True)
             self._manager.wait_until_finished()
             if jax.process_index() == 0:
@@ -97,6 +94,12 @@ class Checkpoints:
             self.warn(_DAMAGED.format(epoch, self.folder))
             self._manager.delete(epoch)
         return None
+
+    def _refuse_full_disk(self, state: Any) -> None:
+        """Before Orbax finds out: its threads then print pages of what went wrong in them."""
+        needed = sum(leaf.nbytes for leaf in jax.tree.leaves(state)) + _SMALL_FILES
+        if jax.process_count() == 1 and shutil.disk_usage(self.folder).free < needed:
+            raise OSError(errno.ENOSPC, "too little room for a checkpoint")
 
     def _drop_damaged(self) -> None:
         """Before Orbax looks at any of them."""

@@ -20,6 +20,7 @@ from mixjax.runs import RunError, explained, local
 from train.experiments import EXPERIMENTS
 from train.figures.lines import ARM_NAMES
 from train.figures.writing import write_figures
+from train.options import command_line, words_of
 from train.placement import is_first, join
 from train.running import experiment_of, load_records, run
 from train.summary import Cell, accuracy_floor, cells_of, estimate
@@ -35,13 +36,14 @@ experiments:
 
 python -m train EXPERIMENT --help lists its options. A run that was interrupted goes on by the same command."""
 
+_PRESET = "digits"  # where none is named
 _TABLE_WIDTH = 110  # where it is not a terminal
 _BAR_WIDTH = 16  # leaves room for the name of a net in 80 columns
 
 
 def main(arguments: Sequence[str]) -> int:
     """Run a command; returns the exit status: 0, 2 for an error the user can put right, 130 when interrupted."""
-    interrupted = "Interrupted. What is finished is stored; the same command goes on from the last epoch."
+    interrupted = "Interrupted. What is finished is stored; the same command goes on from the last checkpoint."
     return exit_status(lambda: _dispatch(list(arguments)), interrupted)
 
 
@@ -80,7 +82,7 @@ def _experiment(name: str, arguments: list[str]) -> int:
     data_dir, keep = given.pop("data_dir"), given.pop("keep_checkpoints")
     _join(given.pop("coordinator"), given.pop("processes"), given.pop("process"))
     options = {option: value for option, value in given.items() if value is not None}
-    command = shlex.join(["python", "-m", "train", name, "--preset", preset, "--out", said(out), *_words(options)])
+    command = command_line(name, said(out), {"preset": preset, **options})
     console = Console(stderr=True, highlight=False)
     with _Bar(console) as bar:
         records = run(
@@ -106,21 +108,19 @@ def _join(coordinator: str | None, processes: int | None, process: int | None) -
         join(coordinator, processes, process)
 
 
-def _words(options: dict[str, Any]) -> list[str]:
-    words = []
-    for option, value in options.items():
-        text = ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
-        text = said(Path(text)) if option == "dataset" else text  # a file, maybe
-        words += [f"--{option.replace('_', '-')}", *([] if value is True else [text])]
-    return words
-
-
 def _parser(name: str) -> argparse.ArgumentParser:
     """The options of an experiment, from the fields of its configuration."""
     experiment = EXPERIMENTS[name]
-    parser = Parser(f"python -m train {name}", description=f"{experiment.summary}.", allow_abbrev=False)
-    presets = ", ".join(experiment.presets)
-    parser.add_argument("--preset", default="digits", help=f"{presets} (default: digits)")
+    width = max(map(len, experiment.presets))
+    presets = [f"  {preset:{width}}  {shlex.join(words_of(given))}" for preset, given in experiment.presets.items()]
+    parser = Parser(
+        f"python -m train {name}",
+        description=f"{experiment.summary}.",
+        epilog="\n".join(["presets:", *presets]),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--preset", default=_PRESET, help=f"{', '.join(experiment.presets)} (default: {_PRESET})")
     parser.add_argument("--out", default=f"runs/{name}", help=f"folder of the run (default: runs/{name})")
     parser.add_argument("--data-dir", help="folder of the data set's files (default: where MIXJAX_DATA says)")
     parser.add_argument("--keep-checkpoints", action="store_true", help="keep the parameters of the final nets")
@@ -130,7 +130,8 @@ def _parser(name: str) -> argparse.ArgumentParser:
     several.add_argument("--process", type=whole, metavar="I", help="which of them this is, from 0")
     kinds = typing.get_type_hints(experiment.config)
     for field in dataclasses.fields(experiment.config):
-        usual = ",".join(map(str, field.default)) if isinstance(field.default, tuple) else field.default
+        default = experiment.presets[_PRESET].get(field.name, field.default)
+        usual = ",".join(map(str, default)) if isinstance(default, tuple) else default
         text = f"{field.metadata['help']} (default: {usual})"
         parser.add_argument(f"--{field.name.replace('_', '-')}", help=text, **_kind(kinds[field.name]))
     return parser

@@ -14,6 +14,7 @@ from train.mixing import Kind, Mixing
 from train.nets.initializers import Init
 from train.nets.mlp import Norm
 from train.nets.shapes import MLPShape, NetShape
+from train.records import MOST_RECORDS
 
 __all__ = ["Config", "MLPConfig", "ResNetConfig"]
 
@@ -50,12 +51,14 @@ class Config:
 
     def __post_init__(self) -> None:
         for name, kind in typing.get_type_hints(type(self)).items():
-            _check_choice(
-                name, getattr(self, name), typing.get_args(kind) if typing.get_origin(kind) is Literal else ()
-            )
+            _check_choice(name, getattr(self, name), _choices(kind))
+        if not isinstance(self.dataset, str):
+            raise TypeError(f"dataset must be a name, or a path as a string, got {type(self.dataset).__name__}")
         for name in ("seeds", "epochs", "batch_size"):
             check_size(name, getattr(self, name))
         check_size("train_rows", self.train_rows, least=0)
+        if self.seeds * self.epochs > MOST_RECORDS:
+            raise ValueError(f"seeds times epochs must be at most {MOST_RECORDS}, got {self.seeds} times {self.epochs}")
         checked(_RULES, alpha=self.alpha, **{name: getattr(self, name) for name in _RULES})
 
     def mixing(self, kind: Kind = "mixup") -> Mixing:
@@ -100,6 +103,17 @@ class ResNetConfig(Config):
     width_multiplier: float = option(1.0, "of 64, 128, 256 and 512 channels")
     final_norm: bool = option(False, "normalise before the mean over pixels")
     init: Init = option("torch", "variance of the first weights")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        checked({"width_multiplier": POSITIVE}, width_multiplier=self.width_multiplier)
+
+
+def _choices(kind: Any) -> tuple[Any, ...]:
+    """What a field of this type may be; () if that is no list."""
+    if kind is bool:
+        return (False, True)
+    return typing.get_args(kind) if typing.get_origin(kind) is Literal else ()
 
 
 def _check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> None:

@@ -39,7 +39,7 @@ def epoch_records(job: Job, history: Mapping[str, np.ndarray], epochs: range, cl
 def record_of(
     job: Job, lane: Lane, epoch: int, classes: int, figures: Mapping[str, float], **more: Any
 ) -> dict[str, Any]:
-    """What a record says: which net, when, on what, and its figures, to seven digits; NaN is left out."""
+    """What a record says: which net, when, on what, and its figures, to seven digits, if they are finite."""
     net = job.recipe.net
     sizes = {"width": net.width, "depth": net.depth} if isinstance(net, MLPShape) else asdict(net)
     return {
@@ -53,7 +53,7 @@ def record_of(
         "alpha": lane.arm.alphas[job.phase_of(epoch)],
         "evaluation": "test",
         **more,
-        **{name: float(f"{value:.7g}") for name, value in figures.items() if not math.isnan(value)},
+        **{name: float(f"{value:.7g}") for name, value in figures.items() if math.isfinite(value)},
     }
 
 

@@ -21,6 +21,8 @@ from mixjax._arguments import check_size, known
 from mixjax._threefry import Source
 from train.streams import Stream, stream_key
 
+Pixels = UInt8[Array, "*batch H W C"] | Float32[Array, "*batch H W C"]  # as stored, or shifted (`train.shifts`)
+
 
 class DeviceData(NamedTuple):
     """Raw images and labels of one split, on the device."""
@@ -53,8 +55,8 @@ def channel_scale(inputs: UInt8[np.ndarray, "N H W C"]) -> Scale:
     return Scale(jnp.asarray(mean), jnp.asarray(sd))
 
 
-def normalise(inputs: UInt8[Array, "*batch H W C"], scale: Scale) -> Float32[Array, "*batch H W C"]:
-    """(inputs - mean) / sd of each channel, in float32.
+def normalise(inputs: Pixels, scale: Scale) -> Float32[Array, "*batch H W C"]:
+    """(inputs - mean) / sd of each channel, in float32; `inputs` are in units of a stored pixel.
 
     Scaling pixels to [0, 1] first, as torchvision does, gives the same numbers: both mean and sd shrink alike.
     """
@@ -121,14 +123,14 @@ def evaluation_rows(size: int, batch_size: int) -> tuple[Int32[np.ndarray, "B b"
 
 
 def in_batches(
-    function: Callable[[jax.Array], Float[Array, "b *out"]], inputs: UInt8[Array, "N H W C"], batch_size: int
+    function: Callable[[jax.Array], Float[Array, "b *out"]], inputs: Pixels, batch_size: int
 ) -> Float[Array, "N *out"]:
     """`function` of all rows, a batch at a time: for a function that treats each row alone, `function(inputs)`.
 
     Args:
       function: of a batch of raw images, such as a net in evaluation mode; what it makes of the copies that fill the
         last batch is left out.
-      inputs: raw images.
+      inputs: images [N, H, W, C], not normalised.
       batch_size: static; only memory and speed depend on it.
 
     Returns:

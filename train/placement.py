@@ -7,6 +7,8 @@ other jobs each batch is spread, and every device holds the parameters. Data are
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,11 +16,13 @@ import jax
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
+from mixjax.runs import RunError
 from train.job import Job
 
-__all__ = ["Placement", "barrier", "fetched", "is_first", "join"]
+__all__ = ["Placement", "barrier", "fetched", "is_first", "join", "together"]
 
 _AXIS = "devices"
+_LONGEST = 4096  # bytes of a sentence
 
 
 @dataclass(frozen=True)
@@ -68,8 +72,19 @@ def _gathered(multihost_utils: Any, leaf: jax.Array) -> np.ndarray:
 
 
 def join(coordinator: str, processes: int, process: int) -> None:
-    """Become one of several processes that train together; before anything else is done with JAX."""
-    jax.distributed.initialize(coordinator, processes, process)
+    """Become one of several processes that train together; before anything else is done with JAX.
+
+    Raises:
+      RunError: for an address or a number that is none, and if the others cannot be reached.
+    """
+    if not 0 <= process < processes:
+        raise RunError(f"process must be in [0, processes), got {process} of {processes}")
+    if not coordinator.rpartition(":")[2].isdecimal() or coordinator.startswith(":"):
+        raise RunError(f"coordinator must be HOST:PORT, got {coordinator!r}")
+    try:
+        jax.distributed.initialize(coordinator, processes, process)
+    except (ValueError, RuntimeError) as error:
+        raise RunError(f"the processes at {coordinator} cannot be joined: {str(error).splitlines()[0]}") from error
 
 
 def is_first() -> bool:
@@ -83,3 +98,34 @@ def barrier(name: str) -> None:
         from jax.experimental import multihost_utils
 
         multihost_utils.sync_global_devices(name)
+
+
+@contextmanager
+def together() -> Iterator[None]:
+    """Wait at the end until every process is here; what one of them is refused, all are, so that none waits for it.
+
+    Raises:
+      RunError: in every process, if the body raised it in one.
+    """
+    refused = None
+    try:
+        yield
+    except RunError as error:
+        refused = error
+    sentence = _first_said(str(refused or ""))
+    if refused is not None:
+        raise refused
+    if sentence:
+        raise RunError(sentence)
+
+
+def _first_said(text: str) -> str:
+    """Of the texts of all processes the first that is not empty."""
+    if jax.process_count() == 1:
+        return text
+    from jax.experimental import multihost_utils
+
+    mine = text.encode()[:_LONGEST].ljust(_LONGEST, b"\0")
+    texts = np.asarray(multihost_utils.process_allgather(np.frombuffer(mine, np.uint8))).reshape(-1, _LONGEST)
+    said = [row.tobytes().rstrip(b"\0").decode(errors="ignore") for row in texts]
+    return next(filter(None, said), "")

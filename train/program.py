@@ -22,7 +22,7 @@ from jaxtyping import Array, Float, UInt8
 from train.job import Recipe
 from train.lanes import Lanes
 from train.mixing import Mixing, StepDraw, draw_step
-from train.pipeline import Scale, epoch_order, steps_per_epoch
+from train.pipeline import Pixels, Scale, epoch_order, steps_per_epoch
 from train.placement import fetched
 from train.step import Nets, Plan, StepFigures, logits_of, mixing_places, start, step
 from train.streams import Stream, stream_key
@@ -78,8 +78,8 @@ class Program:
             nets, figures = _steps(self.plan, self.inputs, self.scale, nets, lanes, orders, number, now)
             yield nets, figures
 
-    def logits(self, nets: Nets, inputs: np.ndarray | jax.Array) -> Float[Array, "lanes M K"]:
-        """Of raw images [M, H, W, C], as they are, by nets in evaluation mode."""
+    def logits(self, nets: Nets, inputs: np.ndarray | Pixels) -> Float[Array, "lanes M K"]:
+        """Of images [M, H, W, C] that are not normalised, by nets in evaluation mode."""
         return _logits(self.plan, self.scale, nets, inputs)
 
 
@@ -114,7 +114,7 @@ def _steps(
 
 
 @partial(jax.jit, static_argnames="plan")
-def _logits(plan: Plan, scale: Scale, nets: Nets, inputs: jax.Array) -> jax.Array:
+def _logits(plan: Plan, scale: Scale, nets: Nets, inputs: Pixels) -> jax.Array:
     return _over_lanes(plan, lambda net: logits_of(plan, scale, net, inputs), nets)
 
 

@@ -18,10 +18,12 @@ from mixjax._untrusted import parse_json, read_text
 from mixjax.runs import RunError, explained, write_atomically
 from train.metrics import METRICS
 
-__all__ = ["append_records", "read_records", "records_of", "write_records"]
+__all__ = ["LONGEST_RECORD", "MOST_RECORDS", "append_records", "read_records", "records_of", "write_records"]
 
 Records = list[dict[str, Any]]
-_MOST_BYTES = 2**28
+MOST_RECORDS = 2**18  # of the epochs of all nets
+LONGEST_RECORD = 2**10  # characters
+_MOST_BYTES = MOST_RECORDS * LONGEST_RECORD
 _TEXTS = ("job", "arm", "evaluation")
 _COUNTS = ("seed", "epoch")
 _LISTS = ("count", "confidence", "accuracy_in_bin")
@@ -56,11 +58,13 @@ def read_records(path: Path) -> Records:
     Raises:
       RunError: if there is none, or a line is not a record.
     """
+    summary = path.with_name("summary.csv")
+    advice = f"delete {summary} and run the same command again to make both anew"
     try:
         lines = read_text(path, _MOST_BYTES).splitlines()
     except (OSError, ValueError):
-        raise RunError(f"{path} cannot be read; is {path.parent} the folder of a finished run?") from None
-    advice = f"delete {path.with_name('summary.csv')} and run the same command again to make both anew"
+        reason = advice if summary.exists() else f"is {path.parent} the folder of a run?"
+        raise RunError(f"{path} cannot be read; {reason}") from None
     records = []
     for number, line in enumerate(lines, start=1):
         record = _parsed(line)

@@ -29,10 +29,12 @@ from train.experiments.experiment import Experiment, Records
 from train.job import Job
 from train.lanes import first_part_size
 from train.metrics import NUM_BINS
-from train.nets.shapes import check_shape
+from train.nets.shapes import check_net
+from train.options import configured, how_to_go_on
 from train.pipeline import steps_per_epoch
-from train.placement import barrier, is_first
+from train.placement import is_first, together
 from train.records import read_records
+from train.room import check_records, check_room
 from train.splits import hold_out
 from train.work import Keeping, Progress, Work
 
@@ -40,26 +42,6 @@ __all__ = ["configured", "experiment_of", "load_records", "run"]
 
 _ENVIRONMENT = ("mixjax", "commit", "jax", "jaxlib", "platform", "device", "devices")
 _SETTINGS = {"num_bins": NUM_BINS, "closed": "left", "unit": "fraction", "temperature": 1, "epoch": "last"}
-
-
-def configured(experiment: str, preset: str = "digits", **options: Any) -> Config:
-    """The options of an experiment: a preset with some replaced.
-
-    Raises:
-      RunError: for an unknown experiment, preset or option, and for options that are out of range.
-    """
-    if experiment not in EXPERIMENTS:
-        raise RunError(f"there is no experiment {experiment!r}; there are {', '.join(EXPERIMENTS)}")
-    chosen = EXPERIMENTS[experiment]
-    if preset not in chosen.presets:
-        raise RunError(f"{experiment} has no preset {preset!r}; it has {', '.join(chosen.presets)}")
-    fields = [field.name for field in dataclasses.fields(chosen.config)]
-    if unknown := [name for name in options if name not in fields]:
-        raise RunError(f"{experiment} has no option {unknown[0]!r}; it has {', '.join(fields)}")
-    try:
-        return chosen.config(**{**chosen.presets[preset], **options})
-    except (TypeError, ValueError) as error:
-        raise RunError(str(error)) from None
 
 
 def run(
@@ -92,10 +74,11 @@ def run(
     Raises:
       RunError: for wrong options, data that are missing, a folder that cannot be used, a loss that is not finite.
     """
-    config, out = configured(experiment, preset, **options), local(out)
-    chosen = EXPERIMENTS[experiment]
-    dataset = training_set(config, data_dir)
-    jobs = _jobs(chosen, config, dataset)
+    with together():
+        config, out = configured(experiment, preset, **options), local(out)
+        chosen = EXPERIMENTS[experiment]
+        dataset = training_set(config, data_dir)
+        jobs = _jobs(chosen, config, dataset)
     made_with: dict[str, Any] = {**provenance()}
     environment = {name: str(made_with[name]) for name in _ENVIRONMENT}
     spec = _spec(chosen, config, dataset, jobs)
@@ -110,9 +93,9 @@ def run(
                 "seconds": round(time.perf_counter() - started, 2),
                 "jobs": f"{computed} of {len(jobs)}",
             }
-            if is_first():
-                work.conclude(made_with)
-            barrier("concluded")
+            with together():
+                if is_first():
+                    work.conclude(made_with)
         return read_records(out / "records.jsonl")
 
 
@@ -125,7 +108,7 @@ def load_records(path: str | PathLike[str]) -> Records:
     path = local(path)
     refuse_links(path)
     if not (path / "summary.csv").exists():
-        raise RunError(f"the folder {path} holds no finished run; run the same command again to go on")
+        raise RunError(f"the folder {path} holds no finished run; {how_to_go_on(path)}")
     return read_records(path / "records.jsonl")
 
 
@@ -166,10 +149,13 @@ def training_set(config: Config, data_dir: str | PathLike[str] | None) -> Datase
 def _jobs(experiment: Experiment, config: Config, dataset: Dataset) -> tuple[Job, ...]:
     """All jobs, checked before anything is trained."""
     try:
-        jobs = tuple(part for job in experiment.jobs(config) for part in job.apart())
+        jobs = experiment.jobs(config)
+        check_records(jobs)
         for job in jobs:
             steps_per_epoch(first_part_size(job, dataset.train_labels), job.recipe.batch_size)
-            check_shape(job.recipe.net, dataset.train_inputs.shape[1:], dataset.num_classes)
+            check_net(job.recipe.net, dataset.train_inputs.shape[1:], dataset.num_classes, job.recipe.batch_size)
+        jobs = tuple(part for job in jobs for part in job.apart())
+        check_room(jobs, dataset)
     except ValueError as error:
         raise RunError(str(error)) from None
     return jobs
@@ -196,8 +182,8 @@ def _spec(experiment: Experiment, config: Config, dataset: Dataset, jobs: tuple[
 def _opened(out: Path, spec: dict[str, Any], environment: dict[str, str]) -> RunDirectory:
     """The run's folder, opened by the first process before the others."""
     for turn in (True, False):
-        if is_first() == turn:
-            options: dict[str, Any] = {"layout": {}, "product": "summary.csv", "lock": is_first()}
-            directory = RunDirectory.open(out, spec=spec, environment=environment, **options)
-        barrier("opened" if turn else "opened by all")
+        with together():
+            if is_first() == turn:
+                options: dict[str, Any] = {"layout": {}, "product": "summary.csv", "lock": is_first()}
+                directory = RunDirectory.open(out, spec=spec, environment=environment, **options)
     return directory

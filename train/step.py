@@ -18,7 +18,7 @@ from train.job import Optimiser, Recipe
 from train.lanes import Lanes
 from train.loss import cross_entropy
 from train.mixing import StepDraw, mix_batch
-from train.pipeline import DeviceData, Scale, batch, in_batches, normalise
+from train.pipeline import DeviceData, Pixels, Scale, batch, in_batches, normalise
 from train.streams import Stream, stream_key
 
 __all__ = ["Nets", "Plan", "StepFigures", "logits_of", "start", "step"]
@@ -106,8 +106,8 @@ def step(
     return Nets(optax.apply_updates(nets.params, updates), statistics, momentum), StepFigures(loss, accuracy)
 
 
-def logits_of(plan: Plan, scale: Scale, nets: Nets, inputs: jax.Array) -> Float[Array, "M K"]:
-    """Of raw images, by the net in evaluation mode; every row, and a batch at a time."""
+def logits_of(plan: Plan, scale: Scale, nets: Nets, inputs: Pixels) -> Float[Array, "M K"]:
+    """Of images that are not normalised, by the net in evaluation mode; every row, and a batch at a time."""
     net = nnx.merge(structure(plan), nets.params, nets.statistics)
     net.eval()
     return in_batches(lambda rows: net(_spread(plan, normalise(rows, scale))), inputs, min(_ROWS_AT_ONCE, len(inputs)))

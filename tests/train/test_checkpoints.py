@@ -81,7 +81,7 @@ def test_what_is_damaged_is_told_of_and_the_one_before_is_taken(kept, tmp_path):
     largest.write_bytes(damaged(largest.read_bytes(), "flipped"))
     said: list[str] = []
     epoch, found = restored(folder, said)
-    assert epoch == 2 and said == [f"checkpoint of epoch 3 in {folder} is damaged; taking the one before"]
+    assert epoch == 2 and said == [checkpoints._DAMAGED.format(3, folder)]
     jax.tree.map(np.testing.assert_array_equal, found, state(2))
     assert not (folder / "3").exists()
 
@@ -201,6 +201,18 @@ def test_what_the_file_system_refuses_is_one_sentence(kept, tmp_path):
     epoch, found = restored(tmp_path / "job", [])
     assert epoch == 3
     jax.tree.map(np.testing.assert_array_equal, found, state(3))
+
+
+def test_a_full_disk_is_found_before_orbax_finds_it(kept, tmp_path, monkeypatch):
+    """Its threads would print tracebacks; nothing is begun, and what was kept before stays."""
+    these = Checkpoints(shutil.copytree(kept, tmp_path / "job"), print, seconds=0)
+    usage = shutil.disk_usage(tmp_path)
+    monkeypatch.setattr(checkpoints.shutil, "disk_usage", lambda _: usage._replace(free=2**20))
+    monkeypatch.setattr(these._manager, "save", None)
+    with pytest.raises(RunError, match="the disk is full; finished work is kept"):
+        these.save(4, state(4))
+    assert these.last == 3
+    these.close(delete=False)
 
 
 def test_what_cannot_be_read_just_now_is_kept(kept, tmp_path, monkeypatch):

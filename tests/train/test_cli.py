@@ -64,6 +64,9 @@ def test_usage_and_options(capsys):
         main(["width", "--help"])
     said = capsys.readouterr().out
     assert all(option in said for option in ("--learning-rate", "--norm", "--train-rows", "--keep-checkpoints"))
+    said = " ".join(said.split())
+    assert "(default: 10,18,30,55,100,180,300,550)" in said  # without --preset
+    assert "quick --width 30,100,300 --epochs 25 --seeds 2" in said
 
 
 def test_from_experiment_to_published_figures(capsys, tmp_path):

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from mixjax.runs import RunDirectory
 from train.running import load_records, run
 
 pytestmark = pytest.mark.slow
@@ -21,10 +22,12 @@ pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parents[2]
 OPTIONS = {"width": (6,), "depth": (1,), "epochs": 2, "seeds": 1, "train_rows": 128, "batch_size": 32}
 SCRIPT = """
+import sys
+from mixjax._commands import exit_status
 from train.placement import join
-join("127.0.0.1:{port}", 2, {process})
 from train.running import run
-run("width", {out!r}, **{options!r})
+join("127.0.0.1:{port}", 2, {process})
+sys.exit(exit_status(lambda: run("width", {out!r}, **{options!r}) and 0))
 """
 
 
@@ -40,9 +43,8 @@ def start(process: int, port: int, out: Path) -> subprocess.Popen[str]:
     return subprocess.Popen([sys.executable, "-c", text], cwd=ROOT, env=environment, stderr=subprocess.PIPE, text=True)
 
 
-@pytest.fixture(scope="module")
-def by_two(tmp_path_factory):
-    out = tmp_path_factory.mktemp("two") / "run"
+def run_by_two(out: Path) -> list[tuple[int, str]]:
+    """Status and errors of both processes."""
     try:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
@@ -57,8 +59,24 @@ def by_two(tmp_path_factory):
             process.kill()
     if any("gloo" in text and "not" in text and "compiled" in text for text in said):
         pytest.skip("this JAX has no collectives between processes on a CPU")
-    assert [process.returncode for process in both] == [0, 0], "\n".join(said)
+    return [(process.returncode, text) for process, text in zip(both, said, strict=True)]
+
+
+@pytest.fixture(scope="module")
+def by_two(tmp_path_factory):
+    out = tmp_path_factory.mktemp("two") / "run"
+    ended = run_by_two(out)
+    assert [status for status, _ in ended] == [0, 0], "\n".join(text for _, text in ended)
     return out
+
+
+def test_what_the_first_process_is_refused_all_are(tmp_path):
+    """The folder holds another run: neither waits for the other, and both end with the same sentence."""
+    RunDirectory.open(tmp_path / "run", spec={}, environment={}, layout={}).close()
+    ended = run_by_two(tmp_path / "run")
+    said = [[line for line in text.splitlines() if line.startswith("error: ")] for _, text in ended]
+    assert [status for status, _ in ended] == [2, 2], said
+    assert said[0] == said[1] and len(said[0]) == 1 and "holds a run of another spec" in said[0][0]
 
 
 def test_the_records_are_those_of_one_process(by_two, tmp_path):

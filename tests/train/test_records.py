@@ -54,8 +54,14 @@ def test_a_folder_that_is_gone(tmp_path):
     for write in (append_records, write_records):
         with pytest.raises(RunError, match=r"cannot write to .*gone"):
             write(tmp_path / "gone" / "records.jsonl", RECORDS)
-    with pytest.raises(RunError, match=r"records.jsonl cannot be read; is .*gone the folder of a finished run\?"):
+    with pytest.raises(RunError, match=r"records.jsonl cannot be read; is .*gone the folder of a run\?"):
         read_records(tmp_path / "gone" / "records.jsonl")
+
+
+def test_records_that_are_gone_from_a_finished_run(tmp_path):
+    (tmp_path / "summary.csv").touch()
+    with pytest.raises(RunError, match=r"cannot be read; delete .*summary\.csv and run the same command again"):
+        read_records(tmp_path / "records.jsonl")
 
 
 WRONG = {

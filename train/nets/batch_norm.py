@@ -20,6 +20,10 @@ class BatchNorm(nnx.Module):
     """(x - mean) / sqrt(var + 1e-5) * scale + bias over all axes but the last.
 
     Of the batch after `train()`, which also moves the running averages; of these after `eval()`.
+
+    Raises:
+      ValueError: when called with one value of each channel, in training: a variance of one value is 0, and what is
+        normalised by it says nothing of the input. PyTorch refuses it as well.
     """
 
     def __init__(self, features: int):
@@ -39,10 +43,11 @@ class BatchNorm(nnx.Module):
         return normed.astype(inputs.dtype)
 
     def _of_batch(self, values: jax.Array) -> tuple[jax.Array, jax.Array]:
-        axes = tuple(range(values.ndim - 1))
+        axes, count = tuple(range(values.ndim - 1)), values.size // values.shape[-1]
+        if count == 1:
+            raise ValueError("batch normalisation needs more than one value of each channel to train; take more rows")
         mean, var = values.mean(axes), values.var(axes)
-        count = values.size // values.shape[-1]
-        unbiased = var * (count / max(count - 1, 1))
+        unbiased = var * (count / (count - 1))
         self.mean[...] = (1 - _MOVE) * self.mean[...] + _MOVE * jax.lax.stop_gradient(mean)
         self.var[...] = (1 - _MOVE) * self.var[...] + _MOVE * jax.lax.stop_gradient(unbiased)
         return mean, var

@@ -21,7 +21,7 @@ from train.nets.batch_norm import BatchNorm
 from train.nets.hidden_mixing import MixHidden, unmixed
 from train.nets.initializers import Init, start
 
-__all__ = ["PreActResNet18"]
+__all__ = ["PreActResNet18", "channels_of"]
 
 _CHANNELS = (64, 128, 256, 512)
 _BLOCKS = 2
@@ -59,7 +59,7 @@ class PreActResNet18(nnx.Module):
                 raise ValueError(f"{name} must be at least 1, got {size}")
         if not 0 < width_multiplier < float("inf"):
             raise ValueError(f"width_multiplier must be finite and positive, got {width_multiplier}")
-        channels = [max(1, round(width_multiplier * count)) for count in _CHANNELS]
+        channels = channels_of(width_multiplier)
         layers = _Layers(init, dtype, rngs)
         self.stem = layers.convolution(in_channels, channels[0], 3, 1)
         self.stages: nnx.List[Any] = nnx.List([])
@@ -86,6 +86,11 @@ class PreActResNet18(nnx.Module):
         if self.norm is not None:
             values = jax.nn.relu(self.norm(values))
         return self.head(values.astype(jnp.float32).mean((1, 2)))
+
+
+def channels_of(width_multiplier: float) -> list[int]:
+    """Of each stage."""
+    return [max(1, round(width_multiplier * count)) for count in _CHANNELS]
 
 
 class _Layers:

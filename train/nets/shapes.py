@@ -13,11 +13,14 @@ from jax.typing import DTypeLike
 
 from train.nets.initializers import Init
 from train.nets.mlp import MLP, Norm
-from train.nets.resnet import PreActResNet18
+from train.nets.resnet import PreActResNet18, channels_of
 
-__all__ = ["MLPShape", "NetShape", "ResNetShape", "check_shape", "parameter_count"]
+__all__ = ["MLPShape", "NetShape", "ResNetShape", "check_net"]
 
 _MOST_PARAMETERS = 2**31
+_MOST_LAYERS = 1000
+
+ImageShape = tuple[int, int, int]
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,12 @@ class MLPShape:
             height * width * channels, num_classes, self.width, self.depth, self.norm, self.init, dtype=dtype, rngs=rngs
         )
 
+    def parameter_count(self, image_shape: ImageShape, num_classes: int) -> int:
+        """Of the net for images [H, W, C], which is not built for it."""
+        features = math.prod(image_shape) + 1 + (self.depth - 1) * (self.width + 1)
+        normed = 2 * self.depth if self.norm == "batch" else 0
+        return self.width * (features + normed) + (self.width + 1) * num_classes
+
 
 @dataclass(frozen=True)
 class ResNetShape:
@@ -67,26 +76,31 @@ class ResNetShape:
             num_classes, image_shape[-1], self.width_multiplier, self.final_norm, self.init, dtype=dtype, rngs=rngs
         )
 
+    def parameter_count(self, image_shape: ImageShape, num_classes: int) -> int:
+        """Of the net for images [H, W, C], which is not built for it."""
+        sizes = channels_of(self.width_multiplier)
+        count = 9 * image_shape[-1] * sizes[0] + 2 * sizes[-1] * self.final_norm + (sizes[-1] + 1) * num_classes
+        for stage, outputs in enumerate(sizes):
+            inputs = sizes[max(stage - 1, 0)]
+            shortcut = inputs * outputs if stage else 0
+            count += 9 * inputs * outputs + 27 * outputs**2 + shortcut + 2 * inputs + 6 * outputs
+        return count
+
 
 NetShape = MLPShape | ResNetShape
 
 
-def parameter_count(net: NetShape, image_shape: tuple[int, int, int], num_classes: int) -> int:
-    """Of the net, which is built without its numbers.
+def check_net(net: NetShape, image_shape: ImageShape, num_classes: int, batch_size: int) -> None:
+    """Whether the net can be built and trained in batches of this size.
 
     Raises:
-      ValueError: for sizes and options that the net refuses.
+      ValueError: for more layers or parameters than can be, and for a batch that has no variance to normalise by.
     """
-    built = nnx.eval_shape(lambda: net.build(image_shape, num_classes, rngs=nnx.Rngs(0)))
-    return sum(math.prod(leaf.shape) for leaf in jax.tree.leaves(nnx.state(built, nnx.Param)))
-
-
-def check_shape(net: NetShape, image_shape: tuple[int, int, int], num_classes: int) -> None:
-    """Whether the net can be built.
-
-    Raises:
-      ValueError: for sizes and options that the net refuses, and for more parameters than memory has room for.
-    """
-    count = parameter_count(net, image_shape, num_classes)
+    if isinstance(net, MLPShape) and net.depth > _MOST_LAYERS:
+        raise ValueError(f"depth must be at most {_MOST_LAYERS}, since each layer is compiled, got {net.depth}")
+    count = net.parameter_count(image_shape, num_classes)
     if count > _MOST_PARAMETERS:
         raise ValueError(f"{net.name} has {count:,} parameters, which is more than 2^31; choose a smaller net")
+    if batch_size == 1:
+        batch = jax.ShapeDtypeStruct((1, *image_shape), jnp.float32)
+        nnx.eval_shape(lambda images: net.build(image_shape, num_classes, rngs=nnx.Rngs(0))(images), batch)

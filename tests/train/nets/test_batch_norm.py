@@ -5,6 +5,7 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 from flax import nnx
 
 from train.nets.batch_norm import BatchNorm
@@ -46,8 +47,12 @@ def test_statistics_stay_float32_under_bfloat16(rng):
     np.testing.assert_allclose(norm.mean[...], 0.1 * np.asarray(rows, np.float64).mean(), rtol=1e-5)
 
 
-def test_a_batch_of_one_row_leaves_finite_statistics():
-    norm = BatchNorm(2)
-    out = norm(jnp.asarray([[1.0, 2.0]], jnp.float32))
-    np.testing.assert_array_equal(out, 0)
-    np.testing.assert_allclose(norm.var[...], 0.9, rtol=1e-6)
+def test_one_value_of_a_channel_has_no_variance():
+    """Refused in training, as PyTorch does, and normalised in evaluation; two pixels of one image are two values."""
+    norm, row = BatchNorm(2), jnp.asarray([[1.0, 2.0]], jnp.float32)
+    with pytest.raises(ValueError, match="needs more than one value of each channel to train"):
+        norm(row)
+    np.testing.assert_array_equal(norm.var[...], 1)
+    assert np.isfinite(norm(jnp.stack([row, 2 * row], 1))).all()
+    norm.eval()
+    assert np.isfinite(norm(row)).all()

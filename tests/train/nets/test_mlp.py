@@ -9,7 +9,7 @@ import pytest
 from flax import nnx
 
 from train.nets import MLP
-from train.nets.shapes import MLPShape, check_shape, parameter_count
+from train.nets.shapes import MLPShape, check_net
 
 CIFAR = (32, 32, 3)
 COUNTS = {  # by hand, as in the notes on the paper: width, depth -> parameters for 3072 inputs and ten classes
@@ -27,7 +27,15 @@ COUNTS = {  # by hand, as in the notes on the paper: width, depth -> parameters 
 
 @pytest.mark.parametrize(("width", "depth"), COUNTS)
 def test_parameter_counts(width, depth):
-    assert parameter_count(MLPShape(width, depth), CIFAR, 10) == COUNTS[width, depth]
+    assert MLPShape(width, depth).parameter_count(CIFAR, 10) == COUNTS[width, depth]
+
+
+@pytest.mark.parametrize("norm", ["none", "batch"])
+def test_as_many_parameters_are_counted_as_are_built(norm):
+    shape = MLPShape(7, 3, norm)
+    net = nnx.eval_shape(lambda: shape.build((4, 5, 3), 6, rngs=nnx.Rngs(0)))
+    built = sum(leaf.size for leaf in jax.tree.leaves(nnx.state(net, nnx.Param)))
+    assert shape.parameter_count((4, 5, 3), 6) == built
 
 
 def numpy_logits(net: MLP, rows: np.ndarray, train: bool) -> np.ndarray:
@@ -101,4 +109,13 @@ def test_what_is_refused(changes, message):
 
 def test_a_net_that_no_memory_holds_is_refused_before_it_is_made():
     with pytest.raises(ValueError, match=r"mlp-1000000x8 has 7,003,\d+,\d+,\d+ parameters, which is more than 2\^31"):
-        check_shape(MLPShape(1_000_000, 8), CIFAR, 10)
+        check_net(MLPShape(1_000_000, 8), CIFAR, 10, 64)
+    with pytest.raises(ValueError, match="depth must be at most 1000, since each layer is compiled, got 1000000000"):
+        check_net(MLPShape(1, 10**9), CIFAR, 10, 64)
+
+
+@pytest.mark.parametrize(("norm", "batch_size"), [("none", 1), ("batch", 2)])
+def test_a_batch_of_one_row_is_refused_where_it_is_normalised(norm, batch_size):
+    check_net(MLPShape(3, 2, norm), (2, 2, 1), 2, batch_size)
+    with pytest.raises(ValueError, match="needs more than one value of each channel to train"):
+        check_net(MLPShape(3, 2, "batch"), (2, 2, 1), 2, 1)

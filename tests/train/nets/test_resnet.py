@@ -12,7 +12,7 @@ import pytest
 from flax import nnx
 
 from train.nets import PreActResNet18
-from train.nets.shapes import ResNetShape, parameter_count
+from train.nets.shapes import ResNetShape, check_net
 
 COUNTS = {  # classes, channels, final norm: by hand, and of public PyTorch code (report 31)
     (10, 3, False): 11_171_146,
@@ -28,8 +28,22 @@ STAGES = ((64, 1), (128, 2), (256, 2), (512, 2))
 @pytest.mark.parametrize(("classes", "channels", "final_norm"), COUNTS)
 def test_parameter_counts(classes, channels, final_norm):
     """Report 31."""
-    count = parameter_count(ResNetShape(final_norm=final_norm), (32, 32, channels), classes)
+    count = ResNetShape(final_norm=final_norm).parameter_count((32, 32, channels), classes)
     assert count == COUNTS[classes, channels, final_norm]
+
+
+def test_as_many_parameters_are_counted_as_are_built():
+    shape = ResNetShape(0.07, True)
+    net = nnx.eval_shape(lambda: shape.build((16, 16, 2), 5, rngs=nnx.Rngs(0)))
+    built = sum(leaf.size for leaf in jax.tree.leaves(nnx.state(net, nnx.Param)))
+    assert shape.parameter_count((16, 16, 2), 5) == built
+
+
+def test_one_image_trains_if_the_last_stage_has_pixels_enough():
+    """Three strides of two: 16 x 16 pixels become 2 x 2, and 8 x 8 become one, which has no variance."""
+    check_net(ResNetShape(1 / 64), (16, 16, 1), 2, 1)
+    with pytest.raises(ValueError, match="needs more than one value of each channel to train"):
+        check_net(ResNetShape(1 / 64), (8, 8, 1), 2, 1)
 
 
 def test_running_statistics_are_6784():
