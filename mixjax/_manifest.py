@@ -27,9 +27,11 @@ def read_manifest(path: PathOrUrl) -> dict[str, Any]:
         manifest = read_json(manifest_path)
     except FileNotFoundError:
         raise RunError(f"{path} holds no run (no manifest.json)") from None
-    except (ValueError, OSError) as error:
-        reason = (error.strerror or str(error)).lower() if isinstance(error, OSError) else str(error)
-        raise RunError(f"{manifest_path} cannot be read: {reason}") from None
+    except OSError as error:
+        raise RunError(f"{manifest_path} cannot be read: {(error.strerror or str(error)).lower()}") from None
+    except ValueError as error:
+        way = "restore it from a copy, or choose another folder"
+        raise RunError(f"{manifest_path} cannot be read: {error}; {way}") from None
     version = manifest.get("format") if isinstance(manifest, dict) else None
     if isinstance(version, int) and version > FORMAT:
         raise RunError(

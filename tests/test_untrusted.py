@@ -116,8 +116,11 @@ def test_names_are_shown_on_one_line(run):
     assert run.inventory(["a"]).remarks() == [r"1 file (x\n\x1b[2J) in shards/ not of this run: left alone"]
 
 
+UNIT = hashlib.sha256(json.dumps(SPEC, sort_keys=True).encode()).digest() + b"a"  # which the checksum is of, too
+
+
 def resealed(body: bytes) -> bytes:
-    return body + hashlib.sha256(body).digest()
+    return body + hashlib.sha256(UNIT + body).digest()
 
 
 def shard_of(members: dict[str, bytes], method: int = zipfile.ZIP_STORED) -> bytes:
@@ -150,6 +153,8 @@ HOSTILE = {
 @pytest.mark.parametrize("case", HOSTILE)
 def test_a_shard_with_a_checksum_is_not_believed(run, case):
     assert b"8000000000000" in LONG
+    (run.path / "shards" / "a.npz").write_bytes(shard_of({"mean.npy": saved(np.zeros(8))}))
+    assert run.has("a")  # as the others would be, were it not for what is in them
     (run.path / "shards" / "a.npz").write_bytes(HOSTILE[case])
     assert not run.has("a")
     with pytest.raises(RunError, match="missing or damaged"):
@@ -167,7 +172,7 @@ def test_a_shard_that_is_too_large_is_neither_written_nor_read(run, monkeypatch)
 
 def test_damaged_shards_are_damaged_or_whole(run, rng, tmp_path):
     """Changes before the checksum is made, in the archive or in a member; and after it."""
-    whole, path = sealed(ARRAYS), run.path / "shards" / "a.npz"
+    whole, path = sealed(ARRAYS, UNIT), run.path / "shards" / "a.npz"
     members = {f"{name}.npy": saved(array) for name, array in ARRAYS.items()}
     methods = [zipfile.ZIP_STORED] * 3 + [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA]
 

@@ -71,7 +71,9 @@ def test_damage_is_left_out_and_said(folders, tmp_path):
     said = []
     merged = merge([tmp_path / "first", folders / "second"], tmp_path / "out", warn=said.append)
     assert (merged.state, merged.left) == ("stopped", 1)
-    assert said == [f"{tmp_path / 'first'}: 1 shard ({shard.stem}) truncated or altered: not counted as computed"]
+    assert said == [
+        f"{tmp_path / 'first'}: 1 shard ({shard.stem}) truncated, altered or misplaced: not counted as computed"
+    ]
 
 
 def test_other_specs_layouts_and_environments_are_refused_with_what_differs(folders, tmp_path):
