@@ -67,9 +67,19 @@ def _sentence(error: Exception) -> str | None:
     if isinstance(error, OSError):
         where = f"{printable(error.filename)}: " if error.filename else ""
         return f"{where}{(error.strerror or said).lower()}; mend that, and give the same command again"
-    if isinstance(error, RuntimeError) and "initialize backend" in said:
-        return f"JAX finds no device to compute on ({said}); choose one with JAX_PLATFORMS, as in JAX_PLATFORMS=cpu"
+    if isinstance(error, RuntimeError | AssertionError) and not _has_devices():
+        return f"JAX finds no device ({said or 'it does not say why'}); name what is here, as in JAX_PLATFORMS=cpu"
     return None
+
+
+def _has_devices() -> bool:
+    """Whether JAX has anything to compute on; where JAX_PLATFORMS names what is not here, it may raise either."""
+    import jax
+
+    try:
+        return bool(jax.devices())
+    except (RuntimeError, AssertionError):
+        return False
 
 
 @contextmanager

@@ -9,10 +9,16 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 
+class _Terminal(Console):
+    def on_broken_pipe(self) -> None:
+        """Show no more; rich would end the program."""
+        self.quiet = True
+
+
 def tell(text: str) -> None:
     """Show a line beside what is printed."""
     with suppress(OSError):
-        Console(stderr=True, highlight=False).print(text, markup=False, soft_wrap=True)
+        _Terminal(stderr=True, highlight=False).print(text, markup=False, soft_wrap=True)
 
 
 def print_markdown(text: str) -> None:
@@ -32,7 +38,7 @@ class ProgressBar:
     def __init__(self, title: str):
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("units"))
         times = (TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn())
-        self.bar = Progress(*columns, *times, console=Console(stderr=True))
+        self.bar = Progress(*columns, *times, console=_Terminal(stderr=True))
         self.title = title
 
     def __enter__(self) -> Callable[[int, int], None]:
