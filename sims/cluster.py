@@ -138,9 +138,8 @@ def _agreed(client: Client, patience: float) -> dict[str, str | int]:
     try:
         made_with: dict[str, dict[str, str | int]] = client.run(worker_provenance)
     except (ImportError, AttributeError, OSError, RuntimeError, TypeError, ValueError) as error:
-        raise RunError(
-            f"the workers cannot run this code ({_brief(error)}); install it there, at the same commit"
-        ) from None
+        advice = "start them in a clone of the same commit, with PYTHONPATH=."
+        raise RunError(f"the workers cannot run this code ({_brief(error)}); {advice}") from None
     (first, wanted), *others = sorted(made_with.items())
     for address, other in others:
         if found := differences(_part(wanted, ENVIRONMENT), _part(other, ENVIRONMENT), f"on {first}", f"on {address}"):
