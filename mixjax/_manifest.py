@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from mixjax._storage import Location, PathOrUrl, located
@@ -23,6 +24,8 @@ def read_manifest(path: PathOrUrl) -> dict[str, Any]:
     folder = located(path)
     manifest_path = folder / "manifest.json"
     try:
+        if isinstance(manifest_path, Path):
+            manifest_path.lstat()  # what holds no run is not searched for links
         refuse_links(folder)
         manifest = read_json(manifest_path)
     except FileNotFoundError:

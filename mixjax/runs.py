@@ -80,9 +80,10 @@ class RunDirectory:
         try:
             with explained(run.path):
                 run.path.mkdir(parents=True, exist_ok=True)
-                refuse_links(run.path)
                 if not (run.path / "manifest.json").exists():
                     run._refuse_strangers()
+                refuse_links(run.path)
+                if not (run.path / "manifest.json").exists():
                     run._lock(lock, warn)
                     parts = {"spec": spec, "environment": environment, "layout": layout, "config": config or {}}
                     write_once(run.path / "manifest.json", _json({"format": FORMAT, **parts}))

@@ -61,6 +61,15 @@ def test_a_folder_with_links_or_pipes_is_refused_and_nothing_beyond_is_touched(r
     assert {child.read_text() for child in outside.iterdir()} == {"mine"}
 
 
+def test_links_in_what_is_no_run_are_not_looked_for(tmp_path):
+    """Of somebody's home it is said that it is no run, not that a link there is one too many."""
+    (tmp_path / "link").symlink_to(tmp_path)
+    with pytest.raises(RunError, match="holds no run"):
+        read_manifest(tmp_path)
+    with pytest.raises(RunError, match="holds files that are not a run"):
+        RunDirectory.open(tmp_path, **RUN)
+
+
 def test_the_folder_itself_may_be_a_link(run, tmp_path):
     (tmp_path / "link").symlink_to(run.path)
     refuse_links(tmp_path / "link")
