@@ -91,14 +91,13 @@ def _readable_output() -> Iterator[None]:
     sys.stdout.reconfigure(errors="backslashreplace")
     try:
         yield
-        sys.stdout.flush()
-    except OSError:
+    finally:
         try:
             sys.stdout.flush()
         except OSError:  # once is enough: Python would try again at the very end
             with suppress(OSError):
                 os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise
+            raise
 
 
 class _Stopped(KeyboardInterrupt):
