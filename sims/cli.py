@@ -104,7 +104,7 @@ def _conclude(name: str, out: Location) -> int:
     """Draw the figures of a finished run, and say where everything is."""
     table = load(out)
     study = STUDIES[name]
-    with explained(out), _of_its_study(out):
+    with explained(out):
         pictures = _drawn(study, out) or write_figures(study, table, out / "figures")
         if isinstance(study, PiecewiseStudy):
             for file, text in study.files(table).items():
