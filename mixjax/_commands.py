@@ -14,6 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
+from mixjax._memory import wants_memory
 from mixjax._untrusted import printable
 from mixjax.runs import Location, RunError
 
@@ -62,7 +63,7 @@ def _sentence(error: Exception) -> str | None:
     said = printable(str(error).strip().split("\n")[0], 300)
     if isinstance(error, RunError):
         return str(error)
-    if isinstance(error, MemoryError) or "RESOURCE_EXHAUSTED" in said:
+    if wants_memory(error):
         return f"out of memory ({said or type(error).__name__}): free some, or ask for less at a time"
     if isinstance(error, OSError):
         where = f"{printable(error.filename)}: " if error.filename else ""
