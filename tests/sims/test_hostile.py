@@ -174,7 +174,9 @@ def strings_in_an_attribute(root, folder):
 
 
 def sequence_in_an_attribute(root, folder):
-    root["ece"].attrs.create("secret", np.zeros((1, 3)), (1,), h5py.vlen_dtype("f8"))
+    values = np.empty(1, object)
+    values[0] = np.zeros(3)
+    root["ece"].attrs.create("secret", values, dtype=h5py.vlen_dtype("f8"))
 
 
 def axes_of_many(root, folder):
@@ -237,8 +239,7 @@ def test_a_table_with_a_checksum_is_not_believed(copied, change):
 @pytest.mark.parametrize("command", ["figures", "verify", "publish"])
 def test_a_table_without_what_is_drawn_of_it(copied, tmp_path, capsys, command):
     def lacking(root, folder):
-        for name in ("ece_difference", "mce_difference_se"):
-            root.move(name, f"no_{name}")
+        root.move("ece_difference_se", "another")
 
     replaced(copied, lacking)
     folders = [str(copied), *([str(tmp_path / "out")] * (command == "publish"))]
