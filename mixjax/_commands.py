@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import io
+import os
 import signal
 import sys
 import threading
@@ -12,6 +14,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
+from mixjax._memory import wants_memory
+from mixjax._untrusted import printable
 from mixjax.runs import Location, RunError
 
 
@@ -38,15 +42,63 @@ def exit_status(command: Callable[[], int], interrupted: str = "Interrupted.") -
       interrupted: what is said when it is interrupted.
     """
     try:
-        with _stoppable():
+        with _stoppable(), _readable_output():
             return command()
-    except RunError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+    except BrokenPipeError:
+        return 128 + 13  # as a shell says of SIGPIPE: whoever read what is printed, as `head` does, has had enough
     except KeyboardInterrupt as stop:
         with suppress(OSError):  # the terminal may be gone
             print(f"\n{interrupted}", file=sys.stderr)
         return stop.status if isinstance(stop, _Stopped) else 130
+    except Exception as error:
+        sentence = _sentence(error)
+        if sentence is None:
+            raise
+        print(f"error: {sentence}", file=sys.stderr)
+        return 2
+
+
+def _sentence(error: Exception) -> str | None:
+    """What the user can put right, of errors that may come from anywhere; None for those that are errors of ours."""
+    said = printable(str(error).strip().split("\n")[0], 300)
+    if isinstance(error, RunError):
+        return str(error)
+    if wants_memory(error):
+        return f"out of memory ({said or type(error).__name__}): free some, or ask for less at a time"
+    if isinstance(error, OSError):
+        where = f"{printable(error.filename)}: " if error.filename else ""
+        return f"{where}{(error.strerror or said).lower()}; mend that, and give the same command again"
+    if isinstance(error, RuntimeError | AssertionError) and not _has_devices():
+        return f"JAX finds no device ({said or 'it does not say why'}); name what is here, as in JAX_PLATFORMS=cpu"
+    return None
+
+
+def _has_devices() -> bool:
+    """Whether JAX has anything to compute on; where JAX_PLATFORMS names what is not here, it may raise either."""
+    import jax
+
+    try:
+        return bool(jax.devices())
+    except (RuntimeError, AssertionError):
+        return False
+
+
+@contextmanager
+def _readable_output() -> Iterator[None]:
+    """Print what the terminal's encoding lacks as escapes; raise what keeps the output from being written."""
+    if not isinstance(sys.stdout, io.TextIOWrapper):
+        yield
+        return
+    sys.stdout.reconfigure(errors="backslashreplace")
+    try:
+        yield
+    finally:
+        try:
+            sys.stdout.flush()
+        except OSError:  # once is enough: Python would try again at the very end
+            with suppress(OSError):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise
 
 
 class _Stopped(KeyboardInterrupt):
@@ -95,8 +147,8 @@ def whole(text: str) -> int:
 
 
 def said(folder: Location) -> str:
-    """A folder as it may be published: relative to where the command runs, or its name alone."""
+    """A folder as it may be published: relative to where the command runs, or its name alone, in what is printable."""
     if not isinstance(folder, Path):
         return folder.name
     here, there = Path.cwd(), folder.resolve()
-    return str(there.relative_to(here)) if there.is_relative_to(here) else folder.name
+    return printable(there.relative_to(here) if there.is_relative_to(here) else folder.name, 4096)

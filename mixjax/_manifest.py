@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from mixjax._storage import Location, PathOrUrl, located
@@ -23,13 +24,17 @@ def read_manifest(path: PathOrUrl) -> dict[str, Any]:
     folder = located(path)
     manifest_path = folder / "manifest.json"
     try:
+        if isinstance(manifest_path, Path):
+            manifest_path.lstat()  # what holds no run is not searched for links
         refuse_links(folder)
         manifest = read_json(manifest_path)
     except FileNotFoundError:
         raise RunError(f"{path} holds no run (no manifest.json)") from None
-    except (ValueError, OSError) as error:
-        reason = (error.strerror or str(error)).lower() if isinstance(error, OSError) else str(error)
-        raise RunError(f"{manifest_path} cannot be read: {reason}") from None
+    except OSError as error:
+        raise RunError(f"{manifest_path} cannot be read: {(error.strerror or str(error)).lower()}") from None
+    except ValueError as error:
+        way = "restore it from a copy, or choose another folder"
+        raise RunError(f"{manifest_path} cannot be read: {error}; {way}") from None
     version = manifest.get("format") if isinstance(manifest, dict) else None
     if isinstance(version, int) and version > FORMAT:
         raise RunError(

@@ -1,4 +1,7 @@
-"""Arrays with a checksum, as the bytes of an .npz file; bytes that are damaged are never parsed."""
+"""Arrays with a checksum, as the bytes of an .npz file; bytes that are damaged are never parsed.
+
+The checksum is also of what the arrays are: whole bytes under the name of something else are damage too.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +19,8 @@ MOST_BYTES = 2**30
 _DIGEST_SIZE = 32
 
 
-def sealed(arrays: Mapping[str, np.ndarray]) -> bytes:
-    """An .npz file that ends in the SHA-256 of all before it, as the comment that a zip file may have.
+def sealed(arrays: Mapping[str, np.ndarray], what: bytes) -> bytes:
+    """An .npz file that ends in the SHA-256 of `what` and all before it, as the comment that a zip file may have.
 
     Raises:
       RunError: if it has more than `MOST_BYTES`, which are not read again.
@@ -29,12 +32,12 @@ def sealed(arrays: Mapping[str, np.ndarray]) -> bytes:
     body = buffer.getvalue()[:-_DIGEST_SIZE]
     if len(body) + _DIGEST_SIZE > MOST_BYTES:
         raise RunError(f"a unit of work has results of {len(body)} bytes, and may have {MOST_BYTES}; make it smaller")
-    return body + hashlib.sha256(body).digest()
+    return body + hashlib.sha256(what + body).digest()
 
 
-def unsealed(content: bytes) -> dict[str, np.ndarray] | None:
-    """The arrays, or None if anything is wrong; damaged bytes are never parsed, and the others are not trusted."""
-    if hashlib.sha256(content[:-_DIGEST_SIZE]).digest() != content[-_DIGEST_SIZE:]:
+def unsealed(content: bytes, what: bytes) -> dict[str, np.ndarray] | None:
+    """The arrays that were sealed as `what`, or None; damaged bytes are never parsed, whole ones are not trusted."""
+    if hashlib.sha256(what + content[:-_DIGEST_SIZE]).digest() != content[-_DIGEST_SIZE:]:
         return None
     try:
         return unpack(content)

@@ -1,7 +1,7 @@
 """A run directory: what a run is, what made it, and its finished pieces, none of which a crash can harm.
 
     DIR/manifest.json       the spec (what is computed), the environment (what computes it) and the configuration
-    DIR/shards/NAME.npz     one immutable file a finished unit of work, with a checksum inside
+    DIR/shards/NAME.npz     one immutable file a finished unit of work, with a checksum of it, its name and the spec
     DIR/.lock               held by the process that is at work; it ends with the process (in a store, a lease)
     DIR/dataset.nc, figures/, provenance.json     made from the shards at the end (a run of nets: summary.csv, figures/)
 
@@ -12,16 +12,18 @@ read can execute code, and a folder in which links lead elsewhere is refused.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from mixjax._inventory import Inventory, counted
 from mixjax._lease import PERIOD, Lease
 from mixjax._lock import LOCK, Hold, hold
 from mixjax._manifest import FORMAT, differences, read_manifest, refuse_difference
@@ -33,30 +35,6 @@ from mixjax._writing import TEMPORARY, RunError, explained, sweep, write_atomica
 
 __all__ = ["Inventory", "Location", "PathOrUrl", "RunDirectory", "RunError", "counted", "differences", "each",
            "explained", "local", "located", "modified", "provenance", "read_manifest", "write_atomically"]  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Inventory:
-    """What is stored of the units of a run.
-
-    Attributes:
-      stored: whole, by name.
-      damaged: there, and not what was written.
-      strays: files among the shards that are none of them.
-    """
-
-    stored: frozenset[str]
-    damaged: tuple[str, ...]
-    strays: tuple[str, ...]
-
-    def remarks(self) -> list[str]:
-        """What a user should know: a line for each kind of trouble."""
-        said = []
-        if self.damaged:
-            said.append(f"{counted(self.damaged, 'shard')} truncated or altered: not counted as computed")
-        if self.strays:
-            said.append(f"{counted(self.strays, 'file')} in shards/ not of this run: left alone")
-        return said
 
 
 class RunDirectory:
@@ -104,9 +82,10 @@ class RunDirectory:
         try:
             with explained(run.path):
                 run.path.mkdir(parents=True, exist_ok=True)
-                refuse_links(run.path)
                 if not (run.path / "manifest.json").exists():
                     run._refuse_strangers()
+                refuse_links(run.path)
+                if not (run.path / "manifest.json").exists():
                     run._lock(lock, warn)
                     parts = {"spec": spec, "environment": environment, "layout": layout, "config": config or {}}
                     write_once(run.path / "manifest.json", _json({"format": FORMAT, **parts}))
@@ -159,7 +138,7 @@ class RunDirectory:
         """
         self.check()
         with explained(self.path):
-            write_atomically(self._shard(name), sealed(arrays))
+            write_atomically(self._shard(name), sealed(arrays, self._spec_digest + name.encode()))
 
     def read(self, name: str) -> dict[str, np.ndarray]:
         """A stored unit.
@@ -182,7 +161,9 @@ class RunDirectory:
 
     def inventory(self, names: Sequence[str]) -> Inventory:
         """What is stored of the units of these names, given in the order in which they are computed."""
-        files = {child.name for child in (self.path / "shards").iterdir() if not child.name.startswith(TEMPORARY)}
+        folder = self.path / "shards"
+        found = folder.iterdir() if folder.exists() else ()
+        files = {child.name for child in found if not child.name.startswith(TEMPORARY)}
         there = [name for name in names if f"{name}.npz" in files]
         stored = frozenset(name for name, whole in zip(there, each(self.has, there, self.path), strict=True) if whole)
         return Inventory(
@@ -196,9 +177,13 @@ class RunDirectory:
             raise RunError(f"{printable(name)!r} is no name of a unit of work")
         return self.path / "shards" / f"{name}.npz"
 
+    @cached_property
+    def _spec_digest(self) -> bytes:
+        return hashlib.sha256(json.dumps(self.manifest.get("spec"), sort_keys=True).encode()).digest()
+
     def _read(self, name: str) -> dict[str, np.ndarray] | None:
         try:
-            return unsealed(read_content(self._shard(name), MOST_BYTES))
+            return unsealed(read_content(self._shard(name), MOST_BYTES), self._spec_digest + name.encode())
         except (OSError, ValueError):
             return None
 
@@ -234,11 +219,6 @@ class RunDirectory:
         if dict(environment) not in self.environments:
             self.manifest = {**self.manifest, "mixed": [*self.environments[1:], dict(environment)]}
             write_atomically(self.path / "manifest.json", _json(self.manifest))
-
-
-def counted(names: Sequence[str], thing: str) -> str:
-    """How many, and the first of them."""
-    return f"{len(names):,} {thing}{'s' * (len(names) > 1)} ({printable(names[0])}{', ...' * (len(names) > 1)})"
 
 
 def _json(values: Mapping[str, Any]) -> bytes:

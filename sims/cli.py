@@ -5,14 +5,12 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import shlex
-from collections.abc import Callable, Sequence
-from contextlib import suppress
-
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 import mixjax
 from mixjax._commands import Parser, exit_status, said, whole
+from mixjax._untrusted import printable
 from mixjax.runs import Location, RunError, explained, located, modified, write_atomically
 from sims.cluster import cluster_of
 from sims.division import work_of
@@ -24,6 +22,7 @@ from sims.running import configured, load
 from sims.stored import described, status
 from sims.studies import STUDIES
 from sims.study import PiecewiseStudy, Study
+from sims.terminal import ProgressBar, print_markdown, tell
 from sims.verification import report
 from sims.work import Manner
 
@@ -69,9 +68,8 @@ def _dispatch(arguments: list[str]) -> int:
             raise RunError(
                 f"{command} takes {arity} folder{'s' * (arity > 1)}, as in: python -m sims {command} {example}"
             )
-        folders = [located(folder) for folder in rest]
-        with explained(folders[-1]):
-            return function(*folders)
+        with _of_its_study(rest[0]):
+            return function(*map(located, rest))
     return _study(command, rest)
 
 
@@ -86,11 +84,11 @@ def _study(name: str, arguments: list[str]) -> int:
     options = [part for axis, value in axes.items() for part in (f"--{axis.replace('_', '-')}", str(value))]
     command = shlex.join(["python", "-m", "sims", name, "--preset", preset, "--out", said(out), *options])
     work = work_of(STUDIES[name], configured(name, preset, **axes))
-    with cluster_of(workers, scheduler) as cluster, _Progress(name) as shown:
+    with cluster_of(workers, scheduler) as cluster, ProgressBar(name) as shown:
         manner = Manner(
             progress=shown,
-            announce=_tell,
-            warn=_tell,
+            announce=tell,
+            warn=tell,
             allow_mixed=allow_mixed,
             cluster=cluster,
             command=command,
@@ -108,10 +106,10 @@ def _conclude(name: str, out: Location) -> int:
     study = STUDIES[name]
     with explained(out):
         pictures = _drawn(study, out) or write_figures(study, table, out / "figures")
-    if isinstance(study, PiecewiseStudy):
-        for file, text in study.files(table).items():
-            write_atomically(out / file, text.encode())
-        _print_markdown(study.report(table))
+        if isinstance(study, PiecewiseStudy):
+            for file, text in study.files(table).items():
+                write_atomically(out / file, text.encode())
+            print_markdown(study.report(table))
     for picture in pictures[1:]:
         print(f"figure: {picture}")
     print(f"table: {out / 'dataset.nc'}")
@@ -119,17 +117,6 @@ def _conclude(name: str, out: Location) -> int:
         f"figure: {pictures[0]}" if pictures else "no figure: a map needs two or more values of p/n and of theta_norm"
     )
     return 0
-
-
-def _print_markdown(text: str) -> None:
-    """As a table in a terminal, and as it is elsewhere."""
-    console = Console()
-    if console.is_terminal:
-        from rich.markdown import Markdown
-
-        console.print(Markdown(text))
-    else:
-        print(text)
 
 
 def _drawn(study: Study, out: Location) -> list[Location]:
@@ -169,8 +156,17 @@ def _part(text: str) -> tuple[int, int]:
     return part, number
 
 
-def _tell(text: str) -> None:
-    Console(stderr=True, highlight=False).print(text, markup=False, soft_wrap=True)
+@contextmanager
+def _of_its_study(folder: Location | str) -> Iterator[None]:
+    """Turn what a table of something else leads to into one sentence; it was loaded, but anybody may have made it."""
+    try:
+        yield
+    except (LookupError, ValueError, TypeError, AttributeError) as error:
+        reason = printable(f"{type(error).__name__}: {error}".split("\n")[0])
+        raise RunError(
+            f"the table in {folder} is not what its study makes here ({reason}); delete dataset.nc and run the same "
+            "command again, which makes it anew"
+        ) from error
 
 
 def _status(folder: Location) -> int:
@@ -184,27 +180,31 @@ def _merge(arguments: list[str]) -> int:
     parser.add_argument("--out", required=True, type=located, help="folder of the whole run")
     parser.add_argument("--allow-mixed", action="store_true", help="though versions or devices differ")
     given = parser.parse_args(arguments)
-    merged = merge(given.runs, given.out, warn=_tell, allow_mixed=given.allow_mixed)
+    merged = merge(given.runs, given.out, warn=tell, allow_mixed=given.allow_mixed)
     print(described(merged, given.out))
     return _conclude(merged.study, given.out) if merged.state == "finished" else 0
 
 
 def _figures(folder: Location) -> int:
     table = load(folder)
-    for picture in write_figures(STUDIES[table.attrs["study"]], table, folder / "figures"):
-        print(picture)
+    with explained(folder):
+        pictures = write_figures(STUDIES[table.attrs["study"]], table, folder / "figures")
+    print(*pictures, sep="\n")
     return 0
 
 
 def _verify(folder: Location) -> int:
     text, agrees = report(load(folder))
-    write_atomically(folder / "verification.txt", (text + "\n").encode())
+    with explained(folder):
+        write_atomically(folder / "verification.txt", (text + "\n").encode())
     print(text)
     return 0 if agrees else 1
 
 
 def _publish(run_folder: Location, folder: Location) -> int:
-    print(publish(run_folder, folder))
+    with explained(folder):
+        readme = publish(run_folder, folder)
+    print(readme)
     return 0
 
 
@@ -214,28 +214,3 @@ _STORED: dict[str, tuple[Callable[..., int], int]] = {  # commands on stored run
     "publish": (_publish, 2),
     "status": (_status, 1),
 }
-
-
-class _Progress:
-    """A progress bar over units of work, shown once work begins, as a context that gives the function to call."""
-
-    def __init__(self, title: str):
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("units"))
-        times = (TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn())
-        self.bar = Progress(*columns, *times, console=Console(stderr=True))
-        self.title = title
-
-    def __enter__(self) -> Callable[[int, int], None]:
-        return self._advance
-
-    def _advance(self, done: int, total: int) -> None:
-        if not self.bar.tasks:
-            self.bar.start()
-            self.bar.add_task(f"{self.title} (compiling)", total=total, completed=done)
-            return
-        self.bar.update(self.bar.tasks[0].id, completed=done, description=self.title)
-
-    def __exit__(self, *_: object) -> None:
-        if self.bar.tasks:
-            with suppress(OSError):  # the terminal may be gone
-                self.bar.stop()

@@ -99,8 +99,8 @@ def cluster_of(workers: int | None, scheduler: str | None) -> AbstractContextMan
         return nullcontext(None)
     if workers is not None and scheduler is not None:
         raise RunError("give either workers, to be started here, or the address of a scheduler, not both")
-    if workers is not None and not 1 <= workers <= MOST_WORKERS:
-        raise RunError(f"workers must be from 1 to {MOST_WORKERS}, got {workers}")
+    if workers is not None and not (type(workers) is int and 1 <= workers <= MOST_WORKERS):
+        raise RunError(f"workers must be from 1 to {MOST_WORKERS}, got {workers!r}")
     return Cluster(workers=workers, scheduler=scheduler)
 
 
@@ -150,9 +150,8 @@ def _agreed(client: Client, patience: float) -> dict[str, str | int]:
     try:
         made_with: dict[str, dict[str, str | int]] = client.run(worker_provenance)
     except (ImportError, AttributeError, OSError, RuntimeError, TypeError, ValueError) as error:
-        raise RunError(
-            f"the workers cannot run this code ({_brief(error)}); install it there, at the same commit"
-        ) from None
+        advice = "start them in a clone of the same commit, with PYTHONPATH=."
+        raise RunError(f"the workers cannot run this code ({_brief(error)}); {advice}") from None
     (first, wanted), *others = sorted(made_with.items())
     for address, other in others:
         if found := differences(_part(wanted, ENVIRONMENT), _part(other, ENVIRONMENT), f"on {first}", f"on {address}"):

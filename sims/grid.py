@@ -90,6 +90,8 @@ def _pair(values: np.ndarray) -> str:
 def _numbers(name: str, value: AxisValue | list[str]) -> np.ndarray:
     parts = value.split(",") if isinstance(value, str) else value
     try:
+        if np.dtype(getattr(parts, "dtype", float)).kind in "cmM":
+            raise TypeError("complex numbers or dates")
         values = np.atleast_1d(np.asarray(parts, dtype=np.float64))
     except (TypeError, ValueError, OverflowError):
         raise RunError(f"{name} must be numbers, as in 0.5 or 0.2,1,5 or 0.05:8:64:log, got {_shown(value)}") from None

@@ -2,18 +2,22 @@
 
 The checksum in provenance.json tells of damage, not of intent: whoever writes a table can write its checksum. So before
 xarray opens it, it is looked at as HDF5: arrays in the file itself, no larger than the file, and no link, virtual
-array or external storage, which would read other files. What the HDF5 library does with bytes that are made to harm it
-is its own affair; nothing here can bound that.
+array or external storage, which would read other files. Text of any length is looked at one piece at a time, since
+many may be the same bytes of the file. What the HDF5 library does with bytes that are made to harm it is its own
+affair; nothing here can bound that.
 """
 
 from __future__ import annotations
 
 import hashlib
 import io
+import math
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
 import h5py
+import numpy as np
 import xarray as xr
 
 from mixjax._untrusted import parse_json, printable, read_json
@@ -22,7 +26,7 @@ from sims.studies import STUDIES
 
 Content = Path | io.BytesIO  # a file, or all of an object in a store
 _SLACK = 2**24  # bytes beyond the size of the file: axes without values are stored as their length alone
-_MOST_STRINGS = 10_000  # of a table, each of which may name the same bytes of the file
+_TEXT = 2**12  # bytes that any text in an array is taken for, so that all can be looked at in a moment
 
 
 def load(path: PathOrUrl) -> xr.Dataset:
@@ -61,19 +65,51 @@ def _intact(folder: Location, content: Content) -> bool:
 
 def _check_arrays(content: Content) -> None:
     """Refuse what a table made here does not have, before its numbers are read."""
-    size = content.stat().st_size if isinstance(content, Path) else content.getbuffer().nbytes
-    room, strings = size + _SLACK, 0
+    room = _SLACK + (content.stat().st_size if isinstance(content, Path) else content.getbuffer().nbytes)
     with h5py.File(content, "r") as root:
-        for array in _arrays(root):
-            if array.is_virtual or array.external:
-                raise ValueError(f"{printable(array.name)} is stored in other files")
-            kind = h5py.check_string_dtype(array.dtype)
-            if kind is None and array.dtype.hasobject:
-                raise ValueError(f"{printable(array.name)} holds objects")
-            strings += array.size if kind is not None and kind.length is None else 0
-            room -= array.nbytes
-            if room < 0 or strings > _MOST_STRINGS:
-                raise ValueError(f"{printable(array.name)} is larger than the file")
+        for part in (root, *_arrays(root)):
+            for taken in chain(_attributes(part), _values(part) if isinstance(part, h5py.Dataset) else ()):
+                room -= taken
+                if room < 0:
+                    raise ValueError(f"{printable(part.name)} is larger than the file")
+
+
+def _values(array: h5py.Dataset) -> Iterator[int]:
+    """Bytes that an array takes, and then those of each of its texts."""
+    if array.is_virtual or array.external:
+        raise ValueError(f"{printable(array.name)} is stored in other files")
+    text, dtype = _is_text(array.dtype), array.dtype
+    if dtype.hasobject and not text:
+        raise ValueError(f"{printable(array.name)} holds objects")
+    yield max(array.size, math.prod(array.chunks or ())) * (_TEXT if text else dtype.itemsize)
+    for index in np.ndindex(array.shape) if text else ():
+        yield len(array[index])
+
+
+def _attributes(part: h5py.Group | h5py.Dataset) -> Iterator[int]:
+    """Bytes of each attribute, of which none is read before it is known what it is."""
+    for name in part.attrs:
+        attribute = part.attrs.get_id(name)
+        if not attribute.dtype.hasobject or _refers(attribute.dtype):
+            yield attribute.get_storage_size()
+        elif _is_text(attribute.dtype) and attribute.shape == ():
+            yield len(part.attrs[name])
+        elif name == "DIMENSION_LIST" and attribute.shape == (getattr(part, "ndim", 0),):
+            yield sum(map(len, part.attrs[name])) * attribute.dtype.itemsize
+        else:
+            raise ValueError(f"{printable(part.name)} has {printable(name)}, which no table has")
+
+
+def _is_text(dtype: np.dtype) -> bool:
+    """Whether values are text of any length."""
+    kind = h5py.check_string_dtype(dtype)
+    return kind is not None and kind.length is None
+
+
+def _refers(dtype: np.dtype) -> bool:
+    """Whether values are a reference and numbers, as netCDF notes which arrays an axis belongs to."""
+    parts = [dtype[name] for name in dtype.names or ()]
+    return bool(parts) and all(h5py.check_ref_dtype(part) or not part.hasobject for part in parts)
 
 
 def _check_origin(table: xr.Dataset) -> None:

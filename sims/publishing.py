@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import xarray as xr
@@ -30,11 +31,14 @@ def publish(run: Location, folder: Location) -> Location:
         raise RunError(f"{folder} holds files that are not published results; choose another folder")
     study, points = STUDIES[table.attrs["study"]], without_curves(table)
     origin, text = _origin(run, points), _verification(run, points) if verifiable(table) else ""
+    sections = [f"# {study.name}", f"{study.summary[0].upper()}{study.summary[1:]}.", origin]
+    folder.mkdir(parents=True, exist_ok=True)
+    if not (folder / "README.md").exists():
+        _write_readme(folder, sections)  # so that what is interrupted from here on may be written over
     pictures = write_figures(study, table, folder / "figures")
     tables = _tables_by_axes(table) if isinstance(study, PiecewiseStudy) else {"table": _csv(points)}
     for name, content in tables.items():
         write_atomically(folder / f"{name}.csv", content.encode())
-    sections = [f"# {study.name}", f"{study.summary[0].upper()}{study.summary[1:]}.", origin]
     if text:
         write_atomically(folder / "verification.txt", text.encode())
         sections.append(f"Against the exact expectations (`verification.txt`):\n\n```\n{text}```")
@@ -43,8 +47,12 @@ def publish(run: Location, folder: Location) -> Location:
         for name, text in study.files(table).items():
             write_atomically(folder / name, text.encode())
     for picture in pictures:
-        caption = picture.with_suffix(".txt").read_text().strip()
+        caption = read_text(picture.with_suffix(".txt")).strip()
         sections.append(f"![{picture.stem}](figures/{picture.name})\n\n{caption}")
+    return _write_readme(folder, sections)
+
+
+def _write_readme(folder: Location, sections: Sequence[str]) -> Location:
     write_atomically(folder / "README.md", ("\n\n".join(sections) + "\n").encode())
     return folder / "README.md"
 
@@ -65,7 +73,7 @@ def _verification(run: Location, table: xr.Dataset) -> str:
 def _is_published(folder: Location) -> bool:
     """Whether the README in the folder was written here: it says by which command."""
     try:
-        return "\n| command | `" in (folder / "README.md").read_text()
+        return "\n| command | `" in read_text(folder / "README.md")
     except (OSError, ValueError):
         return False
 

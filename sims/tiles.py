@@ -15,6 +15,7 @@ import jax
 import numpy as np
 from jax.errors import JaxRuntimeError
 
+from mixjax._memory import wants_memory
 from mixjax.runs import RunError
 from sims.devices import room_on
 from sims.forecast import several
@@ -72,7 +73,7 @@ class Tiles:
             try:
                 return compute(size)
             except (MemoryError, JaxRuntimeError) as error:
-                if not _wants_memory(error):
+                if not wants_memory(error):
                     raise
                 reason = str(error).split("\n")[0][:200] or "out of memory"
             self._halve(size, reason, warn)
@@ -135,8 +136,3 @@ def smaller(tile_cells: int, draw_cells: int) -> Size | None:
 def _padded(values: np.ndarray, tile: int) -> np.ndarray:
     padded = np.pad(values, (0, TILES * tile - len(values)), mode="edge")
     return padded.astype(np.float32).reshape(TILES, tile)
-
-
-def _wants_memory(error: Exception) -> bool:
-    text = str(error).lower()
-    return isinstance(error, MemoryError) or "resource_exhausted" in text or "out of memory" in text

@@ -82,6 +82,19 @@ def test_a_deleted_shard_is_not_there(run):
     assert not run.has("a")
 
 
+def test_a_shard_is_of_its_unit_and_its_run(run, tmp_path):
+    """Under another name, or among those of another spec, it is damage, whole as it is."""
+    run.write("a", ARRAYS)
+    content = (run.path / "shards" / "a.npz").read_bytes()
+    (run.path / "shards" / "b.npz").write_bytes(content)
+    assert run.inventory(["a", "b"]).damaged == ("b",)
+    for seed, held in ((0, True), (1, False)):
+        parts = {"environment": ENVIRONMENT, "layout": LAYOUT}
+        with RunDirectory.open(tmp_path / str(seed), spec={**SPEC, "seed": seed}, **parts) as other:
+            (other.path / "shards" / "a.npz").write_bytes(content)
+            assert other.has("a") == held
+
+
 def test_numpy_reads_a_shard(run):
     """It is a plain .npz: nobody needs this code to look into one."""
     run.write("a", ARRAYS)
@@ -105,7 +118,8 @@ def test_a_shard_with_objects_is_never_unpickled(run):
     with zipfile.ZipFile(path, "a") as archive:
         archive.comment = bytes(32)
     body = path.read_bytes()[:-32]
-    path.write_bytes(body + hashlib.sha256(body).digest())
+    unit = hashlib.sha256(json.dumps(SPEC, sort_keys=True).encode()).digest() + b"a"
+    path.write_bytes(body + hashlib.sha256(unit + body).digest())
     assert not run.has("a")
 
 
@@ -208,10 +222,12 @@ def test_an_inventory_tells_whole_from_damaged_and_strange(run):
     found = run.inventory(["a", "b", "c", "d"])
     assert (found.stored, found.damaged, found.strays) == ({"a", "c"}, ("b",), ("notes.txt",))
     assert found.remarks() == [
-        "1 shard (b) truncated or altered: not counted as computed",
+        "1 shard (b) truncated, altered or misplaced: not counted as computed",
         "1 file (notes.txt) in shards/ not of this run: left alone",
     ]
     assert run.inventory(["d"]).remarks() == ["4 files (a.npz, ...) in shards/ not of this run: left alone"]
+    shutil.rmtree(run.path / "shards")
+    assert not run.inventory(["a"]).stored
 
 
 def test_an_environment_that_is_allowed_is_listed(run):

@@ -64,6 +64,15 @@ def test_a_folder_with_links_or_pipes_is_refused_and_nothing_beyond_is_touched(r
     assert {child.read_text() for child in outside.iterdir()} == {"mine"}
 
 
+def test_links_in_what_is_no_run_are_not_looked_for(tmp_path):
+    """Of somebody's home it is said that it is no run, not that a link there is one too many."""
+    (tmp_path / "link").symlink_to(tmp_path)
+    with pytest.raises(RunError, match="holds no run"):
+        read_manifest(tmp_path)
+    with pytest.raises(RunError, match="holds files that are not a run"):
+        RunDirectory.open(tmp_path, **RUN)
+
+
 def test_the_folder_itself_may_be_a_link(run, tmp_path):
     (tmp_path / "link").symlink_to(run.path)
     refuse_links(tmp_path / "link")
@@ -119,8 +128,11 @@ def test_names_are_shown_on_one_line(run):
     assert run.inventory(["a"]).remarks() == [r"1 file (x\n\x1b[2J) in shards/ not of this run: left alone"]
 
 
+UNIT = hashlib.sha256(json.dumps(SPEC, sort_keys=True).encode()).digest() + b"a"  # which the checksum is of, too
+
+
 def resealed(body: bytes) -> bytes:
-    return body + hashlib.sha256(body).digest()
+    return body + hashlib.sha256(UNIT + body).digest()
 
 
 def shard_of(members: dict[str, bytes], method: int = zipfile.ZIP_STORED) -> bytes:
@@ -153,6 +165,8 @@ HOSTILE = {
 @pytest.mark.parametrize("case", HOSTILE)
 def test_a_shard_with_a_checksum_is_not_believed(run, case):
     assert b"8000000000000" in LONG
+    (run.path / "shards" / "a.npz").write_bytes(shard_of({"mean.npy": saved(np.zeros(8))}))
+    assert run.has("a")  # as the others would be, were it not for what is in them
     (run.path / "shards" / "a.npz").write_bytes(HOSTILE[case])
     assert not run.has("a")
     with pytest.raises(RunError, match="missing or damaged"):
@@ -170,7 +184,7 @@ def test_a_shard_that_is_too_large_is_neither_written_nor_read(run, monkeypatch)
 
 def test_damaged_shards_are_damaged_or_whole(run, rng, tmp_path):
     """Changes before the checksum is made, in the archive or in a member; and after it."""
-    whole, path = sealed(ARRAYS), run.path / "shards" / "a.npz"
+    whole, path = sealed(ARRAYS, UNIT), run.path / "shards" / "a.npz"
     members = {f"{name}.npy": saved(array) for name, array in ARRAYS.items()}
     methods = [zipfile.ZIP_STORED] * 3 + [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA]
 

@@ -44,7 +44,9 @@ class Sizes:
     repetitions: int
 
 
-FULL = Sizes(Curves(repetitions=9, weights=(1, 2, 4, 8, 16, 32), growth=(1, 4, 16, 64, 256)), Job(16_000), (1, 2), 20, 5)
+FULL = Sizes(
+    Curves(repetitions=9, weights=(1, 2, 4, 8, 16, 32), growth=(1, 4, 16, 64, 256)), Job(16_000), (1, 2), 20, 5
+)
 QUICK = Sizes(Curves(repetitions=2, weights=(1, 4), growth=(1, 2)), Job(1000), (1, 2), 2, 1)
 
 

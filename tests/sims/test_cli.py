@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import sims.cli
+from sims import publishing
 from sims.cli import main
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -91,6 +92,19 @@ def test_from_study_to_published_figures(capsys, tmp_path):
     (run / "figures" / "ece_difference.png").unlink()
     assert main(["figures", str(run)]) == 0
     assert (run / "figures" / "ece_difference.png").exists()
+
+
+def test_publishing_that_is_interrupted_is_done_again(folder_of, tmp_path, monkeypatch):
+    run, folder = str(folder_of("phase_diagram")), tmp_path / "results"
+
+    def interrupted(*_args):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(publishing, "write_figures", interrupted)
+        assert main(["publish", run, str(folder)]) == 130
+    assert main(["publish", run, str(folder)]) == 0
+    assert (folder / "README.md").read_text().count("![") == len(list((folder / "figures").glob("*.png"))) > 0
 
 
 def test_an_interrupt_says_how_to_go_on(capsys, tmp_path, monkeypatch):

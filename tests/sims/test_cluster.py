@@ -205,6 +205,7 @@ def test_without_dask_it_says_what_to_install(monkeypatch):
     ("arguments", "message"),
     [
         ({"workers": 0}, "workers must be from 1 to 1000, got 0"),
+        ({"workers": 2.5}, "workers must be from 1 to 1000, got 2.5"),
         ({"workers": 2, "scheduler": "tcp://here:8786"}, "either workers, .* not both"),
     ],
 )

@@ -42,6 +42,8 @@ BAD = {
     ),
     "n above single precision": ({"n": "1e300"}, "at most 1e+10, got 1e+300"),
     "pair repeated in single precision": ({"alpha": "1,1.00000001"}, "must not repeat a pair"),
+    "complex": ({"theta_norm": np.array([1 + 1j])}, "theta_norm must be numbers"),
+    "a date": ({"theta_norm": np.array(["2020-01-01"], "M8[D]")}, "theta_norm must be numbers"),
     "both ratio and p": ({"p": "5"}, "either ratio"),
     "neither ratio nor p": ({"ratio": None}, "either ratio"),
 }

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import sims
-from mixjax.runs import RunDirectory, RunError
+from mixjax.runs import RunDirectory, RunError, read_manifest
 from sims.cli import main
 from sims.division import work_of
 from sims.merging import merge
@@ -152,6 +152,39 @@ def many_strings(root, folder):
     root.create_dataset("many", (2**30,), h5py.string_dtype(), chunks=(2**10,))
 
 
+def same_strings(root, folder):
+    """A thousand texts that are the same megabyte of the file."""
+    array = root.create_dataset("same", (1000,), h5py.string_dtype())
+    array[:] = ["x" * 2**20, *"y" * 999]
+    root.flush()
+    start, size = array.id.get_offset(), 16  # of a length and of a place in the file
+    with open(folder / "dataset.nc", "r+b") as file:
+        file.seek(start)
+        first = file.read(size)
+        file.seek(start)
+        file.write(first * 1000)
+
+
+def large_chunk(root, folder):
+    root.create_dataset("chunk", (4,), "u1", maxshape=(None,), chunks=(2**30,), compression="gzip")
+
+
+def strings_in_an_attribute(root, folder):
+    root["ece"].attrs["secret"] = np.array(["a"] * 3, h5py.string_dtype())
+
+
+def sequence_in_an_attribute(root, folder):
+    values = np.empty(1, object)
+    values[0] = np.zeros(3)
+    root["ece"].attrs.create("secret", values, dtype=h5py.vlen_dtype("f8"))
+
+
+def axes_of_many(root, folder):
+    axes = root["ece"].attrs["DIMENSION_LIST"]
+    del root["ece"].attrs["DIMENSION_LIST"]
+    root["ece"].attrs.create("DIMENSION_LIST", np.tile(axes, 9), dtype=h5py.vlen_dtype(h5py.ref_dtype))
+
+
 def group(root, folder):
     root.create_group("inner")
 
@@ -177,6 +210,11 @@ CHANGES = {
     virtual: "secret is stored in other files",
     huge: "huge is larger than the file",
     many_strings: "many is larger than the file",
+    same_strings: "same is larger than the file",
+    large_chunk: "chunk is larger than the file",
+    strings_in_an_attribute: "ece has secret, which no table has",
+    sequence_in_an_attribute: "ece has secret, which no table has",
+    axes_of_many: "ece has DIMENSION_LIST, which no table has",
     group: "inner is not an array",
     another_study: "it is of no study of this release",
     no_config: "config is no object",
@@ -196,6 +234,18 @@ def test_a_table_with_a_checksum_is_not_believed(copied, change):
             sims.load(copied)
 
     assert survive([b""], read, copied / "bad")["read"] == 1
+
+
+@pytest.mark.parametrize("command", ["figures", "verify", "publish"])
+def test_a_table_without_what_is_drawn_of_it(copied, tmp_path, capsys, command):
+    def lacking(root, folder):
+        root.move("ece_difference_se", "another")
+
+    replaced(copied, lacking)
+    folders = [str(copied), *([str(tmp_path / "out")] * (command == "publish"))]
+    assert main([command, *folders]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith(f"error: the table in {copied} is not what its study makes here (") and said.count("\n") == 1
 
 
 def test_a_provenance_that_says_nothing(copied, tmp_path, capsys):
@@ -226,7 +276,7 @@ SHARDS = {
 def test_whole_shards_of_something_else_make_no_table(copied, tmp_path, sizes, case):
     """...neither where the run goes on nor where it is merged."""
     (copied / "dataset.nc").unlink()
-    directory = RunDirectory(copied, {})
+    directory = RunDirectory(copied, read_manifest(copied))
     for shard in sorted((copied / "shards").iterdir())[1:]:
         arrays = directory.read(shard.stem)
         directory.write(shard.stem, SHARDS[case] if case == "nothing" else {**arrays, **SHARDS[case]})

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import sims
-from mixjax.runs import RunError
+from mixjax.runs import RunDirectory, RunError, read_manifest
 from sims.cli import main
 from sims.division import work_of
 from sims.engine import Layout
@@ -71,7 +71,9 @@ def test_damage_is_left_out_and_said(folders, tmp_path):
     said = []
     merged = merge([tmp_path / "first", folders / "second"], tmp_path / "out", warn=said.append)
     assert (merged.state, merged.left) == ("stopped", 1)
-    assert said == [f"{tmp_path / 'first'}: 1 shard ({shard.stem}) truncated or altered: not counted as computed"]
+    assert said == [
+        f"{tmp_path / 'first'}: 1 shard ({shard.stem}) truncated, altered or misplaced: not counted as computed"
+    ]
 
 
 def test_other_specs_layouts_and_environments_are_refused_with_what_differs(folders, tmp_path):
@@ -94,10 +96,11 @@ def test_other_specs_layouts_and_environments_are_refused_with_what_differs(fold
 
 def test_the_same_unit_with_other_numbers_is_refused(folders, tmp_path):
     """As from a machine that computes wrongly: its checksums are right."""
-    make(tmp_path / "seed", (1, 9), seed=1)
     shutil.copytree(folders / "first", tmp_path / "wrong")
-    shard = next((tmp_path / "seed" / "shards").iterdir())
-    shutil.copy(shard, tmp_path / "wrong" / "shards" / shard.name)
+    shard = min((tmp_path / "wrong" / "shards").iterdir())
+    wrong = RunDirectory(tmp_path / "wrong", read_manifest(tmp_path / "wrong"))
+    arrays = wrong.read(shard.stem)
+    wrong.write(shard.stem, {**arrays, "ece.mean": arrays["ece.mean"] + 1})
     refused(
         [folders / "first", tmp_path / "wrong"], tmp_path / "out", f"unit {shard.stem} has other numbers in .*wrong"
     )

@@ -134,7 +134,7 @@ def test_a_run_at_work_is_not_disturbed_and_ends_on_request(tmp_path):
     assert not list(out.rglob(".tmp-*"))
 
 
-@pytest.mark.parametrize("damage", ["truncated", "flipped", "deleted", "stray"])
+@pytest.mark.parametrize("damage", ["truncated", "flipped", "deleted", "stray", "another"])
 def test_damaged_shards_are_computed_anew(tmp_path, undisturbed, damage):
     out = tmp_path / "run"
     sims.run("phase_diagram", out, layout=SMALL, **AXES)
@@ -148,6 +148,8 @@ def test_damaged_shards_are_computed_anew(tmp_path, undisturbed, damage):
         shard.write_bytes(content)
     elif damage == "deleted":
         shard.unlink()
+    elif damage == "another":
+        shard.write_bytes((shard.parent / min(os.listdir(shard.parent))).read_bytes())
     else:
         (out / "shards" / "stray").write_bytes(b"half a shard")
     said = []
@@ -155,7 +157,7 @@ def test_damaged_shards_are_computed_anew(tmp_path, undisturbed, damage):
     assert kept == (9 if damage == "stray" else 8)
     words = {"stray": "1 file (stray) in shards/ not of this run: left alone"}
     words["deleted"] = f"1 shard ({shard.stem}) missing before the last that is stored: to be computed"
-    altered = f"1 shard ({shard.stem}) truncated or altered: not counted as computed"
+    altered = f"1 shard ({shard.stem}) truncated, altered or misplaced: not counted as computed"
     assert said == [f"{out}: {words.get(damage, altered)}"]
     assert_same_bits(undisturbed, again)
 

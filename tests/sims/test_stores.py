@@ -145,7 +145,7 @@ def test_damaged_and_vanished_objects_are_computed_anew(finished, undisturbed):
     assert stored == 7
     assert_same_bits(undisturbed, table)
     assert said == [
-        f"memory://bucket/run: 1 shard ({shards[2].stem}) truncated or altered: not counted as computed",
+        f"memory://bucket/run: 1 shard ({shards[2].stem}) truncated, altered or misplaced: not counted as computed",
         f"memory://bucket/run: 1 shard ({shards[4].stem}) missing before the last that is stored: to be computed",
     ]
 
@@ -288,7 +288,7 @@ def test_s3(bucket, undisturbed, monkeypatch):
     table, stored = resumed(out, said)
     assert stored == len(found.inventory.stored) - 1
     assert_same_bits(undisturbed, table)
-    assert any("truncated or altered" in line for line in said)
+    assert any("truncated, altered or misplaced" in line for line in said)
     assert status(out).state == "finished"
     with pytest.raises(RunError, match=r"s3://elsewhere/run/.lock/1 cannot be written: .*bucket does not exist"):
         resumed("s3://elsewhere/run")
