@@ -19,7 +19,7 @@ def draw(results: Mapping[str, Any], path: Path) -> None:
     from matplotlib.figure import Figure
 
     with paper_style():
-        figure = Figure(figsize=(2 * COLUMN_WIDTH, 2.1), layout="constrained")
+        figure = Figure(figsize=(2 * COLUMN_WIDTH, 2.4), layout="constrained")
         size, weights, speed = figure.subplots(1, 3)
         _size(size, results["growth"]["rows"][1:])
         _weights(weights, results["weights"]["rows"])
@@ -50,7 +50,10 @@ def _weights(ax: Axes, rows: Rows) -> None:
     shared = [row["median_ns"] / first for row in rows]
     ax.plot(numbers, shared, "o-", color=COLOURS[0], markersize=4, label="on the same training sets")
     ax.set(xscale="log", yscale="log", xlabel="number of Mixup weights t", ylabel="time, of that with one")
-    ax.legend()
+    ax.set_ylim(top=4 * max(numbers))  # room for the legend
+    ax.set_xticks(numbers, map(str, numbers))
+    ax.minorticks_off()
+    ax.legend(loc="upper left")
 
 
 def _speed(ax: Axes, rows: Rows) -> None:
@@ -61,4 +64,5 @@ def _speed(ax: Axes, rows: Rows) -> None:
         fast = [row["times_as_fast_as_one"] for row in chosen]
         ax.plot([row["number"] for row in chosen], fast, f"{marker}-", color=colour, markersize=4, label=of)
     ax.set(xlabel="number", ylabel="times as fast as one", ylim=(0, None))
-    ax.legend()
+    ax.set_xticks(sorted({row["number"] for row in rows}))
+    ax.legend(loc="lower center")

@@ -12,7 +12,7 @@ import sims.cli
 import train.cli
 from mixjax._lease import Lease
 from mixjax._storage import located
-from mixjax.runs import RunError
+from mixjax.runs import RunDirectory, RunError, read_manifest
 from sims.cli import main
 from sims.division import work_of
 from sims.engine import Layout
@@ -185,9 +185,11 @@ def test_parts_merge_from_and_into_stores_and_disks(undisturbed, tmp_path):
         assert merge(parts, out, warn=said.append).state == "finished"
         assert said == []
         assert_same_bits(undisturbed, sims.load(out))
-    other = located("memory://bucket/whole/shards")
-    first, second = sorted(other.iterdir(), key=str)[:2]
-    first.write_bytes(second.read_bytes())
+    whole = located("memory://bucket/whole")
+    first = min((whole / "shards").iterdir(), key=str)
+    wrong = RunDirectory(whole, read_manifest(whole))
+    arrays = wrong.read(first.stem)
+    wrong.write(first.stem, {**arrays, "ece.mean": arrays["ece.mean"] + 1})
     with pytest.raises(RunError, match=f"unit {first.stem} has other numbers in memory://bucket/whole"):
         merge([parts[0], "memory://bucket/whole"], "memory://bucket/wrong", warn=said.append)
 

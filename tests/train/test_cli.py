@@ -79,7 +79,7 @@ def test_from_experiment_to_published_figures(capsys, tmp_path):
     assert main(["publish", str(run), str(folder)]) == 0
     text = (folder / "README.md").read_text()
     assert str(tmp_path) not in text
-    assert "python -m train width --preset digits --out run --train-rows 150 --seeds 2 --epochs 2" in text
+    assert "python -m train width --out run --preset digits --train-rows 150 --seeds 2 --epochs 2" in text
     assert (folder / "summary.csv").read_text() == (run / "summary.csv").read_text()
     other = tmp_path / "project"
     other.mkdir()

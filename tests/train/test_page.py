@@ -118,6 +118,29 @@ def test_temperatures_on_digits():
         assert float(row["ece_low"]) < 0 < float(row["ece_high"])
 
 
+def test_width_on_fashion_mnist():
+    """The harm at 10 units and the gain beyond, which grows; accuracy is that of plain nets."""
+    found = list(of_nets("width_fashion_mnist", "mixup - erm").values())
+    plain = list(of_nets("width_fashion_mnist", "erm").values())
+    least, most = plain[0], plain[-1]
+    assert (least["net"], most["net"]) == ("mlp-10x8", "mlp-1000x8")
+    for row, words in (
+        (least, "by {} at 10 units, where it is right on {} of"),
+        (most, "by {} at 1000, where it is on {}."),
+    ):
+        assert words.format(number(row, "signed_gap_mean"), percent(row, "train_accuracy_mean")) in FASHION
+    assert f"at 10 units, by {with_interval(found[0])}, and lowers it" in FASHION
+    for row, width in zip(found[1:], (30, 100, 300, 1000), strict=True):
+        flipped = {name: number({name: str(-float(row[name]))}, name) for name in ("ece_mean", "ece_low", "ece_high")}
+        assert f"by {flipped['ece_mean']} ({flipped['ece_high']} to {flipped['ece_low']}) at {width}" in FASHION
+    assert f"where it leaves {number(of_nets('width_fashion_mnist', 'mixup')['mlp-1000x8'], 'ece_mean')}" in FASHION
+    gains = [float(row["ece_mean"]) for row in found]
+    assert gains == sorted(gains, reverse=True)
+    gaps, fits = ([float(row[name]) for row in plain] for name in ("signed_gap_mean", "train_accuracy_mean"))
+    assert gaps == sorted(gaps) and fits == sorted(fits)
+    assert all(float(row["accuracy_low"]) < 0 < float(row["accuracy_high"]) for row in found)
+
+
 def test_depth_on_fashion_mnist():
     found = of_nets("depth_fashion_mnist", "mixup - erm")
     plain = of_nets("depth_fashion_mnist", "erm")
