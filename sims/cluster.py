@@ -123,7 +123,7 @@ def _connected(opened: ExitStack, workers: int | None, scheduler: str | None, pa
         with warnings.catch_warnings(action="ignore"):  # versions are compared below
             client = opened.enter_context(Client(scheduler, timeout=patience, set_as_default=False))
         versions = client.get_versions()
-    except (OSError, ValueError, TypeError) as error:
+    except Exception as error:  # noqa: BLE001 - of all kinds: an address of IPv6 where there is none fails an assertion
         raise RunError(
             f"no Dask scheduler answers at {scheduler} ({_brief(error)}); start one, as in: dask scheduler"
         ) from None
