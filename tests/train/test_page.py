@@ -162,6 +162,25 @@ def test_depth_on_fashion_mnist():
     assert float(deepest["signed_gap_low"]) < 0 < float(deepest["signed_gap_high"])
 
 
+def test_pseudo_labels_on_fashion_mnist():
+    found = {row["arm"]: row for row in table("pseudo_label_fashion_mnist")}
+    right = re.search(r"accuracy (0\.\d+), ECE", (RESULTS / "pseudo_label_fashion_mnist" / "README.md").read_text())
+    assert right is not None and f"rightly in {float(right[1]):.1%}".replace("%", " %") in FASHION
+    plain, inserted, mixed = (found[arm] for arm in ("supervised", "pseudo-label", "pseudo-label + Mixup"))
+    added = found["pseudo-label - supervised"]
+    lost = {name: str(-float(added[name])) for name in ("accuracy_mean", "accuracy_high", "accuracy_low")}
+    ends = f"({number(lost, 'accuracy_high')} to {number(lost, 'accuracy_low')})"
+    assert f"falls by {number(lost, 'accuracy_mean')} {ends}" in FASHION
+    assert f"is {number(inserted, 'ece_mean')} in place of {number(plain, 'ece_mean')}" in FASHION
+    assert f"({number(added, 'ece_low')} to {number(added, 'ece_high')})" in FASHION
+    assert f"the ECE is {number(mixed, 'ece_mean')}, less" in FASHION
+    for words, other in (("without by", "pseudo-label"), ("supervised net by", "supervised")):
+        row = found[f"pseudo-label + Mixup - {other}"]
+        gain = {name: str(-float(row[name])) for name in ("ece_mean", "ece_high", "ece_low")}
+        ends = f"({number(gain, 'ece_high')} to {number(gain, 'ece_low')})"
+        assert f"{words} {number(gain, 'ece_mean')} {ends}" in FASHION
+
+
 @pytest.mark.parametrize("experiment", sorted(path.name for path in RESULTS.iterdir()))
 def test_mixup_takes_confidence_away(experiment):
     """In every net and on every test set, as the page says."""
