@@ -8,16 +8,18 @@ are done again by others, and so is a task that takes far longer than the rest: 
 from __future__ import annotations
 
 import logging
+import signal
+import threading
 import warnings
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from mixjax.runs import RunError, differences
 from sims.devices import usable_cores
 from sims.program import HostArrays
-from sims.tasks import ENVIRONMENT, Tasks, scheduler_there, worker_provenance
+from sims.tasks import ENVIRONMENT, Tasks, is_here, scheduler_there, worker_provenance
 from sims.tiles import Tell
 from sims.work import Store, Work
 
@@ -117,7 +119,9 @@ def _connected(opened: ExitStack, workers: int | None, scheduler: str | None, pa
         number = workers or 1
         opened.enter_context(dask.config.set({"distributed.scheduler.allowed-failures": DEATHS}))
         threads = max(1, usable_cores() // number)
-        local = LocalCluster(n_workers=number, threads_per_worker=threads, processes=True, **local_options(threads))
+        options = local_options(threads)
+        with _interrupts_ignored():
+            local = LocalCluster(n_workers=number, threads_per_worker=threads, processes=True, **options)
         return opened.enter_context(Client(opened.enter_context(local), set_as_default=False))
     try:
         with warnings.catch_warnings(action="ignore"):  # versions are compared below
@@ -134,6 +138,19 @@ def _connected(opened: ExitStack, workers: int | None, scheduler: str | None, pa
     return client
 
 
+@contextmanager
+def _interrupts_ignored() -> Iterator[None]:
+    """For the processes that are started meanwhile: Ctrl-C, which a terminal sends to all, is for this one to obey."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def local_options(threads: int) -> dict[str, Any]:
     """How workers on this machine are started that have so many threads each."""
     env = {"NPROC": str(threads)}  # or XLA keeps one for each core, in each worker, and those wait by spinning
@@ -148,10 +165,11 @@ def _agreed(client: Client, patience: float) -> dict[str, str | int]:
         address = client.scheduler_info()["address"]
         raise RunError(f"the scheduler at {address} has no workers; start some, as in: dask worker") from None
     try:
+        client.run_on_scheduler(is_here)  # it takes tasks apart, and needs the code for that
         made_with: dict[str, dict[str, str | int]] = client.run(worker_provenance)
-    except (ImportError, AttributeError, OSError, RuntimeError, TypeError, ValueError) as error:
+    except Exception as error:  # noqa: BLE001 - Dask makes one of its own of what is raised there
         advice = "start them in a clone of the same commit, with PYTHONPATH=."
-        raise RunError(f"the workers cannot run this code ({_brief(error)}); {advice}") from None
+        raise RunError(f"the scheduler or its workers cannot run this code ({_brief(error)}); {advice}") from None
     (first, wanted), *others = sorted(made_with.items())
     for address, other in others:
         if found := differences(_part(wanted, ENVIRONMENT), _part(other, ENVIRONMENT), f"on {first}", f"on {address}"):

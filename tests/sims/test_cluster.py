@@ -219,7 +219,10 @@ def a_client(*workers):
     """One whose workers say that they are these."""
     said = {f"tcp://{index}": {**MADE, **made_with} for index, made_with in enumerate(workers)}
     return SimpleNamespace(
-        wait_for_workers=lambda *_, **__: None, run=lambda _: said, nthreads=lambda: dict.fromkeys(said, 4)
+        wait_for_workers=lambda *_, **__: None,
+        run_on_scheduler=lambda function: function(),
+        run=lambda _: said,
+        nthreads=lambda: dict.fromkeys(said, 4),
     )
 
 
@@ -232,6 +235,19 @@ def test_workers_are_alike_and_of_this_code():
         RunError, match=r'other code: commit is "another" on the workers and ".*" here; install the same'
     ):
         cluster._agreed(a_client({"commit": "another"}), 1)
+
+
+@pytest.mark.parametrize("place", ["run_on_scheduler", "run"])
+def test_a_scheduler_and_workers_that_lack_the_code(place):
+    """As where Dask was started in another folder; it raises a plain Exception then."""
+
+    def lacks(_):
+        raise Exception("ModuleNotFoundError: No module named 'sims'")
+
+    client = a_client({})
+    setattr(client, place, lacks)
+    with pytest.raises(RunError, match=r"cannot run this code \(ModuleNotFoundError.*; start them in a clone"):
+        cluster._agreed(client, 1)
 
 
 def test_a_worker_that_joins_later_is_looked_at_too():
