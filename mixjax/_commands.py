@@ -9,14 +9,29 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Protocol, TypeVar
 
 from mixjax._memory import wants_memory
 from mixjax._untrusted import printable
 from mixjax.runs import Location, RunError
+
+Known = TypeVar("Known")
+
+
+class Configurable(Protocol):
+    """A study or an experiment: `config` is a dataclass, and each of the presets gives values to some of its fields."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def presets(self) -> Mapping[str, Mapping[str, Any]]: ...
+
+    @property
+    def config(self) -> type[Any]: ...
 
 
 class Parser(argparse.ArgumentParser):
@@ -124,6 +139,37 @@ def _stoppable() -> Iterator[None]:
     finally:
         for number, handler in before:
             signal.signal(number, handler)
+
+
+def named(kind: str, name: str, known: Mapping[str, Known]) -> Known:
+    """What is known under a name.
+
+    Raises:
+      RunError: if nothing is; it says what there is.
+    """
+    if name not in known:
+        raise RunError(f"there is no {kind} {name!r}; there are {', '.join(known)}")
+    return known[name]
+
+
+def preset_with(chosen: Configurable, preset: str, given: Mapping[str, Any], field: str = "option") -> dict[str, Any]:
+    """A preset's fields of a configuration, with what is given in place of its values.
+
+    Args:
+      chosen: has the presets.
+      preset: its name.
+      given: value of each field.
+      field: what a field is called where it is used.
+
+    Raises:
+      RunError: for a preset or a field that there is not.
+    """
+    fields = [known.name for known in dataclasses.fields(chosen.config)]
+    if preset not in chosen.presets:
+        raise RunError(f"{chosen.name} has no preset {preset!r}; it has {', '.join(chosen.presets)}")
+    if unknown := [name for name in given if name not in fields]:
+        raise RunError(f"{chosen.name} has no {field} {unknown[0]!r}; it has {', '.join(fields)}")
+    return {**chosen.presets[preset], **given}
 
 
 def option(default: Any, description: str, **metadata: Any) -> Any:

@@ -5,17 +5,16 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import shlex
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 
 import mixjax
-from mixjax._commands import Parser, exit_status, said, whole
-from mixjax._untrusted import printable
+from mixjax._commands import Parser, exit_status, named, said, whole
 from mixjax.runs import Location, RunError, explained, located, modified, write_atomically
 from sims.cluster import cluster_of
 from sims.division import work_of
 from sims.execution import carry_out
 from sims.figures import write_figures
+from sims.loading import lack_explained
 from sims.merging import merge
 from sims.publishing import publish
 from sims.running import configured, load
@@ -68,22 +67,21 @@ def _dispatch(arguments: list[str]) -> int:
             raise RunError(
                 f"{command} takes {arity} folder{'s' * (arity > 1)}, as in: python -m sims {command} {example}"
             )
-        with _of_its_study(rest[0]):
+        with lack_explained(rest[0]):
             return function(*map(located, rest))
     return _study(command, rest)
 
 
 def _study(name: str, arguments: list[str]) -> int:
-    if name not in STUDIES:
-        raise RunError(f"there is no study {name!r}; there are {', '.join(STUDIES)}")
-    given = vars(_parser(name).parse_args(arguments))
+    study = named("study", name, STUDIES)
+    given = vars(_parser(study).parse_args(arguments))
     preset, out = given.pop("preset"), located(given.pop("out"))
     part, allow_mixed = given.pop("part"), given.pop("allow_mixed")
     workers, scheduler = given.pop("workers"), given.pop("scheduler")
     axes = {axis: value for axis, value in given.items() if value is not None}
     options = [part for axis, value in axes.items() for part in (f"--{axis.replace('_', '-')}", str(value))]
     command = shlex.join(["python", "-m", "sims", name, "--preset", preset, "--out", said(out), *options])
-    work = work_of(STUDIES[name], configured(name, preset, **axes))
+    work = work_of(study, configured(name, preset, **axes))
     with cluster_of(workers, scheduler) as cluster, ProgressBar(name) as shown:
         manner = Manner(
             progress=shown,
@@ -126,13 +124,12 @@ def _drawn(study: Study, out: Location) -> list[Location]:
     return pictures if all(path.exists() and modified(path) >= made for path in pictures) else []
 
 
-def _parser(name: str) -> argparse.ArgumentParser:
+def _parser(study: Study) -> argparse.ArgumentParser:
     """The options of a study, from the fields of its configuration."""
-    study = STUDIES[name]
     axes = "Axes are start:stop:count, start:stop:count:log, or values separated by commas."
-    parser = Parser(f"python -m sims {name}", description=f"{study.summary}. {axes}", allow_abbrev=False)
+    parser = Parser(f"python -m sims {study.name}", description=f"{study.summary}. {axes}", allow_abbrev=False)
     parser.add_argument("--preset", default="default", help=f"{', '.join(study.presets)} (default: default)")
-    parser.add_argument("--out", default=f"runs/{name}", help=f"folder or URL of the run (default: runs/{name})")
+    parser.add_argument("--out", default=f"runs/{study.name}", help=f"folder or URL (default: runs/{study.name})")
     parser.add_argument("--part", type=_part, default=(1, 1), metavar="K/N",
                         help="compute every N-th unit from the K-th; merge puts the parts together")  # fmt: skip
     parser.add_argument("--allow-mixed", action="store_true", help="go on though another version or device began")
@@ -154,19 +151,6 @@ def _part(text: str) -> tuple[int, int]:
     if not 1 <= part <= number:
         raise argparse.ArgumentTypeError(f"must be K/N with K from 1 to N, as in 2/8, got {text!r}")
     return part, number
-
-
-@contextmanager
-def _of_its_study(folder: Location | str) -> Iterator[None]:
-    """Turn what a table of something else leads to into one sentence; it was loaded, but anybody may have made it."""
-    try:
-        yield
-    except (LookupError, ValueError, TypeError, AttributeError) as error:
-        reason = printable(f"{type(error).__name__}: {error}".split("\n")[0])
-        raise RunError(
-            f"the table in {folder} is not what its study makes here ({reason}); delete dataset.nc and run the same "
-            "command again, which makes it anew"
-        ) from error
 
 
 def _status(folder: Location) -> int:

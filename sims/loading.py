@@ -13,6 +13,7 @@ import hashlib
 import io
 import math
 from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 
@@ -26,6 +27,7 @@ from sims.studies import STUDIES
 
 Content = Path | io.BytesIO  # a file, or all of an object in a store
 _SLACK = 2**24  # bytes beyond the size of the file: axes without values are stored as their length alone
+_NO_VARIABLE = "No variable named "  # how xarray's KeyError begins
 _TEXT = 2**12  # bytes that any text in an array is taken for, so that all can be looked at in a moment
 
 
@@ -51,6 +53,21 @@ def load(path: PathOrUrl) -> xr.Dataset:
     except Exception as error:  # h5py, h5netcdf and xarray raise all kinds of them
         raise RunError(f"{file} is not a table that a run makes: {_brief(error)}") from error
     return found
+
+
+@contextmanager
+def lack_explained(folder: PathOrUrl) -> Iterator[None]:
+    """Turn the lack of a variable that is drawn, checked or published into a RunError; any other error is our own."""
+    try:
+        yield
+    except KeyError as error:
+        reason = str(error.args[0]) if error.args else ""
+        if not reason.startswith(_NO_VARIABLE):
+            raise
+        raise RunError(
+            f"the table in {folder} is of another release, or was changed: {printable(reason.split('. ')[0])}; "
+            "delete dataset.nc and run the same command again, which makes it anew"
+        ) from error
 
 
 def _intact(folder: Location, content: Content) -> bool:

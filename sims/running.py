@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import dataclasses
 import tempfile
 from contextlib import nullcontext
 from typing import Any
 
 import xarray as xr
 
-from mixjax.runs import PathOrUrl, RunError, located
+from mixjax._commands import named, preset_with
+from mixjax.runs import PathOrUrl, located
 from sims.cluster import cluster_of
 from sims.division import work_of
 from sims.engine import Layout
@@ -26,17 +26,11 @@ def configured(study: str, preset: str = "default", **axes: AxisValue | None) ->
     Raises:
       RunError: for an unknown study, preset or axis.
     """
-    if study not in STUDIES:
-        raise RunError(f"there is no study {study!r}; there are {', '.join(STUDIES)}")
-    chosen = STUDIES[study]
-    if preset not in chosen.presets:
-        raise RunError(f"{study} has no preset {preset!r}; it has {', '.join(chosen.presets)}")
-    fields = [field.name for field in dataclasses.fields(chosen.config)]
-    if unknown := [name for name in axes if name not in fields]:
-        raise RunError(f"{study} has no axis {unknown[0]!r}; it has {', '.join(fields)}")
-    if axes.get("p") is not None and "ratio" not in axes and "ratio" in fields:
-        axes = {**axes, "ratio": None}  # p replaces the preset's p/n
-    return chosen.config(**{**chosen.presets[preset], **axes})
+    chosen = named("study", study, STUDIES)
+    values = preset_with(chosen, preset, axes, field="axis")
+    if axes.get("p") is not None and "ratio" not in axes and hasattr(chosen.config, "ratio"):
+        values["ratio"] = None  # p replaces the preset's p/n
+    return chosen.config(**values)
 
 
 def run(

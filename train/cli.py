@@ -15,9 +15,9 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from rich.table import Column, Table
 
 import mixjax
-from mixjax._commands import Parser, exit_status, said, whole
+from mixjax._commands import Parser, exit_status, named, said, whole
 from mixjax.runs import RunError, explained, local
-from train.experiments import EXPERIMENTS
+from train.experiments import EXPERIMENTS, Experiment
 from train.figures.lines import ARM_NAMES
 from train.figures.writing import write_figures
 from train.options import command_line, words_of
@@ -75,9 +75,8 @@ def _dispatch(arguments: list[str]) -> int:
 
 
 def _experiment(name: str, arguments: list[str]) -> int:
-    if name not in EXPERIMENTS:
-        raise RunError(f"there is no experiment {name!r}; there are {', '.join(EXPERIMENTS)}")
-    given = vars(_parser(name).parse_args(arguments))
+    experiment = named("experiment", name, EXPERIMENTS)
+    given = vars(_parser(experiment).parse_args(arguments))
     preset, out = given.pop("preset"), local(given.pop("out"))
     data_dir, keep = given.pop("data_dir"), given.pop("keep_checkpoints")
     _join(given.pop("coordinator"), given.pop("processes"), given.pop("process"))
@@ -92,7 +91,7 @@ def _experiment(name: str, arguments: list[str]) -> int:
     if not is_first():
         return 0
     with explained(out):
-        pictures = write_figures(EXPERIMENTS[name], records, out / "figures")
+        pictures = write_figures(experiment, records, out / "figures")
     _print_summary(cells_of(records))
     print(f"records: {out / 'records.jsonl'}\nsummary: {out / 'summary.csv'}")
     for picture in pictures:
@@ -108,20 +107,19 @@ def _join(coordinator: str | None, processes: int | None, process: int | None) -
         join(coordinator, processes, process)
 
 
-def _parser(name: str) -> argparse.ArgumentParser:
+def _parser(experiment: Experiment) -> argparse.ArgumentParser:
     """The options of an experiment, from the fields of its configuration."""
-    experiment = EXPERIMENTS[name]
     width = max(map(len, experiment.presets))
     presets = [f"  {preset:{width}}  {shlex.join(words_of(given))}" for preset, given in experiment.presets.items()]
     parser = Parser(
-        f"python -m train {name}",
+        f"python -m train {experiment.name}",
         description=f"{experiment.summary}.",
         epilog="\n".join(["presets:", *presets]),
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     parser.add_argument("--preset", default=_PRESET, help=f"{', '.join(experiment.presets)} (default: {_PRESET})")
-    parser.add_argument("--out", default=f"runs/{name}", help=f"folder of the run (default: runs/{name})")
+    parser.add_argument("--out", default=f"runs/{experiment.name}", help=f"folder (default: runs/{experiment.name})")
     parser.add_argument("--data-dir", help="folder of the data set's files (default: where MIXJAX_DATA says)")
     parser.add_argument("--keep-checkpoints", action="store_true", help="keep the parameters of the final nets")
     several = parser.add_argument_group("several processes, which share the folder of the run")

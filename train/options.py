@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from mixjax._commands import said
+from mixjax._commands import named, preset_with, said
 from mixjax._untrusted import printable
 from mixjax.runs import RunError, read_manifest
 from train.config import Config
@@ -25,16 +25,10 @@ def configured(experiment: str, preset: str = "digits", **options: Any) -> Confi
     Raises:
       RunError: for an unknown experiment, preset or option, and for options that are out of range.
     """
-    if experiment not in EXPERIMENTS:
-        raise RunError(f"there is no experiment {experiment!r}; there are {', '.join(EXPERIMENTS)}")
-    chosen = EXPERIMENTS[experiment]
-    if preset not in chosen.presets:
-        raise RunError(f"{experiment} has no preset {preset!r}; it has {', '.join(chosen.presets)}")
-    fields = [field.name for field in dataclasses.fields(chosen.config)]
-    if unknown := [name for name in options if name not in fields]:
-        raise RunError(f"{experiment} has no option {unknown[0]!r}; it has {', '.join(fields)}")
+    chosen = named("experiment", experiment, EXPERIMENTS)
+    values = preset_with(chosen, preset, options)
     try:
-        return chosen.config(**{**chosen.presets[preset], **options})
+        return chosen.config(**values)
     except (TypeError, ValueError) as error:
         raise RunError(str(error)) from None
 

@@ -245,7 +245,17 @@ def test_a_table_without_what_is_drawn_of_it(copied, tmp_path, capsys, command):
     folders = [str(copied), *([str(tmp_path / "out")] * (command == "publish"))]
     assert main([command, *folders]) == 2
     said = capsys.readouterr().err
-    assert said.startswith(f"error: the table in {copied} is not what its study makes here (") and said.count("\n") == 1
+    lack = f"error: the table in {copied} is of another release, or was changed: No variable named 'ece_difference_se'"
+    assert said.startswith(lack) and said.count("\n") == 1
+
+
+def test_other_lookups_that_fail_are_not_blamed_on_the_table(copied, monkeypatch):
+    def wrong(*_):
+        raise KeyError("ours")
+
+    monkeypatch.setattr("sims.cli.write_figures", wrong)
+    with pytest.raises(KeyError, match="ours"):
+        main(["figures", str(copied)])
 
 
 def test_a_provenance_that_says_nothing(copied, tmp_path, capsys):
