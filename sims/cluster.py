@@ -32,6 +32,12 @@ TASK = 1.0  # seconds that a task is to take, if parts are shorter: each costs t
 DEATHS = 10  # of local workers over one task, before it is taken to be the cause
 PATIENCE = 30.0  # seconds for a scheduler to answer, and for its first worker to come
 MOST_WORKERS = 1000
+LOCAL = {  # settings of Dask for workers on this machine
+    "distributed.scheduler.allowed-failures": DEATHS,
+    "distributed.worker.profile.enabled": False,  # this and what follows watches each process, at 5 % of its time
+    "distributed.admin.system-monitor.interval": "10s",
+    "distributed.admin.tick.interval": "1s",
+}
 
 
 class Cluster:
@@ -117,7 +123,7 @@ def _connected(opened: ExitStack, workers: int | None, scheduler: str | None, pa
         ) from None
     if scheduler is None:
         number = workers or 1
-        opened.enter_context(dask.config.set({"distributed.scheduler.allowed-failures": DEATHS}))
+        opened.enter_context(dask.config.set(LOCAL))
         threads = max(1, usable_cores() // number)
         options = local_options(threads)
         with _interrupts_ignored():

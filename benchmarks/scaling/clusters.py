@@ -12,7 +12,7 @@ from typing import Any
 
 from benchmarks.report import Section
 from benchmarks.scaling.job import Job
-from sims.cluster import Cluster, local_options
+from sims.cluster import LOCAL, Cluster, local_options
 
 ASKED = 0.05  # of the time, at units of a second
 
@@ -39,8 +39,10 @@ def local_clusters(numbers: Sequence[int]) -> Iterator[dict[int, Local]]:
 
 
 def _started(opened: ExitStack, number: int) -> Local:
+    import dask
     from distributed import Client, LocalCluster
 
+    opened.enter_context(dask.config.set(LOCAL))
     options = local_options(threads=1) | {"dashboard_address": ":0"}
     local = opened.enter_context(LocalCluster(n_workers=number, threads_per_worker=1, processes=True, **options))
     client = opened.enter_context(Client(local, set_as_default=False))

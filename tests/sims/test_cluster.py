@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import sims
-from mixjax.runs import RunError, provenance
+from mixjax.runs import RunError
 from sims import cluster, tasks
 from sims.cli import main
 from sims.cluster import Cluster
@@ -23,6 +23,7 @@ from sims.division import work_of
 from sims.engine import Layout
 from sims.execution import carry_out
 from sims.running import configured
+from sims.stored import status
 from sims.studies import STUDIES
 from sims.work import Manner
 
@@ -30,13 +31,9 @@ ROOT = Path(__file__).resolve().parents[2]
 AXES = {"n": "50", "ratio": "0.2,1,3", "theta_norm": "0.5,2", "alpha": "0,1", "replicates": 2500}
 KILLS = int(os.environ.get("MIXJAX_KILLS", "1"))
 SMALL = Layout(2, 8, 1)  # nine units
-MADE = provenance()
 
 needs_dask = pytest.mark.usefixtures("local")
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"),
-]
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
 
 
 @pytest.fixture(scope="module")
@@ -78,6 +75,7 @@ def test_through_a_scheduler_the_table_is_that_of_one_process(local, tmp_path, u
     assert_same_bits(undisturbed, sims.load(tmp_path))
 
 
+@pytest.mark.slow
 @needs_dask
 def test_a_worker_that_is_killed_is_made_up_for(local, tmp_path):
     """SIGKILL of one of two workers, MIXJAX_KILLS times; 60 units, and every number is there once."""
@@ -94,6 +92,7 @@ def test_a_worker_that_is_killed_is_made_up_for(local, tmp_path):
     assert_same_bits(sims.run("phase_diagram", layout=SMALL, **{**AXES, **axes}), sims.load(tmp_path))
 
 
+@pytest.mark.slow
 @needs_dask
 def test_what_hangs_is_given_to_another(local, tmp_path, undisturbed, monkeypatch):
     """Workers that stop, as SIGSTOP makes them, are alive and do nothing."""
@@ -112,6 +111,7 @@ def test_what_hangs_is_given_to_another(local, tmp_path, undisturbed, monkeypatc
     assert_same_bits(undisturbed, sims.load(tmp_path))
 
 
+@pytest.mark.slow
 @needs_dask
 def test_few_tasks_are_under_way(local, monkeypatch):
     """Three a thread, and no more however many parts there are."""
@@ -127,6 +127,29 @@ def test_few_tasks_are_under_way(local, monkeypatch):
     names = whole.names(layout)
     assert sorted(local.compute(whole, names, layout, stored.__setitem__)) == sorted(names) == sorted(stored)
     assert largest[0] <= 3 * sum(local._client.nthreads().values()) < len(names)
+
+
+@pytest.mark.slow
+def test_ctrl_c_is_for_the_client_alone(tmp_path):
+    """A terminal sends it to workers too, which it must not end: one sentence, no traceback, nothing stays behind."""
+    pytest.importorskip("distributed", reason="the extra `cluster` is not installed")
+    out, axes = tmp_path / "run", {**AXES, "replicates": 2_000_000}
+    options = [part for name, value in axes.items() for part in (f"--{name.replace('_', '-')}", str(value))]
+    command = [sys.executable, "-m", "sims", "phase_diagram", "--workers", "2", "--out", str(out), *options]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, cwd=ROOT, start_new_session=True, **pipes) as child:
+        while len(list((out / "shards").glob("*.npz"))) < 3:
+            assert child.poll() is None
+            time.sleep(0.05)
+        os.killpg(child.pid, signal.SIGINT)
+        printed, said = child.communicate(timeout=60)
+    assert child.returncode == 130
+    assert said.endswith("\nInterrupted. Finished work is stored; the same command goes on from it.\n")
+    assert "Traceback" not in printed + said
+    with pytest.raises(ProcessLookupError):
+        os.killpg(child.pid, 0)
+    found = status(out)
+    assert found.state == "stopped" and len(found.inventory.stored) >= 3 and not found.inventory.damaged
 
 
 @pytest.mark.parametrize(
@@ -167,6 +190,7 @@ def elsewhere(tmp_path):
         process.wait()
 
 
+@pytest.mark.slow
 def test_a_scheduler_that_is_gone_is_one_sentence(elsewhere, tmp_path):
     """...and what is finished is kept."""
     address, scheduler = elsewhere
@@ -184,6 +208,7 @@ def test_a_scheduler_that_is_gone_is_one_sentence(elsewhere, tmp_path):
     assert 3 <= len(list((tmp_path / "run" / "shards").glob("*.npz"))) < 150
 
 
+@pytest.mark.slow
 def test_no_scheduler_is_one_sentence(capsys, tmp_path, monkeypatch):
     pytest.importorskip("distributed", reason="the extra `cluster` is not installed")
     monkeypatch.setattr(Cluster.__init__, "__kwdefaults__", {**Cluster.__init__.__kwdefaults__, "patience": 1.0})
@@ -193,65 +218,3 @@ def test_no_scheduler_is_one_sentence(capsys, tmp_path, monkeypatch):
         assert error.startswith(f"error: no Dask scheduler answers at {address}")
         assert error.count("\n") == 1
     assert not (tmp_path / "run").exists()
-
-
-def test_without_dask_it_says_what_to_install(monkeypatch):
-    monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(RunError, match="needs Dask"):
-        Cluster(workers=1)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"workers": 0}, "workers must be from 1 to 1000, got 0"),
-        ({"workers": 2.5}, "workers must be from 1 to 1000, got 2.5"),
-        ({"workers": 2, "scheduler": "tcp://here:8786"}, "either workers, .* not both"),
-    ],
-)
-def test_wrong_options(arguments, message, tmp_path):
-    with pytest.raises(RunError, match=message):
-        sims.run("phase_diagram", tmp_path / "run", **arguments)
-    assert not (tmp_path / "run").exists()
-
-
-def a_client(*workers):
-    """One whose workers say that they are these."""
-    said = {f"tcp://{index}": {**MADE, **made_with} for index, made_with in enumerate(workers)}
-    return SimpleNamespace(
-        wait_for_workers=lambda *_, **__: None,
-        run_on_scheduler=lambda function: function(),
-        run=lambda _: said,
-        nthreads=lambda: dict.fromkeys(said, 4),
-    )
-
-
-def test_workers_are_alike_and_of_this_code():
-    made_with = cluster._agreed(a_client({"device": "H100"}, {"device": "H100"}), 1)
-    assert (made_with["device"], made_with["workers"], made_with["threads"]) == ("H100", 2, 8)
-    with pytest.raises(RunError, match='workers differ: device is "H100" on tcp://0 and "A100" on tcp://1'):
-        cluster._agreed(a_client({"device": "H100"}, {"device": "A100"}), 1)
-    with pytest.raises(
-        RunError, match=r'other code: commit is "another" on the workers and ".*" here; install the same'
-    ):
-        cluster._agreed(a_client({"commit": "another"}), 1)
-
-
-@pytest.mark.parametrize("place", ["run_on_scheduler", "run"])
-def test_a_scheduler_and_workers_that_lack_the_code(place):
-    """As where Dask was started in another folder; it raises a plain Exception then."""
-
-    def lacks(_):
-        raise Exception("ModuleNotFoundError: No module named 'sims'")
-
-    client = a_client({})
-    setattr(client, place, lacks)
-    with pytest.raises(RunError, match=r"cannot run this code \(ModuleNotFoundError.*; start them in a clone"):
-        cluster._agreed(client, 1)
-
-
-def test_a_worker_that_joins_later_is_looked_at_too():
-    environment = {name: str(MADE[name]) for name in tasks.ENVIRONMENT}
-    task = ("phase_diagram", "{}", {}, {**environment, "jaxlib": "0.0.1"})
-    with pytest.raises(RunError, match=r'a worker joined .*jaxlib is "0.0.1" on the others'):
-        tasks.compute_parts(task, ("a part",))

@@ -186,6 +186,7 @@ def test_the_last_epoch_is_kept_if_it_is_to_stay(tmp_path):
         these.close(delete=False)
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # of writes that fail after the first
 def test_what_the_file_system_refuses_is_one_sentence(kept, tmp_path):
     """As a disk that is full; what was kept before stays, and a checkpoint is kept again where there is room."""
     resource = pytest.importorskip("resource")
