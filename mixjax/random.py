@@ -30,7 +30,7 @@ from mixjax._threefry import Source, Words, single
 __all__ = ["centred_chisquare", "normal", "rademacher_mean"]
 
 # z = x f(w) with x = erf(z / sqrt 2) and w = -log(1 - x^2). Minimax rational approximation of f on
-# 0 <= w <= 23 (|z| <= 6.4), relative error 1.3e-8; fitted with mpmath, checked by tests/test_random.py.
+# 0 <= w <= 23 (|z| <= 6.4), relative error 1.3e-8; fitted with mpmath, checked by tests/test_random_normal.py.
 _PROBIT_NUMERATOR = (
     1.2533141220635078, 0.44767847160324276, 0.09122256222770823, 0.012584985579552507,
     0.001148575735647895, 6.0847908367651424e-05, 2.013334103806718e-07,
@@ -56,7 +56,7 @@ def normal(key: PRNGKeyArray, shape: Sequence[int] = (), dtype: DTypeLike | None
     Raises:
       TypeError: for another dtype.
 
-    Accuracy, of a draw as the quantile of its bits (tests/test_random.py): relative 1e-6 in float32; in float64
+    Accuracy, of a draw as the quantile of its bits (tests/test_random_normal.py): relative 1e-6 in float32; in float64
     1e-12 up to |z| = 4, and 3e-10 beyond, which is what XLA's inverse error function has there.
     """
     dtype = np.dtype(jnp.result_type(float) if dtype is None else dtype)

@@ -19,6 +19,9 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
+from mixjax.runs import RunDirectory
+from tests.run_folder import ENVIRONMENT, LAYOUT, SPEC
+
 settings.register_profile("repeatable", derandomize=True, deadline=None)  # examples follow from the test too
 settings.load_profile("repeatable")
 jax.config.update("jax_enable_x64", True)
@@ -73,3 +76,10 @@ def compilations() -> Iterator[list[str]]:
     jax.monitoring.register_event_duration_secs_listener(listen)
     yield compiled
     jax.monitoring.unregister_event_duration_listener(listen)
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Iterator[RunDirectory]:
+    """A run folder of the test's own, held until the test ends."""
+    with RunDirectory.open(tmp_path / "run", spec=SPEC, environment=ENVIRONMENT, layout=LAYOUT) as run:
+        yield run

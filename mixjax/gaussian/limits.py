@@ -93,8 +93,8 @@ def critical_weight(ratio: ArrayLike, theta_norm: ArrayLike, *, norm: float = 1)
     Raises:
       ValueError: for a value out of its range (NaN under `jit`).
 
-    Accuracy (tests/gaussian/test_limits.py), theta_norm <= 8: absolute 1e-11 (fractional r: 1e-8) in float64 and
-    5e-6 in float32.
+    Accuracy (tests/gaussian/test_limits_accuracy.py), theta_norm <= 8: absolute 1e-11 (fractional r: 1e-8) in float64
+    and 5e-6 in float32.
     """
     check_norm(norm)
     ratio, theta_norm = jnp.broadcast_arrays(*aligned(*checked(ratio=ratio, theta_norm=theta_norm)))
@@ -134,8 +134,8 @@ def critical_ratio(theta_norm: ArrayLike, t: ArrayLike, *, norm: float = 1) -> F
     Raises:
       ValueError: for a value out of its range (NaN under `jit`).
 
-    Accuracy (tests/gaussian/test_limits.py), theta_norm <= 8: relative 1e-11 (fractional r: 5e-8) in float64 and
-    1e-5 in float32, from t = 1e-6 on.
+    Accuracy (tests/gaussian/test_limits_accuracy.py), theta_norm <= 8: relative 1e-11 (fractional r: 5e-8) in float64
+    and 1e-5 in float32, from t = 1e-6 on.
     """
     check_norm(norm)
     theta_norm, t = jnp.broadcast_arrays(*aligned(*checked({"t": _BELOW_ONE}, theta_norm=theta_norm, t=t)))
@@ -222,8 +222,8 @@ def derivative_at_zero(
     Raises:
       ValueError: for another norm, or a value out of its range (NaN under `jit`).
 
-    Accuracy (tests/gaussian/test_limits.py), theta_norm <= 8: relative 1e-11 in float64; in float32 1e-5, and 3e-4
-    for the MCE, of whose widest point float32 has four digits.
+    Accuracy (tests/gaussian/test_limits_derivative.py), theta_norm <= 8: relative 1e-11 in float64; in float32 1e-5,
+    and 3e-4 for the MCE, of whose widest point float32 has four digits.
     """
     if norm not in (1, np.inf):
         raise ValueError(f"norm must be 1 or inf, got {norm}")

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from scipy import integrate, interpolate, optimize, stats
+from scipy import interpolate, optimize, stats
 
 from mixjax.gaussian import (
     ScoreLaw,
@@ -21,7 +21,6 @@ from mixjax.gaussian import (
     sample_scores,
 )
 from mixjax.gaussian.expectations import _mean_label_square_rule
-from mixjax.gaussian.rules import chi_rule
 
 # n, p, |theta|, t: one row a regime
 CELLS = {
@@ -184,42 +183,6 @@ def test_label_rule_is_exact_for_polynomials(n):
         np.testing.assert_allclose(np.sum(weights * nodes**degree), moment, rtol=1e-9 if n < 10**6 else 1e-5)
 
 
-@pytest.mark.parametrize("df", [1, 2, 3, 10, 1000, 10**8])
-@pytest.mark.parametrize("kink", [0.0, 0.7, 1.0, 1.5], ids=lambda kink: f"kink at {kink}")
-def test_chi_rule_has_the_moments(df, kink):
-    """E (X/df)^k = df (df+2) ... (df+2k-2) / df^k, wherever the panels are cut (in units of the mean)."""
-    nodes, weights = (np.asarray(a)[0] for a in chi_rule(jnp.float64(df), jnp.array([kink * df**0.5]), 28))
-    for degree in range(6):
-        moment = np.prod((df + 2.0 * np.arange(degree)) / df)
-        np.testing.assert_allclose(np.sum(weights * (nodes**2 / df) ** degree), moment, rtol=1e-7)
-    assert (nodes >= 0).all()
-    assert (weights >= 0).all()
-
-
-@pytest.mark.parametrize("df", [1, 4, 50])
-def test_chi_rule_has_the_distribution(df):
-    """The probability below each kink, by SciPy: the kink is where a panel ends."""
-    kinks = np.sqrt(df) * np.array([0.3, 0.9, 1.0, 1.3])
-    nodes, weights = chi_rule(jnp.float64(df), jnp.asarray(kinks), 20)
-    below = jnp.sum(jnp.where(nodes <= kinks[:, None], weights, 0.0), axis=1)
-    np.testing.assert_allclose(below, stats.chi.cdf(kinks, df), rtol=0, atol=1e-9)
-
-
-def test_chi_rule_resolves_a_power_at_the_kink():
-    """E max(kink - s, 0)^(3/2), the kind of singularity that the two roots leave, by SciPy."""
-    kinks = np.array([3.0, 7.0, 8.0])
-    nodes, weights = chi_rule(jnp.float64(50), jnp.asarray(kinks), 20)
-    found = jnp.sum(weights * jnp.maximum(kinks[:, None] - nodes, 0.0) ** 1.5, axis=1)
-    exact = [integrate.quad(lambda s, k=k: (k - s) ** 1.5 * stats.chi.pdf(s, 50), 0, k, epsabs=1e-14)[0] for k in kinks]
-    np.testing.assert_allclose(found, exact, rtol=1e-8, atol=1e-9)
-
-
-def test_chi_rule_without_freedom_is_a_point():
-    nodes, weights = chi_rule(jnp.float64(0), jnp.array([1.0]), 6)
-    np.testing.assert_array_equal(nodes, 0)
-    np.testing.assert_allclose(weights.sum(), 1, rtol=1e-12)
-
-
 def test_without_mixup_the_labels_do_not_matter(expected, monkeypatch):
     """At t = 0, theta_hat ~ N(theta, I/n) whatever the labels: even the most unequal ones give the same."""
     index = list(CELLS).index("no Mixup")
@@ -266,52 +229,3 @@ def test_zero_contour_approaches_the_limit_curve(metric, norm, theta, t):
     assert distances[2] < distances[1] / 5
     assert distances[2] < 2e-3 * limit
     assert distances[0] > 1e-4 * limit  # at n = 100 there is something to see
-
-
-# --- shapes, dtypes, errors ------------------------------------------------------------------------
-
-
-def test_arguments_broadcast_and_take_any_dtype():
-    found = expected_errors(n=np.array([[10], [20]]), p=np.float32([3, 4, 5]), theta_norm=1, t=0.1, num_nodes=4)
-    assert all(error.shape == (2, 3) for error in found)
-    assert found.ece.dtype == jnp.float32
-    scalar = jax.eval_shape(lambda t: expected_errors(n=20, p=4, theta_norm=1, t=t, num_nodes=4), np.float32(0.1))
-    assert scalar.mce.shape == ()
-    alone = expected_errors(n=[20] * 6, p=np.float32([4] * 6), theta_norm=1, t=0.1, num_nodes=4)
-    np.testing.assert_allclose([error[0] for error in alone], [error[1, 1] for error in found], rtol=1e-6)
-
-
-def test_float32_is_close():
-    cell = dict(n=[50, 1000, 10**6], p=[50, 2000, 10**6], theta_norm=[1, 2, 2], t=[0.2, 1 / 3, 0.45])
-    double = expected_errors(**{name: np.float64(value) for name, value in cell.items()})
-    single = expected_errors(**{name: np.float32(value) for name, value in cell.items()})
-    for name in ERRORS:
-        np.testing.assert_allclose(getattr(single, name), getattr(double, name), rtol=0, atol=5e-6)
-
-
-def test_changing_values_does_not_recompile(compilations):
-    expected_errors(n=50, p=10, theta_norm=1.0, t=0.1, num_nodes=4)
-    del compilations[:]
-    for n, p, theta, t in [(100, 2, 0.5, 0.2), (7, 10**6, 0.0, 0.0), (1, 1, 3.0, 0.5)]:
-        expected_errors(n=n, p=p, theta_norm=theta, t=t, num_nodes=4)
-    assert not compilations
-
-
-CELL = dict(n=10, p=3, theta_norm=1.0, t=0.2)
-BAD = {
-    "n = 0": (dict(n=0), ValueError, "n must be a whole number from 1 to 1e10, got 0"),
-    "n = 2.5": (dict(n=2.5), ValueError, "n must be a whole number from 1 to 1e10, got 2.5"),
-    "p = -1": (dict(p=-1), ValueError, "p must be a whole number from 1 to 1e10, got -1"),
-    "NaN": (dict(p=np.nan), ValueError, "p must be a whole number from 1 to 1e10, got nan"),
-    "negative theta": (dict(theta_norm=-1.0), ValueError, "theta_norm must be finite and not negative, got -1.0"),
-    "t > 1": (dict(t=1.1), ValueError, r"t must be in \[0, 1\], got 1.1"),
-    "sigma = 0": (dict(sigma=0.0), ValueError, "sigma must be finite and positive, got 0.0"),
-    "few nodes": (dict(num_nodes=3), ValueError, "num_nodes must be at least 4, got 3"),
-    "half a node": (dict(num_nodes=8.0), TypeError, "num_nodes must be an int, got float"),
-}
-
-
-@pytest.mark.parametrize("change, error, message", BAD.values(), ids=BAD.keys())
-def test_bad_arguments(change, error, message):
-    with pytest.raises(error, match=message):
-        expected_errors(**{**CELL, **change})

@@ -1,74 +1,24 @@
-"""The limit p/n -> c against adaptive quadrature, root finding and finite differences of the definitions.
+"""The limit p/n -> c against adaptive quadrature and root finding of the definitions.
 
-Paper: Theorems 3.1 to 3.3 and 5.1 to 5.3. A score is v ~ N(m, w), m = (1-t) |theta|^2, w = (1-t)^2 (|theta|^2 + c).
+Paper: Theorems 3.1, 3.2, 5.1 and 5.2. A score is v ~ N(m, w), m = (1-t) |theta|^2, w = (1-t)^2 (|theta|^2 + c).
 """
 
 from __future__ import annotations
 
-from functools import cache, partial
+from functools import partial
 
 import jax
 import jax.numpy as jnp
-import mpmath
 import numpy as np
 import pytest
-from scipy import integrate, optimize, special, stats
+from scipy import integrate, optimize, stats
 
-from mixjax.gaussian import mixup_weight, population_ece, population_mce
+from mixjax.gaussian import mixup_weight, population_ece
 from mixjax.gaussian.limits import best_weight, critical_ratio, critical_weight, derivative_at_zero, limit_scores
-
-# --- the definitions, integrated -------------------------------------------------------------------
-
-
-def gap(v, rho):
-    """|s(2 rho v) - s(2v)| for v >= 0."""
-    return np.abs(special.expit(2 * rho * v) - special.expit(2 * v))
-
-
-NODES, WEIGHTS = np.polynomial.legendre.leggauss(60)
-
-
-@cache
-def ece(c, theta, t, norm=1):
-    """(E gap(|v|)^r)^(1/r), v ~ N(m, w): 60 Gauss nodes on each panel between the scales of gap and density."""
-    m, w = (1 - t) * theta**2, (1 - t) ** 2 * (theta**2 + c)
-    rho, sd = m / w, np.sqrt(w)
-    end = m + 12 * sd
-    edges = np.unique(np.clip([0, 0.3, 1, 3, 10, sd, m - 5 * sd, m - 2 * sd, m, m + 2 * sd, m + 5 * sd, end], 0, end))
-    width = np.diff(edges)[:, None]
-    v = edges[:-1, None] + width * (NODES + 1) / 2
-    density = stats.norm.pdf(v, m, sd) + stats.norm.pdf(-v, m, sd)
-    return np.sum(width * WEIGHTS / 2 * gap(v, rho) ** norm * density) ** (1 / norm)
-
-
-@pytest.mark.parametrize("norm", [1, 2])
-def test_reference_is_that_of_quadpack(norm):
-    """The rule above against adaptive quadrature over z, split where v = 0."""
-    for c, theta, t in [(0.1, 1, 0), (2, 2, 1 / 3), (40, 2, 0.9), (1, 0.3, 0.5)]:
-        m, sd = (1 - t) * theta**2, (1 - t) * np.sqrt(theta**2 + c)
-        f = lambda z, m=m, sd=sd: stats.norm.pdf(z) * gap(abs(m + sd * z), m / sd**2) ** norm  # noqa: E731
-        parts = [
-            integrate.quad(f, a, b, epsabs=1e-14, limit=200)[0] for a, b in [(-12, -m / sd), (-m / sd, 3), (3, 12)]
-        ]
-        np.testing.assert_allclose(ece(c, theta, t, norm), sum(parts) ** (1 / norm), rtol=0, atol=1e-12)
-
-
-def mce(c, theta, t):
-    rho = theta**2 / ((1 - t) * (theta**2 + c))
-    peak = optimize.minimize_scalar(
-        lambda v: -gap(v, rho), bounds=(1e-9, 20), method="bounded", options={"xatol": 1e-12}
-    )
-    return -peak.fun
-
-
-def error_of_norm(norm):
-    return mce if np.isinf(norm) else partial(ece, norm=norm)
-
+from tests.gaussian.limit_errors import ece, error_of_norm, gap
 
 NORMS = (1, 2, np.inf)
 WITH_NORMS = pytest.mark.parametrize("norm", NORMS, ids=["ECE", "ECE_2", "MCE"])
-
-
 SIZE = 36  # of every batch of boundaries below, so that each function is compiled once for each norm and dtype
 
 
@@ -82,10 +32,16 @@ def boundary(function, first, second, norm=1):
 weights_at, ratios_at = partial(boundary, critical_weight), partial(boundary, critical_ratio)
 
 
-def limit_error(c, theta, t, norm):
-    """The library's own error of the limit, a scalar function to differentiate."""
-    law = limit_scores(c, theta, t)
-    return population_mce(law) if np.isinf(norm) else population_ece(law, norm=norm)
+@pytest.mark.parametrize("norm", [1, 2])
+def test_reference_is_that_of_quadpack(norm):
+    """The rule of the reference against adaptive quadrature over z, split where v = 0."""
+    for c, theta, t in [(0.1, 1, 0), (2, 2, 1 / 3), (40, 2, 0.9), (1, 0.3, 0.5)]:
+        m, sd = (1 - t) * theta**2, (1 - t) * np.sqrt(theta**2 + c)
+        f = lambda z, m=m, sd=sd: stats.norm.pdf(z) * gap(abs(m + sd * z), m / sd**2) ** norm  # noqa: E731
+        parts = [
+            integrate.quad(f, a, b, epsabs=1e-14, limit=200)[0] for a, b in [(-12, -m / sd), (-m / sd, 3), (3, 12)]
+        ]
+        np.testing.assert_allclose(ece(c, theta, t, norm), sum(parts) ** (1 / norm), rtol=0, atol=1e-12)
 
 
 # --- the law ---------------------------------------------------------------------------------------
@@ -220,192 +176,6 @@ def test_gradients_of_the_boundaries(function, points, norm):
         difference = boundary(function, *(points + step), norm) - boundary(function, *(points - step), norm)
         np.testing.assert_allclose(gradient[index], difference / 2e-4, rtol=1e-6)
         assert np.abs(gradient[index]).min() > 0.05
-
-
-# --- accuracy of the docstrings ---------------------------------------------------------------------
-
-SIGNALS = np.array([0.1, 1.0, 2.0, 4.0, 8.0])
-LITTLE_TO_MUCH = np.array([1e-6, 1e-4, 0.01, 0.1, 1 / 3, 0.6, 0.9])
-FRACTIONAL = 1.2
-
-
-def log_gap(u, keep, plain, apart):
-    """log of |s(2 plain u) - s(2 keep u)| = sinh(apart u) / (2 cosh(plain u) cosh(keep u)), apart = |plain - keep|."""
-    ends = np.log1p(np.exp(-2 * keep * u)) + np.log1p(np.exp(-2 * plain * u))
-    return np.log(-np.expm1(-2 * apart * u)) - 2 * np.minimum(keep, plain) * u - ends
-
-
-def exact_excess(c, theta, t, norm):
-    """log(E gap_t^r / E gap_0^r), with every small difference exact.
-
-    At the plain classifier's score u Mixup claims s(2 (1-t) u), it claims s(2u), and s(2 rho_0 u) is true.
-    """
-    square, var = theta**2, theta**2 + c
-    sd, plain = np.sqrt(var), square / var
-    around = np.maximum(square + sd * np.arange(-40, 41), 0)
-    edges = np.unique(np.concatenate([[0], 2.0 ** np.arange(-12, 6), around]))
-    width = np.diff(edges)[:, None]
-    u = edges[:-1, None] + width * (NODES + 1) / 2
-    log_density = np.log1p(np.exp(-2 * plain * u)) - (u - square) ** 2 / (2 * var)  # folded, up to a constant
-    moments = [
-        special.logsumexp(norm * log_gap(u, keep, plain, apart) + log_density, b=width * WEIGHTS)
-        for keep, apart in ((1 - t, abs(t - c / var)), (1.0, c / var))
-    ]
-    return moments[0] - moments[1]
-
-
-@cache
-def exact_ratio(theta, t, norm):
-    """The boundary, by Brent's method in the share of theta^2 t / (1 - t)."""
-    end = theta**2 * t / (1 - t)
-    return end * optimize.brentq(
-        lambda part: exact_excess(part * end, theta, t, norm), 1e-6, 1 - 1e-6, xtol=1e-15, rtol=1e-14
-    )
-
-
-@pytest.mark.parametrize("norm", [1, 2, FRACTIONAL, np.inf])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_accuracy_of_the_boundaries(dtype, norm):
-    """And NaN where the ECE, about exp(-theta^2 / 2), underflows: bisection would take a zero beside the root."""
-    theta, t = (a.ravel() for a in np.meshgrid(SIGNALS, LITTLE_TO_MUCH))
-    double, fractional = dtype == np.float64, norm == FRACTIONAL
-    if np.isinf(norm):
-        exact = theta**2 * np.expm1(-0.5 * np.log1p(-t))
-    else:
-        exact = np.array([exact_ratio(*pair, norm) for pair in zip(theta, t, strict=True)])
-    loud = np.append(theta, 50 if double else 20).astype(dtype)
-    ratio = critical_ratio(loud, np.append(t, 0.3).astype(dtype), norm=norm)
-    weight = critical_weight(np.append(exact, 0.5).astype(dtype), loud, norm=norm)
-    assert ratio.dtype == weight.dtype == dtype
-    np.testing.assert_allclose(ratio[:-1], exact, rtol=(5e-8 if fractional else 1e-11) if double else 1e-5)
-    np.testing.assert_allclose(weight[:-1], t, rtol=0, atol=(1e-8 if fractional else 1e-11) if double else 5e-6)
-    np.testing.assert_array_equal(np.isnan([ratio[-1], weight[-1]]), not np.isinf(norm))
-
-
-# --- derivatives at alpha -> 0+ --------------------------------------------------------------------
-
-POINTS = [(0.1, 1.0), (1.0, 1.0), (1.0, 2.0), (9.0, 0.5), (40.0, 3.0), (1e-3, 2.0)]
-AT_POINTS = pytest.mark.parametrize("c, theta", POINTS)
-C, THETA = np.array(POINTS).T
-
-
-@pytest.fixture(scope="module")
-def derivatives():
-    """d ECE / dt and d MCE / dt at t = 0 (2 / (beta + 1) is 1 at beta = 1) at POINTS."""
-    return {norm: np.asarray(derivative_at_zero(C, THETA, beta=1.0, norm=norm)) for norm in (1, np.inf)}
-
-
-def test_ece_derivative_is_the_integral(derivatives):
-    """-(1/2) E |v| sech^2 v by mpmath."""
-    for (c, theta), found in zip(POINTS, derivatives[1], strict=True):
-        m, w = theta**2, theta**2 + c
-
-        def integrand(v, m=m, w=w):
-            return mpmath.npdf(v, m, mpmath.sqrt(w)) * abs(v) * mpmath.sech(v) ** 2
-
-        expected = -mpmath.quad(integrand, [-40, -5, -1, 0, 1, 3, 6, 15, 40]) / 2
-        np.testing.assert_allclose(found, float(expected), rtol=1e-11)
-
-
-def test_mce_derivative_is_the_closed_form(derivatives):
-    """-(1/2) v sech^2 v at the stationary point of tanh v - tanh rho v, by Brent's method."""
-    for (c, theta), found in zip(POINTS, derivatives[np.inf], strict=True):
-        rho = theta**2 / (theta**2 + c)
-        v = optimize.brentq(
-            lambda v, rho=rho: np.log(np.cosh(v) / np.cosh(rho * v)) + np.log(rho) / 2, 1e-3, 20, xtol=1e-14
-        )
-        np.testing.assert_allclose(found, -0.5 * v / np.cosh(v) ** 2, rtol=1e-8 if rho < 0.999 else 1e-5)
-
-
-@pytest.mark.parametrize("norm", [1, np.inf], ids=["ECE", "MCE"])
-def test_derivative_is_that_of_autodiff(norm, derivatives):
-    """Of the limit's error: backward in t, and forward in alpha through the Mixup weight."""
-    error = partial(limit_error, norm=norm)
-    backward = jax.jit(jax.vmap(jax.grad(error, 2)))(C, THETA, np.zeros_like(C))
-    np.testing.assert_allclose(backward, derivatives[norm], rtol=1e-9)
-    forward = jax.jit(lambda alpha: jax.jvp(lambda a: error(1.0, 2.0, mixup_weight(a, 3.0)), (alpha,), (1.0,))[1])
-    np.testing.assert_allclose(forward(0.0), derivatives[norm][2] * 2 / (3 + 1), rtol=1e-9)
-
-
-@pytest.mark.parametrize("norm", [1, np.inf], ids=["ECE", "MCE"])
-def test_derivative_where_the_plain_classifier_is_calibrated(norm):
-    """At c = 0 any Mixup hurts: (error_t - 0) / t at t = 1e-6, by the definition, is the one-sided derivative."""
-    thetas = np.array([0.5, 1.0, 2.0])
-    found = derivative_at_zero(0.0, thetas, beta=1.0, norm=norm)
-    slope = [error_of_norm(norm)(0.0, theta, 1e-6) / 1e-6 for theta in thetas]
-    np.testing.assert_allclose(found, slope, rtol=1e-5)
-    just_above = derivative_at_zero(1e-12, thetas, beta=1.0, norm=norm)
-    np.testing.assert_allclose(just_above, -found, rtol=1e-9)
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_derivative_without_signal(dtype):
-    """Of the MCE, which is 1/2 for every t, 0; of the ECE -E |v| sech^2(v) / 2, v ~ N(0, c); NaN without a law."""
-    mce, ece_slope = (derivative_at_zero(dtype([1, 0]), dtype(0), beta=dtype(1), norm=norm) for norm in (np.inf, 1))
-    np.testing.assert_array_equal(mce, [0, np.nan])
-    expected = -integrate.quad(lambda v: stats.norm.pdf(v) * v / np.cosh(v) ** 2, 0, 12, epsabs=1e-14)[0]
-    np.testing.assert_allclose(ece_slope, [expected, np.nan], rtol=1e-5 if dtype == np.float32 else 1e-11)
-
-
-@pytest.mark.parametrize("norm, tolerance", [(1, 1e-5), (np.inf, 3e-4)], ids=["ECE", "MCE"])
-def test_derivative_in_float32(norm, tolerance):
-    c, theta = (a.ravel() for a in np.meshgrid([1e-6, 1e-3, 0.1, 1, 30], SIGNALS))
-    single = derivative_at_zero(c.astype(np.float32), theta.astype(np.float32), beta=np.float32(1), norm=norm)
-    assert single.dtype == np.float32
-    np.testing.assert_allclose(single, derivative_at_zero(c, theta, beta=1.0, norm=norm), rtol=tolerance)
-
-
-def test_derivative_scales_with_beta(derivatives):
-    betas = np.array([0.5, 1.0, 4.0])
-    found = derivative_at_zero(1.0, 2.0, beta=betas)
-    np.testing.assert_allclose(found, derivatives[1][2] * 2 / (betas + 1), rtol=1e-14)
-
-
-def test_a_little_mixup_helps_by_the_derivative():
-    """(ECE_t - ECE_0) / t at t = 1e-5, integrated, is the derivative up to O(t)."""
-    slope = (ece(1.0, 2.0, 1e-5) - ece(1.0, 2.0, 0)) / 1e-5
-    np.testing.assert_allclose(derivative_at_zero(1.0, 2.0, beta=1.0), slope, rtol=1e-4)
-
-
-# --- which of the paper's monotonicity claims hold (theory, section 6) -----------------------------
-
-RATIOS = np.geomspace(1e-3, 200, 400)
-FALLS_UP_TO = {0.25: 0.371, 2.5: 1.48, 3: 3.90, 4: 9.99, 6: 28.0, 9: 70.0}  # |theta|^2 -> c, to three digits
-RISES = (0.42, 1.0, 1.7, 2.2)
-
-
-@pytest.fixture(scope="module")
-def slopes():
-    """The derivative of the ECE on RATIOS for each |theta|^2."""
-    squares = np.array([*FALLS_UP_TO, *RISES])
-    values = derivative_at_zero(RATIOS, np.sqrt(squares)[:, None], beta=1.0)
-    return dict(zip(squares.tolist(), np.asarray(values), strict=True))
-
-
-@pytest.mark.parametrize("square", RISES)
-def test_ece_derivative_rises_with_the_ratio_for_moderate_signal(square, slopes):
-    """Theorem 3.3 claims that it falls."""
-    assert (slopes[square] < 0).all()
-    assert (np.diff(slopes[square]) > 0).all()
-
-
-@pytest.mark.parametrize("square, last", FALLS_UP_TO.items())
-def test_ece_derivative_falls_up_to_a_ratio(square, last, slopes):
-    """...and so it does for a strong signal, up to a ratio, and for a very weak one."""
-    rises = np.diff(slopes[square]) > 0
-    inside, outside = RATIOS[1:] < 0.99 * last, RATIOS[:-1] > 1.01 * last
-    assert inside.any()
-    assert outside.any()
-    assert not rises[inside].any()
-    assert rises[outside].all()
-
-
-def test_mce_derivative_rises_with_the_ratio():
-    """Theorem 5.3 claims the opposite, for every signal that is large enough."""
-    squares = np.array([[0.1], [1.0], [4.0], [16.0], [100.0]])
-    slopes = derivative_at_zero(RATIOS, np.sqrt(squares), beta=1.0, norm=np.inf)
-    assert (slopes < 0).all()
-    assert (np.diff(slopes, axis=1) > 0).all()
 
 
 # --- shapes, dtypes, errors ------------------------------------------------------------------------

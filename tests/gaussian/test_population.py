@@ -1,4 +1,4 @@
-"""Population calibration errors against quadrature of their definitions, mpmath, bounded search and simulation.
+"""Population calibration errors against quadrature of their definitions, mpmath and simulation.
 
 A test point is u = y v ~ N(m, w). The classifier claims s(2v) for y = +1 where s(2 rho v) is true, rho = m/w.
 """
@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import mpmath
 import numpy as np
 import pytest
-from scipy import optimize, special, stats
+from scipy import special, stats
 
 from mixjax.gaussian.maximum import population_mce
 from mixjax.gaussian.population import (
@@ -27,52 +27,13 @@ from mixjax.gaussian.population import (
     reliability_curve,
 )
 from mixjax.gaussian.score_law import ScoreLaw
+from tests.gaussian.integrals import DEFINITIONS, defined
+from tests.gaussian.laws import LAWS, NAMED_LAWS, NAMES, grid_law
 
 CASES = json.loads((Path(__file__).parents[1] / "cases" / "population.json").read_text())
 A, S2, ECE, ECE2, MCE, ACCURACY = (
     np.array([row[column] for row in CASES]) for column in ("a", "s2", "ece", "ece2", "mce", "accuracy")
 )
-
-# a law is (mean, gap), var = mean + gap; one row a regime
-LAWS = {
-    "over-confident": (1.0, 0.5),
-    "under-confident": (1.5, -0.5),
-    "rho = 3": (3.0, -2.0),
-    "rho = 1000": (1.0, -0.999),
-    "rho = 1e8": (1e4, -9999.9999),
-    "nearly calibrated, over": (1.0, 1e-9),
-    "nearly calibrated, under": (1.0, -1e-9),
-    "no signal": (0.0, 1.0),
-    "no signal, loud": (0.0, 1e4),
-    "weak signal": (1e-4, 1.0),
-    "weak signal, loud": (0.0078125, 127.9921875),
-    "wrong way": (-0.5, 2.0),
-    "very wrong way": (-20.0, 50.0),
-    "hopelessly wrong way": (-1e4, 1e4 + 1e-4),
-    "quiet": (1e-4, 1e-4),
-    "quiet, under-confident": (3e-3, -2.9e-3),
-    "certain": (30.0, 1.0),
-    "very certain": (300.0, -30.0),
-    "loud": (100.0, 9900.0),
-    "loud, wrong way": (-100.0, 10100.0),
-}
-NAMES = list(LAWS)
-NAMED_LAWS = ScoreLaw(*(np.array(column) for column in zip(*LAWS.values(), strict=True)))
-
-MEANS = np.array(
-    [-1e4, -100, -10, -3, -1, -0.3, -1e-2, -1e-4, 0, 1e-4, 1e-2, 0.1, 0.3, 1, 3, 10, 30, 100, 1e3, 1e4],
-)
-VARIANCES = np.array([1e-4, 1e-2, 0.1, 0.5, 1, 4, 30, 1e3, 1e4])
-
-
-def grid_law(dtype):
-    """All pairs of `MEANS` and `VARIANCES` whose (mean, gap) still says, in the dtype, what the variance is."""
-    means, variances = (np.ravel(x).astype(dtype) for x in np.meshgrid(MEANS, VARIANCES, indexing="ij"))
-    gaps = variances - means
-    told = (means.astype(float) + gaps > 0) & (-means <= 1e-6 / np.finfo(dtype).eps * variances)
-    return ScoreLaw(means[told], gaps[told])
-
-
 FUNCTIONS = {
     "ece": jax.jit(population_ece),
     "ece1.2": jax.jit(partial(population_ece, norm=1.2)),
@@ -84,7 +45,8 @@ FUNCTIONS = {
     "accuracy": jax.jit(population_accuracy),
     "signed gap": jax.jit(population_signed_gap),
 }
-NAMED, GRID = slice(0, len(LAWS)), slice(len(LAWS), None)
+DEFINED = [name for name in FUNCTIONS if name in DEFINITIONS]
+NAMED = slice(0, len(LAWS))  # of what is found
 
 
 @cache
@@ -92,59 +54,6 @@ def found(quantity):
     """The quantity for the named laws and for the grid, in float64, by one compiled call."""
     law = ScoreLaw(*(np.concatenate(parts) for parts in zip(NAMED_LAWS, grid_law(np.float64), strict=True)))
     return np.asarray(FUNCTIONS[quantity](law))
-
-
-# --- the definitions, integrated ------------------------------------------------------------------
-
-
-def log_gap(u, mean, gap):
-    """log of |s(2 rho u) - s(2u)| = |sinh(rho u - u)| / (2 cosh(rho u) cosh u); nothing cancels or overflows."""
-    var = mean + gap
-    a, b = np.abs(mean / var * u), np.abs(u)
-    together = 2 * np.minimum(a, b) if mean >= 0 else 0.0
-    with np.errstate(divide="ignore"):
-        log_apart = np.log(-np.expm1(-2 * np.abs(gap / var * u)))
-    return log_apart - together - np.log1p(np.exp(-2 * a)) - np.log1p(np.exp(-2 * b))
-
-
-def log_softplus(u):
-    """log of log(1 + e^{-2u})."""
-    return np.where(u < 18, np.log(np.logaddexp(0, -2 * np.minimum(u, 18))), -2 * u)
-
-
-NODES, WEIGHTS = np.polynomial.legendre.leggauss(40)
-
-
-def expectation(log_f, mean, gap):
-    """E exp(log_f(u)), u ~ N(mean, mean + gap): 40 Gauss nodes on every panel of a mesh that resolves each scale."""
-    sd = np.sqrt(mean + gap)
-    peaks = np.array(
-        [mean, -mean, 2 * sd**2 - mean, mean - 2 * sd**2]
-    )  # also of density * exp(-2 |u|), exp(-2 rho |u|)
-    beside = np.add.outer((peaks - mean) / sd, np.arange(-40, 41, 2.0)).ravel()
-    scales = np.array([1, sd**2 / abs(mean) if mean else 1])  # of s(2u) and s(2 rho u), meshed geometrically from 0
-    ladder = np.outer(scales, 2.0 ** np.arange(-20, 12)).ravel()
-    z = np.unique(np.concatenate([beside, [-mean / sd], (ladder - mean) / sd, (-ladder - mean) / sd]))
-    z = z[np.abs(z) <= beside.max()]
-    half = np.diff(z)[:, None] / 2
-    nodes = z[:-1, None] + half * (1 + NODES)
-    return np.sum(half * WEIGHTS * np.exp(log_f(mean + sd * nodes) - nodes**2 / 2)) / np.sqrt(2 * np.pi)
-
-
-DEFINITIONS = {
-    "ece": lambda m, d: expectation(lambda u: log_gap(u, m, d), m, d),
-    "ece1.2": lambda m, d: expectation(lambda u: 1.2 * log_gap(u, m, d), m, d) ** (1 / 1.2),
-    "ece1.5": lambda m, d: expectation(lambda u: 1.5 * log_gap(u, m, d), m, d) ** (1 / 1.5),
-    "ece2": lambda m, d: np.sqrt(expectation(lambda u: 2 * log_gap(u, m, d), m, d)),
-    "nll": lambda m, d: expectation(log_softplus, m, d),
-    "brier": lambda m, d: 2 * expectation(lambda u: -2 * np.logaddexp(0, 2 * u), m, d),
-    "confidence": lambda m, d: expectation(lambda u: -np.logaddexp(0, -2 * np.abs(u)), m, d),
-}
-DEFINED = [name for name in FUNCTIONS if name in DEFINITIONS]
-
-
-def defined(quantity, law):
-    return np.array([DEFINITIONS[quantity](float(m), float(d)) for m, d in zip(law.mean, law.gap, strict=True)])
 
 
 @pytest.mark.parametrize(
@@ -252,42 +161,7 @@ def test_cases_in_float32():
     )
 
 
-# --- MCE, accuracy, signed gap, reliability -------------------------------------------------------
-
-
-def widest_gap(mean, gap):
-    """sup over v by bounded search on a log scale; flat at its top, so that the value has all digits."""
-    options = {"xatol": 1e-8, "maxiter": 1000}
-    return np.exp(
-        -optimize.minimize_scalar(lambda x: -log_gap(np.exp(x), mean, gap), bounds=(-30, 30), options=options).fun
-    )
-
-
-@pytest.mark.parametrize("dtype, tolerance", [(np.float64, 1e-14), (np.float32, 2e-7)])
-def test_mce_by_maximisation(dtype, tolerance):
-    """The docstring's accuracy, over rho from 1e-8 to 1e8."""
-    law = grid_law(dtype)
-    positive = np.flatnonzero((law.mean > 0) & (law.gap != 0))
-    actual = np.asarray(FUNCTIONS["mce"](law), float)
-    for k in positive[::2]:
-        assert abs(actual[k] - widest_gap(float(law.mean[k]), float(law.gap[k]))) < tolerance
-
-
-@pytest.mark.parametrize("dtype, tolerance", [(np.float64, 1e-13), (np.float32, 1e-6)])
-def test_mce_is_relative_near_calibration(dtype, tolerance):
-    """MCE = |1 - rho| max v sech^2(v) / 2 up to a relative |1 - rho|."""
-    slope = optimize.minimize_scalar(lambda v: -v / np.cosh(v) ** 2 / 2, bounds=(0, 2), options={"xatol": 1e-9})
-    gap = np.array([1e-25, -1e-25, 1e-15, -1e-15], dtype)
-    np.testing.assert_allclose(
-        FUNCTIONS["mce"](ScoreLaw(np.ones(4, dtype), gap)), -slope.fun * np.abs(gap), rtol=tolerance
-    )
-
-
-def test_mce_depends_on_the_slope_only_and_is_that_of_its_inverse():
-    rho = np.logspace(-8, 8, 41)
-    for scale in (1e-100, 1, 1e100):
-        law, inverse = ScoreLaw.from_moments(scale * rho, np.full(41, scale)), ScoreLaw.from_moments(np.ones(41), rho)
-        np.testing.assert_allclose(FUNCTIONS["mce"](law), FUNCTIONS["mce"](inverse), rtol=1e-12)
+# --- accuracy, signed gap, reliability -----------------------------------------------------------
 
 
 @pytest.mark.parametrize("dtype, tolerance", [(np.float64, 1e-14), (np.float32, 5e-7)])
