@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import os
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext, suppress
-from pathlib import Path
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from benchmarks.report import Section
@@ -33,8 +30,8 @@ def parallel(job: Job, clusters: Mapping[int, Local], repetitions: int) -> Secti
     work = job.work()
     text = (
         f"A phase diagram of {work.size(len(work.names(dataclasses.asdict(job.usual))))}, cut as the "
-        f"engine does by default; results are thrown away. The first call compiles. One thread is kept to one core: "
-        f"XLA would take a part of a second."
+        f"engine does by default; results are thrown away. The first call compiles. One thread of a "
+        f"process is more than one core: XLA gives it a part of a second, but to a worker of one thread it does not."
     )
     return Section("parallel", "Threads, devices, workers", text + ("" if clusters else " Without Dask."), rows, ratios)
 
@@ -47,11 +44,7 @@ def _in_process(job: Job) -> dict[tuple[str, int], Callable[[], Any]]:
     units = plan(work.grid, job.replicates, job.usual)
 
     def on(devices: int, threads: int) -> Callable[[], Any]:
-        def on_cores() -> Any:
-            with one_core() if threads == 1 else nullcontext():
-                return len(list(compute(tiles[:devices], units, lambda *_: None, threads=threads)))
-
-        return on_cores
+        return lambda: len(list(compute(tiles[:devices], units, lambda *_: None, threads=threads)))
 
     threads = default_threads()
     cases = {(THREADS, number): on(1, number) for number in _doubled(threads)}
@@ -62,27 +55,6 @@ def _in_process(job: Job) -> dict[tuple[str, int], Callable[[], Any]]:
 def _on_workers(job: Job, there: Local) -> Callable[[], Any]:
     work, layout = job.work(), dataclasses.asdict(job.usual)
     return lambda: len(list(there.cluster.compute(work, work.names(layout), layout, lambda *_: None)))
-
-
-@contextmanager
-def one_core() -> Iterator[None]:
-    """Keep all threads of this process to one core meanwhile, where the system can; those of XLA take a second else."""
-    tasks = Path("/proc/self/task")
-    if not tasks.exists():
-        yield
-        return
-    cores = os.sched_getaffinity(0)
-    _keep(tasks, {min(cores)})
-    try:
-        yield
-    finally:
-        _keep(tasks, cores)
-
-
-def _keep(tasks: Path, cores: set[int]) -> None:
-    for task in tasks.iterdir():
-        with suppress(ProcessLookupError):  # it may have ended
-            os.sched_setaffinity(int(task.name), cores)
 
 
 def _doubled(most: int) -> list[int]:
