@@ -2,6 +2,10 @@
 
 import sys
 
-from train.cli import main
+try:
+    from train.cli import main
 
-sys.exit(main(sys.argv[1:]))
+    status = main(sys.argv[1:])
+except KeyboardInterrupt:  # before there is a run, or once more while it ends
+    status = 130
+sys.exit(status)

@@ -19,8 +19,11 @@ def test_how_it_grows():
     assert max(million) < 1.15 * min(million)
     weights = results["weights"]["rows"]
     assert f"with 32 values of t takes {weights[-1]['median_ns'] / weights[0]['median_ns']:.1f} times" in text
-    threads, workers = (row["times_as_fast_as_one"] for row in results["parallel"]["rows"] if row["number"] == 2)
-    assert f"Two threads are {threads:.2f} times" in text
-    assert f"one thread {workers:.2f} times as fast as one" in text
+    rows = {(row["of"].split()[0], row["number"]): row for row in results["parallel"]["rows"]}
+    threads, workers = rows["threads", 2], rows["Dask", 2]
+    assert f"Two Dask workers of one thread are {workers['times_as_fast_as_one']:.2f} times" in text
+    assert f"are {rows['Dask', 1]['median_s'] / threads['median_s']:.2f} times as fast as such a worker" in text
+    assert f"Of one thread alone they are {threads['times_as_fast_as_one']:.2f} times as fast" in text
+    assert round(results["overhead"]["rows"][0]["seconds_of_a_unit"], 1) == 0.5
     assert f"the scheduler takes {results['overhead']['ratios']['share']:.1%} of".replace("%", " %") in text
     assert f"these two cores {results['cost']['rows'][0]['hours']:.0f} hours" in text
