@@ -50,9 +50,11 @@ class ProgressBar:
                 self.bar.start()
                 self.bar.add_task(f"{self.title} (compiling)", total=total, completed=done)
                 return
-            self.bar.update(self.bar.tasks[0].id, completed=done, description=self.title)
+            doing = self.title if done < total else f"{self.title} (making the table)"
+            self.bar.update(self.bar.tasks[0].id, completed=done, description=doing)
 
     def __exit__(self, *_: object) -> None:
         if self.bar.tasks:
             with suppress(OSError):
+                self.bar.update(self.bar.tasks[0].id, description=self.title)
                 self.bar.stop()

@@ -21,3 +21,14 @@ def test_a_run_goes_on_though_nothing_can_be_shown(place, monkeypatch):
                 shown(done, 2)
                 tell("another")
         os.dup2(os.open(os.devnull, os.O_WRONLY), target)  # or closing would try to write what is left
+
+
+def test_the_bar_says_what_is_done_before_and_after_the_units(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "120")
+    with ProgressBar("map") as shown:
+        seen = []
+        for done in range(3):
+            shown(done, 2)
+            seen.append(shown.__self__.bar.tasks[0].description)
+    assert seen == ["map (compiling)", "map", "map (making the table)"]
+    assert capsys.readouterr().err.startswith("map ━")
