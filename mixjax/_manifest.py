@@ -13,6 +13,7 @@ from mixjax._writing import RunError
 
 FORMAT = 1
 _MOST = 10  # differences that are named
+_KINDS = ("experiment", "study")  # what a spec is of
 
 
 def read_manifest(path: PathOrUrl) -> dict[str, Any]:
@@ -60,6 +61,7 @@ def differences(stored: Mapping[str, Any], wanted: Mapping[str, Any], there: str
     """What differs between two specs or environments, in words; empty if nothing does."""
     one, other = _flat(stored), _flat(json.loads(json.dumps(dict(wanted))))
     found = [key for key in sorted({*one, *other}) if one.get(key) != other.get(key)]
+    found = [key for key in found if key in _KINDS] or found  # the rest follows from these
     said = [
         _difference(printable(key), _brief(one.get(key)), there, _brief(other.get(key)), here) for key in found[:_MOST]
     ]

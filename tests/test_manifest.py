@@ -13,6 +13,12 @@ def test_another_spec_is_refused_with_what_differs(run):
         RunDirectory.open(run.path, spec={**SPEC, "seed": 1}, environment=ENVIRONMENT, layout=LAYOUT)
 
 
+def test_of_a_run_of_something_else_only_that_is_said(run):
+    said = r'another spec \(experiment is null there and "s" here; study is "s" there and null here\)'
+    with pytest.raises(RunError, match=said):
+        RunDirectory.open(run.path, spec={"experiment": "s", "n": 3}, environment=ENVIRONMENT, layout=LAYOUT)
+
+
 def test_another_environment_is_refused_until_the_run_is_finished(run):
     other = {**ENVIRONMENT, "jax": "2"}
     with pytest.raises(RunError, match='jax is "1" there and "2" here'):

@@ -118,8 +118,9 @@ def _parser(experiment: Experiment) -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
+    folder = f"runs/training/{experiment.name}"  # a study may have the same name
     parser.add_argument("--preset", default=_PRESET, help=f"{', '.join(experiment.presets)} (default: {_PRESET})")
-    parser.add_argument("--out", default=f"runs/{experiment.name}", help=f"folder (default: runs/{experiment.name})")
+    parser.add_argument("--out", default=folder, help=f"folder (default: {folder})")
     parser.add_argument("--data-dir", help="folder of the data set's files (default: where MIXJAX_DATA says)")
     parser.add_argument("--keep-checkpoints", action="store_true", help="keep the parameters of the final nets")
     several = parser.add_argument_group("several processes, which share the folder of the run")
