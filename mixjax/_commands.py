@@ -9,11 +9,12 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NoReturn, Protocol, TypeVar
 
+import mixjax
 from mixjax._memory import wants_memory
 from mixjax._untrusted import printable
 from mixjax.runs import Location, RunError
@@ -26,6 +27,9 @@ class Configurable(Protocol):
 
     @property
     def name(self) -> str: ...
+
+    @property
+    def summary(self) -> str: ...
 
     @property
     def presets(self) -> Mapping[str, Mapping[str, Any]]: ...
@@ -139,6 +143,24 @@ def _stoppable() -> Iterator[None]:
     finally:
         for number, handler in before:
             signal.signal(number, handler)
+
+
+def answered(arguments: Sequence[str], usage: str, known: Mapping[str, Configurable]) -> int | None:
+    """Answer --help, --version and a call without arguments; returns the exit status, None for any other call.
+
+    Args:
+      arguments: of the command line.
+      usage: text with `{known}` in it.
+      known: what is listed there, a line each.
+    """
+    if not arguments or arguments[0] in ("-h", "--help"):
+        width = max(map(len, known))
+        print(usage.format(known="\n".join(f"  {name:{width}}  {entry.summary}" for name, entry in known.items())))
+        return 0 if arguments else 2
+    if arguments[0] == "--version":
+        print(f"mixjax {mixjax.__version__}")
+        return 0
+    return None
 
 
 def named(kind: str, name: str, known: Mapping[str, Known]) -> Known:

@@ -7,8 +7,7 @@ import dataclasses
 import shlex
 from collections.abc import Callable, Sequence
 
-import mixjax
-from mixjax._commands import Parser, exit_status, named, said, whole
+from mixjax._commands import Parser, answered, exit_status, named, said, whole
 from mixjax.runs import Location, RunError, explained, located, modified, write_atomically
 from sims.cluster import cluster_of
 from sims.division import work_of
@@ -35,7 +34,7 @@ USAGE = """usage: python -m sims STUDY [--preset quick|default|full] [--out DIR]
 RUN and DIR are folders, or URLs such as s3://bucket/run.
 
 studies:
-{studies}
+{known}
 
 python -m sims STUDY --help lists the axes of a study."""
 
@@ -47,15 +46,9 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _dispatch(arguments: list[str]) -> int:
-    if not arguments or arguments[0] in ("-h", "--help"):
-        lines = {name: study.summary for name, study in STUDIES.items()}
-        width = max(map(len, lines))
-        print(USAGE.format(studies="\n".join(f"  {name:{width}}  {summary}" for name, summary in lines.items())))
-        return 0 if arguments else 2
+    if (answer := answered(arguments, USAGE, STUDIES)) is not None:
+        return answer
     command, *rest = arguments
-    if command == "--version":
-        print(f"mixjax {mixjax.__version__}")
-        return 0
     if command == "merge":
         return _merge(rest)
     if command in _STORED and {"-h", "--help"} & set(rest):

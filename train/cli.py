@@ -14,8 +14,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Column, Table
 
-import mixjax
-from mixjax._commands import Parser, exit_status, named, said, whole
+from mixjax._commands import Parser, answered, exit_status, named, said, whole
 from mixjax.runs import RunError, explained, local
 from train.experiments import EXPERIMENTS, Experiment
 from train.figures.lines import ARM_NAMES
@@ -32,7 +31,7 @@ USAGE = """usage: python -m train EXPERIMENT [--preset quick|digits|fashion|pape
        python -m train prepare DATASET --from ARCHIVE    an official archive into a TFDS folder
 
 experiments:
-{experiments}
+{known}
 
 python -m train EXPERIMENT --help lists its options. A run that was interrupted goes on by the same command."""
 
@@ -48,16 +47,9 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _dispatch(arguments: list[str]) -> int:
-    if not arguments or arguments[0] in ("-h", "--help"):
-        lines = {name: experiment.summary for name, experiment in EXPERIMENTS.items()}
-        width = max(map(len, lines))
-        text = "\n".join(f"  {name:{width}}  {summary}" for name, summary in lines.items())
-        print(USAGE.format(experiments=text))
-        return 0 if arguments else 2
+    if (answer := answered(arguments, USAGE, EXPERIMENTS)) is not None:
+        return answer
     command, *rest = arguments
-    if command == "--version":
-        print(f"mixjax {mixjax.__version__}")
-        return 0
     if command == "prepare":
         from train.preparing import main as prepare
 
