@@ -8,7 +8,7 @@ X; with rows in order of f, and B_m = sum_{i >= m} r_i exp(-(f_i - f_m) / nu),
     sum_ij r_i r_j exp(-|f_i - f_j| / nu) = Var(sum_i r_i X_i)
                                           = B_1^2 + sum_{m > 1} (1 - exp(-2 (f_m - f_{m-1}) / nu)) B_m^2,
 
-one square for each innovation of X: exact, nothing cancels, and no root of a negative number is taken. Derivatives are
+one square for each innovation of X: exact, no squares cancel, and no root of a negative number is taken. Derivatives are
 those of the double sum, with 0 for the kink of a tie, so that they do not depend on the order of rows either.
 
 Reference: A. Kumar, S. Sarawagi, U. Jain, "Trainable calibration measures for neural networks from kernel mean
@@ -32,6 +32,7 @@ from mixjax.calibration.binned import root
 from mixjax.calibration.bins import sum_by_bin
 from mixjax.calibration.order import sorted_rows, starts_of_ties
 from mixjax.calibration.rows import Rows, width
+from mixjax.calibration.sums import over, prefix_sums
 
 __all__ = ["mmce"]
 
@@ -64,7 +65,7 @@ def mmce(
       ValueError: for wrong shapes, bandwidths, or values (with the first offending row).
       TypeError: for wrong dtypes.
 
-    Accuracy: 1e-6 relative in float32.
+    Accuracy: in float32 1e-6 relative, and 3e-8 absolute where residuals cancel, since each is rounded to that.
     """
     check_real("bandwidth", bandwidth)
     width("bandwidth", bandwidth, np.dtype(np.float32))
@@ -125,13 +126,21 @@ def _potential(bandwidth: float, rows: Rows) -> tuple[jax.Array, jax.Array]:
     return potential[back], slope[back]
 
 
+def _of_ties(rows: Rows) -> jax.Array:
+    """The residuals of sorted rows, those of a tie summed in its first row: they cancel, and running sums would drift."""
+    starts = starts_of_ties(rows)
+    row = lax.iota(np.int32, len(starts))
+    end = lax.cummin(jnp.append(jnp.where(starts, row, len(row))[1:], jnp.int32(len(row))), reverse=True)
+    return jnp.where(starts, over(prefix_sums(rows.residual), row, end), 0.0)
+
+
 def _sums(bandwidth: float, rows: Rows, *, reverse: bool = False) -> jax.Array:
     """For each sorted row the sum of r_j exp(-|f - f_j| / nu) over it and those in front of it, or behind it.
 
     Row after row in each of some 1000 stretches at once, then over stretches, each seen from its last row: decays are
     nowhere multiplied more than a thousand times, and there are few steps.
     """
-    f, r = rows.confidence, rows.residual
+    f, r = rows.confidence, _of_ties(rows)
     size = len(f)
     length = max(1, min(_STRETCH, int(np.ceil(np.sqrt(size)))))
     spare = -size % length

@@ -62,7 +62,8 @@ def calibration_test(
 
     Returns:
       The statistic (standard deviations), its p-value in [1/(draws + 1), 1], and the number of bins that gave it. A
-      p-value of 1 where no two rows share a bin or all scores are 0 or 1 and right. NaN as for `ece`.
+      p-value of 1 where no two rows share a bin or all scores are 0 or 1 and right; an infinite statistic where they
+      are 0 or 1 and two rows of a bin are wrong. NaN as for `ece`.
 
     Raises:
       ValueError, TypeError: as `ece`; if max_bins < 2 or > 2^20, or draws < 1.
@@ -92,7 +93,8 @@ def _test(key: PRNGKeyArray, rows: Rows, levels: int, draws: int) -> Calibration
         r = counted * (correct - f)
         sums = (count, sum_by_bin(index, r, num_bins), sum_by_bin(index, r * r, num_bins))
         excess = jnp.stack([_excess(*parts) for parts in _coarser(sums, levels)])
-        return jnp.where(deviations > 0, excess / jnp.where(deviations > 0, deviations, 1.0), 0.0)
+        certain = jnp.where(excess > 0, jnp.inf, 0.0)  # scores of 0 and 1, which are never wrong under the hypothesis
+        return jnp.where(deviations > 0, excess / jnp.where(deviations > 0, deviations, 1.0), certain)
 
     def drawn(k: jax.Array) -> jax.Array:
         u = jax.random.uniform(jax.random.fold_in(key, k), f.shape, f.dtype)

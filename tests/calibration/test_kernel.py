@@ -58,6 +58,16 @@ def test_float32_does_not_drift(rng):
     np.testing.assert_allclose(mmce(confidence, correct), mmce(confidence.astype(np.float64), correct), rtol=1e-6)
 
 
+@pytest.mark.parametrize(("size", "right"), [(10_000, 3_001), (1_000_000, 300_001)])
+def test_float32_does_not_drift_in_a_tie(size, right):
+    """Of one score, where residuals cancel, the error is that of the mean."""
+    confidence, correct = np.full(size, 0.3, np.float32), np.arange(size) < right
+    expected = abs(right / size - float(np.float32(0.3)))
+    np.testing.assert_allclose(mmce(confidence, correct), expected, rtol=1e-6, atol=3e-8)
+    slope = jax.grad(mmce)(jnp.asarray(confidence), correct)
+    np.testing.assert_allclose(slope.sum(), -np.sign(right / size - confidence[0]), rtol=0, atol=1e-4)
+
+
 def test_gradients_are_finite_differences(rng):
     confidence, correct, weights = rng.random(30), rng.random(30) < 0.5, rng.random(30)
     for argument in (0, 1):

@@ -59,6 +59,9 @@ def test_masked_rows_do_not_count(rng, key):
 def test_degenerate_and_wrong_input(key):
     assert calibration_test(key, [0.5], [1], draws=9).p_value == 1
     assert calibration_test(key, [1.0, 1.0, 0.0], [1, 1, 0], draws=9).p_value == 1
+    for confidence, correct in (([1.0] * 100, [0] * 100), ([0.0, 1.0, 0.0], [1, 1, 1])):
+        found = calibration_test(key, confidence, correct, draws=9)
+        assert (found.statistic, found.p_value) == (np.inf, 0.1)  # never so under the hypothesis
     assert np.isnan(calibration_test(key, [], [], draws=9).p_value)
     with pytest.raises(ValueError, match="correct must be 0 or 1"):
         calibration_test(key, [0.5], [0.3], draws=9)
