@@ -31,15 +31,29 @@ def top_label(probs: ArrayLike, labels: ArrayLike) -> Scored:
     Raises:
       ValueError, TypeError: for wrong shapes, dtypes or values, with the first offending row.
     """
-    predictions = Predictions.of(probs, labels)
+    return _top_label(Predictions.of(probs, labels))
+
+
+def _top_label(predictions: Predictions) -> Scored:
     rows = predictions.top_label()
     return predictions.answer((rows.confidence, rows.correct))
 
 
 def top_label_from_logits(logits: ArrayLike, labels: ArrayLike) -> Scored:
-    """`top_label` of softmax(logits), shape [N, K]; K = 1 is always confident and right."""
-    (logits,) = as_floats(logits=logits)
-    return top_label(jax.nn.softmax(logits, axis=-1), labels)
+    """`top_label` of softmax(logits).
+
+    Args:
+      logits: shape [N, K], below infinity; -inf is a probability of 0, and not all of a row may be. K = 1 is always
+        confident and right.
+      labels: whole numbers in [0, K), shape [N].
+
+    Returns:
+      As `top_label`.
+
+    Raises:
+      ValueError, TypeError: for wrong shapes, dtypes or values, with the first offending row.
+    """
+    return _top_label(Predictions.of_logits(logits, labels))
 
 
 def binary_from_logits(logits: ArrayLike, labels: ArrayLike) -> Scored:
@@ -48,6 +62,9 @@ def binary_from_logits(logits: ArrayLike, labels: ArrayLike) -> Scored:
     Args:
       logits: of the positive class, shape [N].
       labels: 0 or 1, shape [N].
+
+    Returns:
+      Two arrays of the dtype of `logits` (float32 at least). Under `jit` NaN confidences for rows that are wrong.
 
     Raises:
       ValueError, TypeError: for wrong shapes, dtypes or values.

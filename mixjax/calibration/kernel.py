@@ -8,8 +8,8 @@ X; with rows in order of f, and B_m = sum_{i >= m} r_i exp(-(f_i - f_m) / nu),
     sum_ij r_i r_j exp(-|f_i - f_j| / nu) = Var(sum_i r_i X_i)
                                           = B_1^2 + sum_{m > 1} (1 - exp(-2 (f_m - f_{m-1}) / nu)) B_m^2,
 
-one square for each innovation of X: exact, no squares cancel, and no root of a negative number is taken. Derivatives are
-those of the double sum, with 0 for the kink of a tie, so that they do not depend on the order of rows either.
+one square for each innovation of X: exact, no squares cancel, and no root of a negative number is taken. Derivatives
+are those of the double sum, with 0 for the kink of a tie, so that they do not depend on the order of rows either.
 
 Reference: A. Kumar, S. Sarawagi, U. Jain, "Trainable calibration measures for neural networks from kernel mean
 embeddings" (ICML 2018). For probabilities of K classes see `skce`.
@@ -127,7 +127,7 @@ def _potential(bandwidth: float, rows: Rows) -> tuple[jax.Array, jax.Array]:
 
 
 def _of_ties(rows: Rows) -> jax.Array:
-    """The residuals of sorted rows, those of a tie summed in its first row: they cancel, and running sums would drift."""
+    """The residuals of sorted rows, those of a tie summed in its first row, or running sums would drift."""
     starts = starts_of_ties(rows)
     row = lax.iota(np.int32, len(starts))
     end = lax.cummin(jnp.append(jnp.where(starts, row, len(row))[1:], jnp.int32(len(row))), reverse=True)

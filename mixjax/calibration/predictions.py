@@ -57,6 +57,25 @@ class Predictions(NamedTuple):
                 raise ValueError(f"{name} must have shape [N], here {array.shape[:1]}, got {value.shape}")
         return cls(array, labels, named.get("weights"), named.get("where"), slack)
 
+    @classmethod
+    def of_logits(
+        cls, logits: ArrayLike, labels: ArrayLike, weights: ArrayLike | None = None, where: ArrayLike | None = None
+    ) -> Predictions:
+        """Predictions of softmax(logits); NaN under `jit` for logits that have none.
+
+        Raises:
+          ValueError, TypeError: for wrong shapes or dtypes, infinite logits, and rows of -inf alone.
+        """
+        (logits,) = as_floats(logits=logits)
+        if logits.ndim != 2 or logits.shape[1] == 0:
+            raise ValueError(f"logits must have shape [N, K], got {logits.shape}; use jax.vmap for leading axes")
+        predictions = cls.of(jax.nn.softmax(logits, axis=-1), labels, weights, where)
+        if known_nan((logits, where), predictions.probs):
+            given = np.asarray(logits)
+            refuse("logits", given, given < np.inf, "below infinity", where)
+            refuse("logits", given.max(axis=1), given.max(axis=1) > -np.inf, "above -inf for one class", where)
+        return predictions
+
     def checked_probs(self) -> jax.Array:
         """The probabilities, NaN in every row that is wrong."""
         num_classes = self.probs.shape[1]

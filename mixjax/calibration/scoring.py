@@ -13,7 +13,7 @@ from jaxtyping import Array, Float
 
 from mixjax._arguments import as_floats
 from mixjax.calibration.predictions import Predictions
-from mixjax.calibration.rows import Rows, known_nan, refuse, weight_unit
+from mixjax.calibration.rows import Rows, weight_unit
 from mixjax.calibration.sums import mean
 
 __all__ = ["brier_score", "nll", "nll_from_logits", "signed_gap"]
@@ -58,16 +58,9 @@ def nll_from_logits(
     Raises:
       ValueError, TypeError: as `nll`.
     """
+    predictions = Predictions.of_logits(logits, labels, weights, where)
     (logits,) = as_floats(logits=logits)
-    if logits.ndim != 2 or logits.shape[1] == 0:
-        raise ValueError(f"logits must have shape [N, K], got {logits.shape}; use jax.vmap for leading axes")
-    predictions = Predictions.of(jax.nn.softmax(logits, axis=-1), labels, weights, where)
-    result = _nll_from_logits(logits, predictions)
-    if known_nan((logits, predictions), result):
-        given = np.asarray(logits)
-        refuse("logits", given, given < np.inf, "below infinity", where)
-        refuse("logits", given.max(axis=1), given.max(axis=1) > -np.inf, "above -inf for one class", where)
-    return predictions.answer(result)
+    return predictions.answer(_nll_from_logits(logits, predictions))
 
 
 def brier_score(

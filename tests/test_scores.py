@@ -1,0 +1,56 @@
+"""Logits and probabilities to (confidence, correct), against NumPy; what is no logit is refused or NaN."""
+
+import jax
+import numpy as np
+import pytest
+from scipy import special
+
+from mixjax.scores import binary_from_logits, top_label, top_label_from_logits
+
+
+def test_the_predicted_class_is_the_first_of_the_largest(rng):
+    logits, labels = rng.normal(0, 3, (50, 4)).astype(np.float32), rng.integers(0, 4, 50)
+    logits[:5, 1:3] = 9.0
+    probs = special.softmax(logits.astype(np.float64), axis=1)
+    for confidence, correct in (top_label_from_logits(logits, labels), top_label(probs, labels)):
+        np.testing.assert_allclose(confidence, probs.max(axis=1), rtol=1e-6)
+        np.testing.assert_array_equal(correct, logits.argmax(axis=1) == labels)
+
+
+def test_one_class_is_certain_and_right():
+    confidence, correct = top_label_from_logits([[-3.0], [7.0]], [0, 0])
+    assert confidence.tolist() == correct.tolist() == [1, 1]
+
+
+def test_the_positive_class(rng):
+    logits, labels = rng.normal(0, 20, 30), rng.integers(0, 2, 30)
+    confidence, correct = binary_from_logits(logits, labels)
+    np.testing.assert_allclose(confidence, special.expit(logits), rtol=1e-12)
+    np.testing.assert_array_equal(correct, labels)
+    confidence, _ = binary_from_logits([-np.inf, np.inf], [0, 1])
+    assert confidence.tolist() == [0, 1]
+
+
+def test_a_class_may_be_impossible():
+    confidence, correct = top_label_from_logits([[0.0, -np.inf]], [1])
+    assert (confidence.item(), correct.item()) == (1, 0)
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ([np.inf, 0.0], "logits must be below infinity, got inf in row 1"),
+        ([-np.inf, -np.inf], "logits must be above -inf for one class, got -inf in row 1"),
+    ],
+)
+def test_what_has_no_softmax_is_refused_and_nan_under_jit(row, message):
+    logits, labels = np.array([[1.0, 2.0], row]), np.array([0, 1])
+    with pytest.raises(ValueError, match=message):
+        top_label_from_logits(logits, labels)
+    confidence, _ = jax.jit(top_label_from_logits)(logits, labels)
+    np.testing.assert_array_equal(np.isnan(confidence), [False, True])
+
+
+def test_nan_is_nan():
+    confidence, _ = top_label_from_logits([[np.nan, 0.0], [0.0, 0.0]], [0, 0])
+    np.testing.assert_array_equal(np.isnan(confidence), [True, False])
