@@ -8,11 +8,11 @@ import shlex
 from collections.abc import Callable, Sequence
 
 from mixjax._commands import Parser, answered, exit_status, named, said, whole
+from mixjax._figures import write_figures
 from mixjax.runs import Location, RunError, explained, located, modified, write_atomically
 from sims.cluster import cluster_of
 from sims.division import work_of
 from sims.execution import carry_out
-from sims.figures import write_figures
 from sims.loading import lack_explained
 from sims.merging import merge
 from sims.publishing import publish
@@ -96,7 +96,7 @@ def _conclude(name: str, out: Location) -> int:
     table = load(out)
     study = STUDIES[name]
     with explained(out):
-        pictures = _drawn(study, out) or write_figures(study, table, out / "figures")
+        pictures = _drawn(study, out) or write_figures(study.figures, table, out / "figures")
         if isinstance(study, PiecewiseStudy):
             for file, text in study.files(table).items():
                 write_atomically(out / file, text.encode())
@@ -165,7 +165,7 @@ def _merge(arguments: list[str]) -> int:
 def _figures(folder: Location) -> int:
     table = load(folder)
     with explained(folder):
-        pictures = write_figures(STUDIES[table.attrs["study"]], table, folder / "figures")
+        pictures = write_figures(STUDIES[table.attrs["study"]].figures, table, folder / "figures")
     print(*pictures, sep="\n")
     return 0
 

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 import numpy as np
 import xarray as xr
 
+from mixjax._figures import write_figures
 from mixjax._provenance import read_provenance
 from mixjax._untrusted import read_text
 from mixjax.runs import Location, RunError, modified, write_atomically
-from sims.figures import write_figures
 from sims.running import load
 from sims.studies import STUDIES
 from sims.studies.curves import without_curves
@@ -35,7 +35,7 @@ def publish(run: Location, folder: Location) -> Location:
     folder.mkdir(parents=True, exist_ok=True)
     if not (folder / "README.md").exists():
         _write_readme(folder, sections)  # so that what is interrupted from here on may be written over
-    pictures = write_figures(study, table, folder / "figures")
+    pictures = write_figures(study.figures, table, folder / "figures")
     tables = _tables_by_axes(table) if isinstance(study, PiecewiseStudy) else {"table": _csv(points)}
     for name, content in tables.items():
         write_atomically(folder / f"{name}.csv", content.encode())

@@ -13,6 +13,7 @@ from typing import Any
 import xarray as xr
 
 from mixjax._commands import option
+from mixjax._figures import Figure
 from sims.grid import Grid
 from sims.moments import Moments
 from sims.program import Experiment, HostArrays
@@ -20,15 +21,6 @@ from sims.program import Experiment, HostArrays
 __all__ = ["Figure", "GridStudy", "Piece", "PiecewiseStudy", "Study", "option"]
 
 Piece = Callable[[], HostArrays]
-
-
-@dataclass(frozen=True)
-class Figure:
-    """A figure to draw: its file name, how, and the caption that goes with it."""
-
-    name: str
-    draw: Callable[[xr.Dataset], Any]
-    caption: Callable[[xr.Dataset], str]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +39,7 @@ class Study:
     summary: str
     config: type[Any]
     presets: Mapping[str, Mapping[str, Any]]
-    figures: tuple[Figure, ...]
+    figures: tuple[Figure[xr.Dataset], ...]
 
 
 @dataclass(frozen=True, kw_only=True)

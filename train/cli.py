@@ -15,10 +15,10 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from rich.table import Column, Table
 
 from mixjax._commands import Parser, answered, exit_status, named, said, whole
+from mixjax._figures import write_figures
 from mixjax.runs import RunError, explained, local
 from train.experiments import EXPERIMENTS, Experiment
 from train.figures.lines import ARM_NAMES
-from train.figures.writing import write_figures
 from train.options import command_line, words_of
 from train.placement import is_first, join
 from train.running import experiment_of, load_records, run
@@ -83,7 +83,7 @@ def _experiment(name: str, arguments: list[str]) -> int:
     if not is_first():
         return 0
     with explained(out):
-        pictures = write_figures(experiment, records, out / "figures")
+        pictures = write_figures(experiment.figures, records, out / "figures")
     _print_summary(cells_of(records))
     print(f"records: {out / 'records.jsonl'}\nsummary: {out / 'summary.csv'}")
     for picture in pictures:
@@ -160,7 +160,7 @@ def _print_summary(cells: list[Cell]) -> None:
 
 def _figures(folder: Path) -> int:
     experiment = experiment_of(folder)
-    for picture in write_figures(experiment, load_records(folder), folder / "figures"):
+    for picture in write_figures(experiment.figures, load_records(folder), folder / "figures"):
         print(picture)
     return 0
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from mixjax._figures import write_figures
 from mixjax._provenance import read_provenance
 from mixjax.runs import RunError, read_manifest, write_atomically
-from train.figures.writing import write_figures
 from train.running import experiment_of, load_records
 from train.summary import summary_csv
 
@@ -25,7 +25,7 @@ def publish(run: Path, folder: Path) -> Path:
     if folder.exists() and any(folder.iterdir()) and not _is_published(folder):
         raise RunError(f"{folder} holds files that are not published results; choose another folder")
     origin = _origin(run, spec)
-    pictures = write_figures(experiment, records, folder / "figures")
+    pictures = write_figures(experiment.figures, records, folder / "figures")
     write_atomically(folder / "summary.csv", summary_csv(records).encode())
     summary = f"{experiment.summary[0].upper()}{experiment.summary[1:]}."
     sections = [f"# {experiment.name}", summary, origin]

@@ -106,7 +106,7 @@ def train_job(
             shared.save(state.epoch, state.tree())
         _insert_labels_if_due(job, state, program, lanes, first_size, dataset)
         if state.epoch == job.epochs:
-            _score_training_rows(state, program, lanes, size, dataset)
+            _score_training_rows(state, program, lanes, size)
         told(state.history, state.epoch)
         checkpoints.save(state.epoch, state.tree(), last=state.epoch == job.epochs)
     logits = fetched(program.logits(state.nets, dataset.test_inputs))
@@ -190,7 +190,7 @@ def _insert_labels_if_due(
         state.history[name][state.epoch - 1] = scores[name.removeprefix("pseudo_label_")]
 
 
-def _score_training_rows(state: _State, program: Program, lanes: Lanes, size: int, dataset: Dataset) -> None:
+def _score_training_rows(state: _State, program: Program, lanes: Lanes, size: int) -> None:
     """Accuracy and loss on the rows that were trained on, as they are: whether the nets have fitted them."""
     rows = lanes.rows[:, :size]
     logits = jnp.take_along_axis(program.logits(state.nets, program.inputs), rows[..., None], axis=1)

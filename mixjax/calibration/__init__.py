@@ -6,8 +6,8 @@ labels), or probabilities [N, K] and labels; `mixjax.scores` makes the first fro
 
 from mixjax.calibration.binned import classwise_ece, ece, mce, top_label_ece
 from mixjax.calibration.bootstrap import CalibrationIntervals, Interval, bootstrap_intervals, mean_interval
-from mixjax.calibration.corp import brier_decomposition, isotonic_regression
-from mixjax.calibration.debiased import debiased_ece2
+from mixjax.calibration.corp import BrierDecomposition, brier_decomposition, isotonic_regression
+from mixjax.calibration.debiased import DebiasedError, debiased_ece2
 from mixjax.calibration.kde import kde_ece, kde_ece_canonical
 from mixjax.calibration.kernel import mmce
 from mixjax.calibration.nixon import ace, sce, tace
@@ -21,9 +21,11 @@ from mixjax.calibration.state import CalibrationState
 from mixjax.calibration.sweep import sweep_ece
 
 __all__ = [
+    "BrierDecomposition",
     "CalibrationIntervals",
     "CalibrationState",
     "CalibrationTest",
+    "DebiasedError",
     "Interval",
     "Reliability",
     "SkceEstimate",

@@ -1,6 +1,6 @@
 """The figures of the studies, from their stored tables alone.
 
-`writing` pictures and captions to files; `maps` of p/n and |theta|; `slices` along p/n or n; `capacity` the
+`maps` of p/n and |theta|; `slices` along p/n or n; `capacity` the
 derivatives; `estimator_bias` estimators against the truth; `beyond` random pairs and unequal classes; `fits` a ridge
 and a logistic fit; `generative` learned inverses; `captions` the words that they share, and what is drawn of a table
 that is too large to draw.
@@ -21,4 +21,3 @@ from sims.figures.pseudo_label import pseudo_label_figures as pseudo_label_figur
 from sims.figures.pseudo_label import pseudo_label_shift_figures as pseudo_label_shift_figures
 from sims.figures.slices import slice_figures as slice_figures
 from sims.figures.temperature import temperature_figures as temperature_figures
-from sims.figures.writing import write_figures as write_figures

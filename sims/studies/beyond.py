@@ -11,7 +11,6 @@ Classes: K of them (`more_classes`): ECE(mix) - ECE of the predicted class and c
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -38,6 +37,7 @@ from mixjax.gaussian.imbalanced_ece import Kind
 from mixjax.runs import RunError
 from sims.figures import beyond_figures, beyond_report
 from sims.grid import AxisValue, axis, whole
+from sims.keys import key_of
 from sims.program import HostArrays
 from sims.studies.more_classes import CLASS_RATIOS, KINDS, class_changes, class_limits, class_variables
 from sims.study import Piece, PiecewiseStudy, option
@@ -98,8 +98,7 @@ def _axis(name: str, config: Beyond) -> np.ndarray:
 
 
 def _key(name: str, config: Beyond) -> jax.Array:
-    root = jax.random.key(config.seed, impl="threefry2x32")
-    return jax.random.fold_in(root, zlib.crc32(f"beyond {name}".encode()))
+    return key_of(config.seed, f"beyond {name}")
 
 
 def _dimension(ratio: np.ndarray, n: int) -> np.ndarray:

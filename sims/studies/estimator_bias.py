@@ -8,7 +8,6 @@ estimator, and how often the 95 % intervals hold the truth.
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -21,6 +20,7 @@ import xarray as xr
 from mixjax.gaussian import ScoreLaw
 from sims.figures import estimator_bias_figures, estimator_bias_report
 from sims.grid import AxisValue, axis, whole
+from sims.keys import key_of
 from sims.program import HostArrays
 from sims.studies.judged_estimators import ESTIMATORS, INTERVALS, LAWS, Estimator, intervals, sample
 from sims.study import Piece, PiecewiseStudy, option
@@ -59,7 +59,7 @@ def _name(law: str, size: int) -> str:
 def measure(name: str, size: int, bins: tuple[int, ...], config: EstimatorBias) -> HostArrays:
     """Of each estimator and number of bins over samples of a size: mean, standard deviation, mean squared error."""
     law = _law(name)
-    key = jax.random.fold_in(jax.random.key(config.seed, impl="threefry2x32"), zlib.crc32(_name(name, size).encode()))
+    key = key_of(config.seed, _name(name, size))
     keys = jax.random.split(key, int(np.clip(config.rows // size, 10, config.most_samples)))
     values = np.array([_values(estimator, keys, law, size, bins) for estimator in ESTIMATORS.values()])
     truth = np.array([float(estimator.truth(law)) for estimator in ESTIMATORS.values()])

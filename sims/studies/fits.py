@@ -7,7 +7,6 @@ drawn literally. All that follows sees inner products alone, so that where p > n
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -35,6 +34,7 @@ from mixjax.gaussian import (
 from mixjax.gaussian.score_law import ScoreLaw
 from sims.figures import fits_figures, fits_report
 from sims.grid import AxisValue, axis, whole
+from sims.keys import key_of
 from sims.program import HostArrays
 from sims.study import Piece, PiecewiseStudy, option
 
@@ -76,7 +76,7 @@ def fit_names(config: Fits) -> list[str]:
 
 def measure(ratio: float, config: Fits) -> HostArrays:
     """ECE and signed gap of each training set at one p/n, [replicates, theta, fits, 1 + alphas]; first no Mixup."""
-    key = jax.random.fold_in(jax.random.key(config.seed, impl="threefry2x32"), zlib.crc32(f"fits {ratio:g}".encode()))
+    key = key_of(config.seed, f"fits {ratio:g}")
     p = max(1, round(ratio * config.n))
     thetas = _axis("theta_norm", config).astype(np.float32)
     weights, keys = _weights(config).astype(np.float32), jax.random.split(key, config.replicates)

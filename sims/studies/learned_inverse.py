@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
@@ -24,6 +23,7 @@ from mixjax.generative import (
     simulated_ece,
 )
 from mixjax.generative.simulation import Map
+from sims.keys import key_of
 from sims.program import HostArrays
 
 # of E|delta_u|: theta*, the mean over random ones, and the mean over the plain classifiers
@@ -67,7 +67,7 @@ FAMILIES: dict[str, Callable[[jax.Array, int, int], Map]] = {
 
 def _key(setting: Setting, *what: object) -> jax.Array:
     """A key that follows from what is drawn."""
-    return jax.random.fold_in(jax.random.key(setting.seed, impl="threefry2x32"), zlib.crc32(repr(what).encode()))
+    return key_of(setting.seed, repr(what))
 
 
 def measure(family: str, rows: int, seed: int, setting: Setting) -> HostArrays:

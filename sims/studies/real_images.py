@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import warnings
-import zlib
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -28,6 +27,7 @@ from sims.devices import usable_cores
 from sims.figures.real_images import real_images_figures
 from sims.figures.real_images_report import real_images_report
 from sims.grid import AxisValue, axis, mixup_settings, whole
+from sims.keys import key_of
 from sims.program import HostArrays
 from sims.studies.image_pairs import CONTROL, DIMENSIONS, PAIRS, Pair, fingerprint, present, rows_of, where_to_get
 from sims.studies.real_images_table import KINDS, boundary_variables, error_variables, shape_variables
@@ -83,7 +83,7 @@ def measure(pair: Pair, config: RealImages) -> HostArrays:
     rows = np.stack(rows_of(pair))
     sizes, enough = sizes_of(pair, config, rows.shape[1])
     weights = np.concatenate([[0.0], mixup_settings(config.alpha, config.beta)["t"]]).astype(np.float32)
-    key = jax.random.fold_in(jax.random.key(config.seed, impl="threefry2x32"), zlib.crc32(pair.name.encode()))
+    key = key_of(config.seed, pair.name)
     used, longest = jnp.asarray(np.where(enough, sizes, 2), np.int32), int(sizes[enough].max(initial=2))
     test_rows = 2 * REPLICATES * (rows.shape[1] // 3)
     number = int(np.clip(config.rows // test_rows, LEAST_DIVISIONS, config.most_divisions))

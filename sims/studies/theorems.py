@@ -8,7 +8,6 @@ probability" is the share of training sets for which it is negative.
 from __future__ import annotations
 
 import json
-import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -20,6 +19,7 @@ import xarray as xr
 from mixjax.gaussian.claims import CLAIMS
 from sims.figures.theorems import theorem_figures
 from sims.grid import AxisValue, axis, whole
+from sims.keys import key_of
 from sims.program import HostArrays
 from sims.studies.comparison import wilson_interval
 from sims.study import Piece, PiecewiseStudy, option
@@ -70,7 +70,7 @@ def _pieces(config: Theorems) -> dict[str, Piece]:
 def measure(theorem: str, sizes: np.ndarray, replicates: int, seed: int) -> HostArrays:
     """Of each configuration and size: mean and standard error of the signed number, and how often it is negative."""
     claim = CLAIMS[theorem]
-    key = jax.random.fold_in(jax.random.key(seed, impl="threefry2x32"), zlib.crc32(f"theorem {theorem}".encode()))
+    key = key_of(seed, f"theorem {theorem}")
     found: dict[str, list[np.ndarray]] = {"mean": [], "se": [], "negative": [], "count": []}
     for number, cell in enumerate(CONFIGURATIONS[theorem]):
         values = np.asarray(claim.value(jax.random.fold_in(key, number), sizes, replicates, **cell), np.float64)

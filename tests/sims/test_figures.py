@@ -7,8 +7,8 @@ import pytest
 import xarray as xr
 
 import sims
+from mixjax._figures import write_figures
 from mixjax.plots import paper_style
-from sims.figures import write_figures
 from sims.figures.captions import listed, representatives
 from sims.studies import STUDIES
 from sims.study import GridStudy
@@ -41,7 +41,7 @@ def repeated(table, dim, count):
 
 @pytest.mark.parametrize("study", [name for name, study in STUDIES.items() if isinstance(study, GridStudy)])
 def test_figures_are_drawn_from_the_table_alone(study, table_of, tmp_path):
-    pictures = write_figures(STUDIES[study], table_of(study), tmp_path)
+    pictures = write_figures(STUDIES[study].figures, table_of(study), tmp_path)
     assert [picture.stem for picture in pictures] == [figure.name for figure in STUDIES[study].figures]
     for picture in pictures:
         assert picture.stat().st_size > 10_000

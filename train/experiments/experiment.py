@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from mixjax._figures import Figure
 from mixjax.datasets import Dataset
 from train.config import Config
 from train.job import Job
@@ -15,15 +16,6 @@ __all__ = ["Evaluation", "Experiment", "Figure", "Records"]
 
 Records = list[dict[str, Any]]
 Evaluation = Callable[[Finished, Dataset], Records]
-
-
-@dataclass(frozen=True)
-class Figure:
-    """A figure to draw from records: its file name, how, and the caption that goes with it."""
-
-    name: str
-    draw: Callable[[Records], Any]
-    caption: Callable[[Records], str]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,5 +37,5 @@ class Experiment:
     config: type[Config]
     presets: Mapping[str, Mapping[str, Any]]
     jobs: Callable[[Any], tuple[Job, ...]]
-    figures: tuple[Figure, ...]
+    figures: tuple[Figure[Records], ...]
     evaluate: Evaluation | None = None

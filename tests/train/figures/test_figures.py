@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from mixjax._figures import write_figures
 from mixjax.plots import paper_style
 from train.experiments import EXPERIMENTS
-from train.figures.writing import write_figures
 from train.metrics import METRICS
 from train.shifts import SHIFTS
 
@@ -60,7 +60,7 @@ def further(common, accuracy, rng, name):
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_each_is_drawn_and_says_how_many_seeds(name, tmp_path, rng):
-    pictures = write_figures(EXPERIMENTS[name], records_of(name, 3, rng), tmp_path)
+    pictures = write_figures(EXPERIMENTS[name].figures, records_of(name, 3, rng), tmp_path)
     assert pictures
     for picture in pictures:
         assert picture.read_bytes().startswith(b"\x89PNG") and picture.stat().st_size > 5_000
