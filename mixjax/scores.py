@@ -10,7 +10,7 @@ from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
 from mixjax._arguments import as_floats
-from mixjax.calibration.predictions import Predictions
+from mixjax.calibration.predictions import Predictions, answer_of_logits, as_logits
 from mixjax.calibration.rows import Rows
 
 __all__ = ["binary_from_logits", "top_label", "top_label_from_logits"]
@@ -37,9 +37,13 @@ def top_label(probs: ArrayLike, labels: ArrayLike) -> Scored:
 
 
 def top_label_from_logits(logits: ArrayLike, labels: ArrayLike) -> Scored:
-    """`top_label` of softmax(logits), shape [N, K]; K = 1 is always confident and right."""
-    (logits,) = as_floats(logits=logits)
-    return top_label(jax.nn.softmax(logits, axis=-1), labels)
+    """`top_label` of softmax(logits), shape [N, K]; K = 1 is always confident and right.
+
+    Raises:
+      ValueError, TypeError: as `top_label`; for a logit of infinity, and -inf in all classes of a row.
+    """
+    logits = as_logits(logits)
+    return answer_of_logits(logits, None, top_label(jax.nn.softmax(logits, axis=-1), labels))
 
 
 def binary_from_logits(logits: ArrayLike, labels: ArrayLike) -> Scored:

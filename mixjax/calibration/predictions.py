@@ -101,6 +101,31 @@ class Predictions(NamedTuple):
             refuse("weights", weights, (weights >= 0) & np.isfinite(weights), "finite and not negative", self.where)
 
 
+def as_logits(logits: ArrayLike) -> Float[Array, "N K"]:
+    """Logits of K classes as floats.
+
+    Raises:
+      ValueError, TypeError: for wrong shapes or dtypes.
+    """
+    (array,) = as_floats(logits=logits)
+    if array.ndim != 2 or array.shape[1] == 0:
+        raise ValueError(f"logits must have shape [N, K], got {array.shape}; use jax.vmap for leading axes")
+    return array
+
+
+def answer_of_logits(logits: jax.Array, where: ArrayLike | None, result: Result) -> Result:
+    """The result, unless it is NaN because of known logits: then an error that names the first row without a softmax.
+
+    Raises:
+      ValueError: for infinity in a row that counts, and for one that is -inf everywhere.
+    """
+    if known_nan((logits, where), result):
+        given = np.asarray(logits)
+        refuse("logits", given, given < np.inf, "below infinity", where)
+        refuse("logits", given.max(axis=1), given.max(axis=1) > -np.inf, "above -inf for one class", where)
+    return result
+
+
 def as_labels(labels: ArrayLike) -> jax.Array:
     """Whole numbers of 32 bits: what is beyond them becomes the nearest, or -1, and is out of range either way.
 

@@ -11,9 +11,8 @@ import numpy as np
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
-from mixjax._arguments import as_floats
-from mixjax.calibration.predictions import Predictions
-from mixjax.calibration.rows import Rows, known_nan, refuse, weight_unit
+from mixjax.calibration.predictions import Predictions, answer_of_logits, as_logits
+from mixjax.calibration.rows import Rows, weight_unit
 from mixjax.calibration.sums import mean
 
 __all__ = ["brier_score", "nll", "nll_from_logits", "signed_gap"]
@@ -58,16 +57,10 @@ def nll_from_logits(
     Raises:
       ValueError, TypeError: as `nll`.
     """
-    (logits,) = as_floats(logits=logits)
-    if logits.ndim != 2 or logits.shape[1] == 0:
-        raise ValueError(f"logits must have shape [N, K], got {logits.shape}; use jax.vmap for leading axes")
+    logits = as_logits(logits)
     predictions = Predictions.of(jax.nn.softmax(logits, axis=-1), labels, weights, where)
     result = _nll_from_logits(logits, predictions)
-    if known_nan((logits, predictions), result):
-        given = np.asarray(logits)
-        refuse("logits", given, given < np.inf, "below infinity", where)
-        refuse("logits", given.max(axis=1), given.max(axis=1) > -np.inf, "above -inf for one class", where)
-    return predictions.answer(result)
+    return predictions.answer(answer_of_logits(logits, predictions.where, result))
 
 
 def brier_score(
