@@ -40,6 +40,7 @@ def float_dtype(**values: ArrayLike) -> np.dtype:
         if not isinstance(value, jax.Array | np.ndarray | np.generic | int | float | list | tuple):
             raise TypeError(f"{name} must be real numbers, got {type(value).__name__}")
         refuse_mask(name, value)
+        refuse_times(name, value)
         try:
             dtype = np.dtype(value.dtype if isinstance(value, jax.Array) else np.asarray(value).dtype)
         except ValueError:
@@ -58,6 +59,12 @@ def refuse_mask(name: str, value: Any) -> None:
     """Raise TypeError for NumPy's masked arrays, whose mask would be lost."""
     if isinstance(value, np.ma.MaskedArray):
         raise TypeError(f"{name} must be an array without a mask of its own, got {type(value).__name__}")
+
+
+def refuse_times(name: str, value: Any) -> None:
+    """Raise TypeError for an array of time spans, which NumPy takes for whole numbers."""
+    if isinstance(value, np.ndarray | np.generic) and value.dtype.kind == "m":
+        raise TypeError(f"{name} must be numbers, got dtype {value.dtype}")
 
 
 def known(value: ArrayLike) -> np.ndarray | None:

@@ -106,6 +106,11 @@ def error_of(sums: BinSums, norm: float) -> jax.Array:
     if norm == 1:
         return jnp.sum(residual, axis=-1) / total
     gap = residual / jnp.where(mass > 0, mass, 1.0)  # residuals of empty bins are 0
+    return power_mean(gap, mass, total, norm)
+
+
+def power_mean(gap: jax.Array, mass: jax.Array, total: jax.Array, norm: float) -> jax.Array:
+    """(sum(mass * gap^p) / total)^(1/p) along the last axis, the largest for p = inf; NaN for a total of 0."""
     largest = jnp.max(gap, axis=-1)
     if norm == np.inf:
         return largest + 0.0 / total

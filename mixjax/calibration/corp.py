@@ -123,13 +123,16 @@ def fit(ordered: Rows) -> Fit:
         return Fit(ordered.confidence, ordered.confidence, ordered.confidence)
     ties = Ties.of(ordered)
     diagram = _Diagram.of(lax.stop_gradient(ordered))
+    points, last = ties.first, ties.num_groups
+    if ordered.weights is not None:
+        points, last = _with_mass(points, last, diagram)
     candidates = lax.platform_dependent(
-        ties.first, ties.num_groups, diagram, cpu=lambda points, last, _: (points, last), default=_pruned
+        points, last, diagram, cpu=lambda points, last, _: (points, last), default=_pruned
     )
     corners = _hull(candidates[0], candidates[1], diagram)
     start, end = corners[:-1], corners[1:]
     rise, run = diagram.correct_over(start, end).astype(dtype), diagram.mass_over(start, end).astype(dtype)
-    values = jnp.where(start < end, rise / jnp.where(start < end, run, 1.0), 0.0)
+    values = jnp.where(start < end, jnp.clip(rise / jnp.where(start < end, run, 1.0), 0.0, 1.0), 0.0)
     thresholds = jnp.where(start < end, ordered.confidence[jnp.minimum(start, size - 1)], jnp.inf)
     begins = jnp.zeros(size + 1, np.int32).at[start].max((start < end).astype(np.int32))
     return Fit(thresholds, values, values[jnp.cumsum(begins[:-1], dtype=np.int32) - 1])
@@ -157,7 +160,10 @@ class _Diagram(NamedTuple):
     def turns_up(self, a: jax.Array, b: jax.Array, c: jax.Array) -> jax.Array:
         """Whether rows a to b are correct less often than rows b to c: otherwise they are pooled."""
         left, right = self.correct_over(a, b), self.correct_over(b, c)
-        return product_less(left, self.mass_over(b, c), right, self.mass_over(a, b))
+        before, after = self.mass_over(a, b), self.mass_over(b, c)
+        if self.mass is None:
+            return product_less(left, after, right, before)
+        return left / before < right / after  # products of small weights would vanish
 
 
 def _hull(points: jax.Array, last: jax.Array, diagram: _Diagram) -> jax.Array:
@@ -170,8 +176,23 @@ def _hull(points: jax.Array, last: jax.Array, diagram: _Diagram) -> jax.Array:
         top = jnp.where(pool, top - 1, top + 1)
         return stack.at[top].set(jnp.where(pool, stack[top], point)), top, j + (~pool).astype(np.int32)
 
-    stack, top, _ = lax.while_loop(lambda s: s[2] <= last, step, (jnp.zeros_like(points), jnp.int32(0), jnp.int32(1)))
+    none = 0 * last  # of the device, in `shard_map`, as the points are
+    stack, top, _ = lax.while_loop(lambda s: s[2] <= last, step, (jnp.zeros_like(points), none, none + 1))
     return jnp.where(lax.iota(np.int32, len(points)) <= top, stack, points[last])
+
+
+def _with_mass(points: jax.Array, last: jax.Array, diagram: _Diagram) -> tuple[jax.Array, jax.Array]:
+    """Points with mass before and behind them: rows of weight 0 are no rows, and belong to the block they are in."""
+    index, end = lax.iota(np.int32, len(points)), jnp.append(points[1:], points[-1:])
+    between = (diagram.mass_over(points[:1], points) > 0) & (diagram.mass_over(points, end) > 0)
+    return _only((between & (index < last)) | (index == 0) | (index == last), points, last)
+
+
+def _only(kept: jax.Array, points: jax.Array, last: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """The points that are kept, filled up with the last, and the place of the last that is kept."""
+    target = jnp.where(kept, jnp.cumsum(kept, dtype=np.int32) - 1, len(points))
+    fewer = jnp.full(len(points), points[last]).at[target].set(points, mode="drop")
+    return fewer, jnp.sum(kept, dtype=np.int32) - 1
 
 
 def _pruned(points: jax.Array, last: jax.Array, diagram: _Diagram) -> tuple[jax.Array, jax.Array]:
@@ -186,9 +207,7 @@ def _pruned(points: jax.Array, last: jax.Array, diagram: _Diagram) -> tuple[jax.
         points, last, _ = state
         up = diagram.turns_up(jnp.roll(points, 1), points, jnp.append(points[1:], points[-1:]))
         kept = ((up & (index < last)) | (index == 0) | (index == last)) & (index <= last)
-        target = jnp.where(kept, jnp.cumsum(kept, dtype=np.int32) - 1, size)
-        fewer = jnp.full(size, points[last]).at[target].set(points, mode="drop")
-        left = jnp.sum(kept, dtype=np.int32) - 1
+        fewer, left = _only(kept, points, last)
         return fewer, left, last - left
 
     points, last, _ = lax.while_loop(lambda s: s[2] * 256 > size, prune, (points, last, last))

@@ -26,7 +26,7 @@ from jax.scipy.special import digamma, gammaln, xlogy
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
-from mixjax.calibration.binned import check_norm, root
+from mixjax.calibration.binned import check_norm, power_mean
 from mixjax.calibration.predictions import Predictions
 from mixjax.calibration.rows import Rows, width
 from mixjax.calibration.spread import mean_class, spread_rows
@@ -199,10 +199,8 @@ def _error(
 
     ratio = lax.map(of_row, (lax.iota(np.int32, len(f)), f), batch_size=_block(f))
     gap = jnp.where(counts[:, None], ratio - claims, 0.0)
-    size = gap * jnp.sign(gap)  # |gap|, with the derivative 0 at 0
-    if norm == np.inf:
-        return jnp.max(size) + 0.0 / jnp.sum(counts, dtype=np.int32).astype(f.dtype)
-    return root(jnp.sum(size**norm) / jnp.sum(counts, dtype=np.int32).astype(f.dtype), norm)
+    size = (gap * jnp.sign(gap)).ravel()  # |gap|, with the derivative 0 at 0
+    return power_mean(size, jnp.ones_like(size), jnp.sum(counts, dtype=np.int32).astype(f.dtype), norm)
 
 
 def _likeliest(f: jax.Array, counts: jax.Array) -> jax.Array:

@@ -12,9 +12,9 @@ import jax
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
-from mixjax import scores
 from mixjax.calibration.binned import check_norm
 from mixjax.calibration.bins import Closed
+from mixjax.calibration.predictions import Predictions
 from mixjax.calibration.state import CalibrationState
 
 try:
@@ -92,8 +92,8 @@ class CalibrationMetric(nnx.Metric):
         for name in names:
             if name not in batch:
                 raise TypeError(f"update needs {names[0]} and {names[1]} by keyword, got no {name!r}")
-        rows = self._rows(*(batch[name] for name in names))
-        self._keep(self.state.update(*rows, weights=weights, where=mask if where is None else where))
+        first, second = (batch[name] for name in names)
+        self._keep(self._updated(first, second, weights, mask if where is None else where))
 
     def compute(self) -> Float[Array, ""]:
         """The error; NaN before any row."""
@@ -105,13 +105,19 @@ class CalibrationMetric(nnx.Metric):
         arrays = {name: getattr(self, name)[...] for name in self._arrays(self._empty())}
         return CalibrationState(**arrays, closed=self.closed)
 
-    def _rows(self, first: ArrayLike, second: ArrayLike) -> tuple[ArrayLike, ArrayLike]:
-        """What the state takes."""
-        if self.num_classes is not None:
-            return (jax.nn.softmax(first, axis=-1) if self.given == "logits" else first), second
+    def _updated(
+        self, first: ArrayLike, second: ArrayLike, weights: ArrayLike | None, where: ArrayLike | None
+    ) -> CalibrationState:
+        """The state after a batch of confidences, or of logits or probabilities with their labels."""
         if self.given == "logits":
-            return scores.top_label_from_logits(first, second)
-        return scores.top_label(first, second) if self.given == "probs" else (first, second)
+            first = Predictions.of_logits(first, second, weights, where).probs
+        if self.given == "confidence" or self.num_classes is not None:
+            return self.state.update(first, second, weights=weights, where=where)
+        predictions = Predictions.of(first, second, weights, where)
+        rows = predictions.top_label()  # wrong ones are NaN, and the state is if they count
+        return predictions.answer(
+            self.state.update(rows.confidence, rows.correct, weights=rows.weights, where=rows.where)
+        )
 
     def _empty(self) -> CalibrationState:
         return CalibrationState.empty(self.num_bins, closed=self.closed, num_classes=self.num_classes)

@@ -19,7 +19,7 @@ from jax import lax
 from jax.typing import ArrayLike
 from jaxtyping import Array, Bool, Float
 
-from mixjax._arguments import POSITIVE, as_floats, checked, known, refuse_mask, shown
+from mixjax._arguments import POSITIVE, as_floats, checked, known, refuse_mask, refuse_times, shown
 
 Result = TypeVar("Result")
 
@@ -151,6 +151,7 @@ def as_array(name: str, value: ArrayLike) -> jax.Array | np.ndarray:
     if isinstance(value, jax.Array):
         return value
     refuse_mask(name, value)
+    refuse_times(name, value)
     try:
         return np.asarray(value)
     except ValueError:
@@ -173,6 +174,8 @@ def as_mask(where: ArrayLike) -> jax.Array:
       ValueError: for a known value other than 0 and 1.
     """
     array = as_array("where", where)
+    if array.size == 0 and not isinstance(where, jax.Array | np.ndarray):
+        array = array.astype(np.bool_)
     if jnp.issubdtype(array.dtype, np.integer):
         host = known(array)
         if host is not None:

@@ -62,8 +62,8 @@ def calibration_test(
 
     Returns:
       The statistic (standard deviations), its p-value in [1/(draws + 1), 1], and the number of bins that gave it. A
-      p-value of 1 where no two rows share a bin or all scores are 0 or 1 and right; an infinite statistic where they
-      are 0 or 1 and two rows of a bin are wrong. NaN as for `ece`.
+      p-value of 1 where no two rows share a bin or all scores are 0 or 1 and right; where they are 0 or 1 and two of a
+      bin are wrong, the statistic is infinite and the p-value the smallest. NaN as for `ece`.
 
     Raises:
       ValueError, TypeError: as `ece`; if max_bins < 2 or > 2^20, or draws < 1.
@@ -89,22 +89,25 @@ def _test(key: PRNGKeyArray, rows: Rows, levels: int, draws: int) -> Calibration
     spread, squares = sum_by_bin(index, v, num_bins), sum_by_bin(index, v * v, num_bins)
     deviations = jnp.stack([_deviation(*parts) for parts in _coarser((count, spread, squares), levels)])
 
+    def excesses(residual: jax.Array) -> jax.Array:
+        sums = (count, sum_by_bin(index, residual, num_bins), sum_by_bin(index, residual * residual, num_bins))
+        return jnp.stack([_excess(*parts) for parts in _coarser(sums, levels)])
+
     def statistics(correct: jax.Array) -> jax.Array:
-        r = counted * (correct - f)
-        sums = (count, sum_by_bin(index, r, num_bins), sum_by_bin(index, r * r, num_bins))
-        excess = jnp.stack([_excess(*parts) for parts in _coarser(sums, levels)])
-        certain = jnp.where(excess > 0, jnp.inf, 0.0)  # scores of 0 and 1, which are never wrong under the hypothesis
-        return jnp.where(deviations > 0, excess / jnp.where(deviations > 0, deviations, 1.0), certain)
+        excess = excesses(counted * (correct - f))
+        return jnp.where(deviations > 0, excess / jnp.where(deviations > 0, deviations, 1.0), 0.0)
 
     def drawn(k: jax.Array) -> jax.Array:
         u = jax.random.uniform(jax.random.fold_in(key, k), f.shape, f.dtype)
         return jnp.max(statistics((u < f).astype(f.dtype)))
 
-    observed = statistics(rows.correct)
+    impossible = excesses(jnp.where(v == 0, counted * (rows.correct - f), 0.0)) > 0  # of integers, whose sign is exact
+    observed = jnp.where(impossible & ~(deviations > 0), jnp.inf, statistics(rows.correct))
     null = lax.map(drawn, jnp.arange(draws, dtype=np.int32))
     statistic, best = jnp.max(observed), jnp.argmax(observed)
     nan = 0.0 * jnp.sum(f) / jnp.sum(counted)
-    p_value = (1 + jnp.sum(null >= statistic - 1e-6 * jnp.abs(statistic), dtype=np.int32)).astype(f.dtype) / (draws + 1)
+    reached = null >= statistic * (1.0 - 1e-6 * jnp.sign(statistic))
+    p_value = (1 + jnp.sum(reached, dtype=np.int32)).astype(f.dtype) / (draws + 1)
     bins = jnp.left_shift(np.int32(2), (levels - 1 - best).astype(np.int32)).astype(f.dtype)
     return CalibrationTest(statistic + nan, p_value + nan, bins + nan)
 

@@ -100,7 +100,7 @@ class _Sweep(NamedTuple):
 
     def largest(self) -> jax.Array:
         """b*. First n is tried, since larger bins are in order where the smallest are; then 2, 3 and so on."""
-        n = self.ties.num_rows
+        n = self.ties.num_rows + 0 * self.ties.num_groups  # of the device, in `shard_map`, as all that is found
 
         def attempt(state: tuple[jax.Array, jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array, jax.Array]:
             trial, best, _ = state
@@ -126,7 +126,7 @@ class _Sweep(NamedTuple):
             falls = self.higher(self.start(self.bin_of(before, num_bins), num_bins), start, end)
             return state[0] + _AT_ONCE, ~jnp.any(falls & (start > 0) & (start < end) & (i <= last))
 
-        return lax.while_loop(lambda s: s[1] & (s[0] <= last), look, (begin, jnp.bool_(True)))[1]
+        return lax.while_loop(lambda s: s[1] & (s[0] <= last), look, (begin, begin >= 0))[1]
 
     def higher(self, a: jax.Array, b: jax.Array, c: jax.Array) -> jax.Array:
         """Whether rows a to b are correct more often than rows b to c."""

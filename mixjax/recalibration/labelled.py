@@ -34,6 +34,10 @@ class Clean(NamedTuple):
     share: Float[Array, " N"]
     lost: Bool[Array, ""]
 
+    def start(self, size: int) -> Float[Array, " size"]:
+        """Zeros, of the device, in `shard_map`, as the rows are."""
+        return jnp.zeros(size, self.share.dtype) + jnp.where(self.lost, 0.0, jnp.zeros((), self.share.dtype))
+
 
 class Fit(NamedTuple):
     """`status` is 0 for a minimum, otherwise 1 + the place of the reason; `gradient_norm` is that of the mean loss."""

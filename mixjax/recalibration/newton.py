@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 from jaxtyping import Array, Bool, Float, Int
 
@@ -70,10 +71,9 @@ def minimise(function: Callable[[jax.Array], Expansion], start: Float[Array, " P
         search = jax.tree.map(lambda a, b: jnp.where(fell | (search.evaluations == 0), a, b), moved, halved)
         return search._replace(evaluations=search.evaluations + 1)
 
-    nowhere = Expansion(
-        jnp.full((), jnp.inf, start.dtype), jnp.zeros_like(start), jnp.zeros((len(start),) * 2, start.dtype)
-    )
-    search = _Search(start, nowhere, jnp.zeros_like(start), jnp.ones((), start.dtype), jnp.int32(0))
+    zeros, one = jnp.zeros_like(start), jnp.ones_like(start[0])  # of the device, in `shard_map`, if `start` is
+    nowhere = Expansion(jnp.inf * one, zeros, zeros[:, None] * zeros[None])
+    search = _Search(start, nowhere, zeros, one, jnp.zeros_like(one, np.int32))
     search = lax.while_loop(goes_on, advance, search)  # its first step is to the start: one program for all
     converged = near(search)
     point = jnp.where(converged, search.point + search.step, search.point)

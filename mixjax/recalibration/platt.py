@@ -102,9 +102,7 @@ def _fit(rows: LabelledLogits, smoothing: bool) -> Fit:
     target = _targets(rows, clean) if smoothing else clean.labels.astype(clean.logits.dtype)
     score = standardised(clean.logits, clean.share)
     separated = jnp.zeros((), bool) if smoothing else _separated(clean)
-    minimum = minimise(
-        lambda point: _expansion(point, score.values, target, clean.share), jnp.zeros(2, clean.logits.dtype)
-    )
+    minimum = minimise(lambda point: _expansion(point, score.values, target, clean.share), clean.start(2))
     scale = minimum.point[0] / score.scale
     problems = (score.constant, separated, ~minimum.converged)
     return Fit.of((scale, minimum.point[1] - scale * score.shift), problems, minimum.gradient_norm, clean.lost)

@@ -105,7 +105,7 @@ def _fit(rows: LabelledLogits) -> Fit:
     unit *= jnp.where(equal, 1.0, jnp.sqrt(total(clean.share * jnp.mean((margins / unit) ** 2, axis=-1))))
     margins /= unit
     worse = ~(total(clean.share * jnp.mean(margins, axis=-1)) < 0)
-    minimum = minimise(lambda beta: _expansion(beta, margins, is_label, clean), jnp.zeros(1, margins.dtype))
+    minimum = minimise(lambda beta: _expansion(beta, margins, is_label, clean), clean.start(1))
     failed = ~minimum.converged | ~(minimum.point[0] > 0)
     problems = (equal, right, worse, failed)
     return Fit.of((unit / minimum.point[0],), problems, minimum.gradient_norm, clean.lost)

@@ -106,7 +106,7 @@ def _fit(rows: LabelledLogits) -> Fit:
     features = standardised(clean.logits, clean.share)
     minimum = minimise(
         lambda point: _expansion(point, features.values, is_label, clean.share),
-        jnp.zeros(2 * num_classes, clean.logits.dtype),
+        clean.start(2 * num_classes),
     )
     scale = minimum.point[:num_classes] / features.scale
     bias = minimum.point[num_classes:] - scale * features.shift

@@ -74,7 +74,8 @@ def _differences_of_means(first: Report, second: Report, level: float) -> dict[s
     for report in (first, second):
         confidence, correct = (np.asarray(part, np.float64) for part in top_labels(report.file))
         rows.append({report.metrics[0].name: correct, "signed gap": confidence - correct, **losses(report.file)})
-    return {name: interval_of_mean(rows[1][name] - rows[0][name], level) for name in rows[0]}
+    with np.errstate(invalid="ignore"):  # losses of a row that are infinite under both have no difference
+        return {name: interval_of_mean(rows[1][name] - rows[0][name], level) for name in rows[0]}
 
 
 class _Cells(NamedTuple):

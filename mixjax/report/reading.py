@@ -167,7 +167,7 @@ def _column(path: Path, columns: Columns, name: str) -> np.ndarray:
         )
         raise RunError(f"{path} has no {'column' if is_table(path) else 'array'} {name!r}; it has {there or 'none'}")
     array = columns.arrays[name]
-    if not (np.issubdtype(array.dtype, np.integer) or np.issubdtype(array.dtype, np.floating) or array.dtype == bool):
+    if array.dtype.kind not in "biuf":
         raise RunError(f"{path}: {name} must be real numbers, got {array.dtype}")
     return array
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.optimize import isotonic_regression as isotonic_reference
 
 from mixjax.calibration import brier_decomposition, isotonic_regression
-from mixjax.calibration.corp import _Diagram, _hull, _pruned
+from mixjax.calibration.corp import _Diagram, _hull, _pruned, _with_mass
 from mixjax.calibration.order import sorted_rows
 from mixjax.calibration.rows import Rows
 from mixjax.calibration.ties import Ties
@@ -73,11 +73,24 @@ def test_weights_repeat_rows(sample, weights):
     close(brier_decomposition(*sample, weights=weights), repeated)
 
 
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("weights", [[1, 1e-20, 1, 1e20], [1e-20, 0, 1e20, 1], [1, 0, 0, 1], [0, 1, 1e-20, 0]])
+def test_weights_that_are_nothing_beside_others(weights):
+    """What sums have rounded away is in some block, and 0 in none: nothing is outside [0, 1] or moves the score."""
+    confidence, correct = [0.1, 0.2, 0.3, 0.4], [1, 0, 0, 1]
+    fitted = isotonic_regression(confidence, correct, weights=weights)
+    assert ((fitted >= 0) & (fitted <= 1)).all() and (np.diff(fitted) >= 0).all()
+    rows = np.array(weights) > 1e-6 * max(weights)
+    exact = isotonic(*(np.array(part)[rows] for part in (confidence, correct, weights)))
+    close(fitted[rows], [float(value) for value in exact])
+    kept = brier_decomposition(confidence, correct, weights=np.where(rows, weights, 0))
+    close(brier_decomposition(confidence, correct, weights=weights), kept)
+
+
+@pytest.mark.parametrize("weighted", [None, 1, 0])
 def test_pruned_points_have_the_same_hull(weighted, rng):
-    """What goes before the stack on accelerators; without weights it is exact."""
-    confidence = np.round(rng.beta(5, 1.2, 5000), 3).astype(np.float32)
-    weights = rng.integers(1, 5, 5000).astype(np.float32) if weighted else None
+    """What goes before the stack on accelerators; without weights it is exact. `weighted` is the least weight."""
+    confidence = np.round(rng.beta(5, 1.2, 5000), 3 if weighted else 4).astype(np.float32)
+    weights = None if weighted is None else rng.integers(weighted, 5, 5000).astype(np.float32)
     correct = (rng.random(5000) < confidence).astype(np.float32)
     ordered = sorted_rows(
         Rows(*map(jnp.asarray, (confidence, correct)), None if weights is None else jnp.asarray(weights))
@@ -90,8 +103,11 @@ def test_pruned_points_have_the_same_hull(weighted, rng):
 @jax.jit
 def hulls(ordered):
     ties, diagram = Ties.of(ordered), _Diagram.of(ordered)
-    points, last = _pruned(ties.first, ties.num_groups, diagram)
-    return ties, last, _hull(points, last, diagram), _hull(ties.first, ties.num_groups, diagram)
+    points, last = ties.first, ties.num_groups
+    if ordered.weights is not None:
+        points, last = _with_mass(points, last, diagram)
+    pruned, left = _pruned(points, last, diagram)
+    return ties, left, _hull(pruned, left, diagram), _hull(points, last, diagram)
 
 
 def test_scipy_agrees_without_drift(rng):

@@ -56,6 +56,18 @@ def test_masked_rows_do_not_count(rng, key):
     np.testing.assert_allclose(masked.statistic, alone.statistic, rtol=1e-10)
 
 
+@pytest.mark.parametrize("others", [[], [0.3]])
+def test_wrong_rows_that_were_certain(key, others):
+    """Under the hypothesis there are none, and the statistic has no deviation; one alone has no other to agree with."""
+    confidence = np.array([1.0] * 20 + [0.0] * 5 + others, np.float32)
+    right = (confidence > 0.5).astype(int)
+    for wrong, p_value in ((0, 1.0), (1, 1.0), (2, 0.1), (20, 0.1)):
+        correct = np.where(np.arange(len(right)) < wrong, 0, right)
+        found = calibration_test(key, confidence, correct, draws=9)
+        np.testing.assert_allclose(found.p_value, p_value)
+        assert np.isinf(found.statistic) == (wrong > 1)
+
+
 def test_degenerate_and_wrong_input(key):
     assert calibration_test(key, [0.5], [1], draws=9).p_value == 1
     assert calibration_test(key, [1.0, 1.0, 0.0], [1, 1, 0], draws=9).p_value == 1
