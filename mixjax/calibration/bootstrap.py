@@ -27,9 +27,10 @@ from jaxtyping import PRNGKeyArray
 
 from mixjax._arguments import check_size
 from mixjax._threefry import single
-from mixjax.calibration.bins import Binning, Closed, binned, check_bins, sum_by_bin
+from mixjax.calibration.bins import Binning, Closed, binned, check_bins
 from mixjax.calibration.reliability import check_level
 from mixjax.calibration.rows import Rows
+from mixjax.calibration.scatter import sum_by_bin
 
 __all__ = ["CalibrationIntervals", "Interval", "bootstrap_intervals", "mean_interval"]
 

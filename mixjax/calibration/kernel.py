@@ -29,9 +29,9 @@ from jaxtyping import Array, Float
 
 from mixjax._arguments import check_real
 from mixjax.calibration.binned import root
-from mixjax.calibration.bins import sum_by_bin
 from mixjax.calibration.order import sorted_rows, starts_of_ties
 from mixjax.calibration.rows import Rows, width
+from mixjax.calibration.scatter import sum_by_bin
 from mixjax.calibration.sums import over, prefix_sums
 
 __all__ = ["mmce"]

@@ -23,8 +23,9 @@ from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
 from mixjax._arguments import check_real
-from mixjax.calibration.bins import Binning, Closed, binned, check_bins, sum_by_bin
+from mixjax.calibration.bins import Binning, Closed, binned, check_bins
 from mixjax.calibration.rows import Rows
+from mixjax.calibration.scatter import sum_by_bin
 
 __all__ = ["Reliability", "clopper_pearson", "reliability"]
 

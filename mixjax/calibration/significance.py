@@ -29,8 +29,9 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from mixjax._arguments import check_size
 from mixjax._threefry import single
-from mixjax.calibration.bins import check_bins, equal_width_index, sum_by_bin
+from mixjax.calibration.bins import check_bins, equal_width_index
 from mixjax.calibration.rows import Rows
+from mixjax.calibration.scatter import sum_by_bin
 
 __all__ = ["CalibrationTest", "calibration_test"]
 

@@ -19,9 +19,10 @@ from jaxtyping import Array, Float, Int
 
 from mixjax._arguments import check_size
 from mixjax.calibration.binned import check_norm, error_of
-from mixjax.calibration.bins import BinSums, Closed, check_bins, equal_width_index, sums_by_bin
+from mixjax.calibration.bins import BinSums, Closed, check_bins, equal_width_index
 from mixjax.calibration.predictions import Predictions
 from mixjax.calibration.rows import Rows, known_nan, refuse
+from mixjax.calibration.scatter import sums_by_bin
 from mixjax.calibration.sums import added
 
 __all__ = ["CalibrationState"]
