@@ -7,6 +7,7 @@ failure repeats.
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import os
 from collections.abc import Iterator
@@ -34,8 +35,14 @@ def seed_of(name: str) -> int:
     return int.from_bytes(hashlib.sha256(name.encode()).digest()[:8]) >> 1
 
 
+def pytest_collection_finish() -> None:
+    """The garbage collector need not search all that was imported and collected again and again."""
+    gc.collect()
+    gc.freeze()
+
+
 MAPS = Path("/proc/self/maps")  # where Linux lists the memory maps of a process
-MANY = 15_000  # of them; a process may have 65,530, of which each compiled program takes ten
+MANY = 30_000  # of them; a process may have 65,530, of which each compiled program takes ten
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -12,6 +14,7 @@ from mixjax import mixup
 from mixjax.mixing import MixupDraw, cutmix, draw_cutmix, draw_mixup, regmixup
 
 TARGETS = np.eye(6)
+SAMPLES = 40  # of every batch that has a lambda for each of its rows: a Beta variable takes long to compile
 
 
 def shares(key, size=6, **options):
@@ -59,7 +62,7 @@ def test_lambda_is_beta(key, alpha, beta):
 
 
 def test_folded_rows_keep_at_least_half(key):
-    mixed = shares(key, size=64, alpha=0.7, weight="sample", fold=True)
+    mixed = shares(key, SAMPLES, alpha=0.7, weight="sample", fold=True)
     assert (np.diag(mixed) >= 0.5).all()
 
 
@@ -100,11 +103,16 @@ def test_wrong_calls(key, changes, error, message):
         mixup(key, **arguments)
 
 
+@partial(jax.jit, static_argnames="pairing")
+def draws_of_batches(keys, alpha, pairing):
+    return jax.vmap(lambda key: draw_mixup(key, 3, alpha=alpha, pairing=pairing))(keys)
+
+
 @pytest.mark.parametrize("alpha", [0.2, 1.0, 4.0])
 @pytest.mark.parametrize("pairing", ["permutation", "roll"])
 def test_the_lambda_of_a_batch_is_beta(key, alpha, pairing):
     """Report 1: one a batch, of 4,000 batches; Kolmogorov and Smirnov at 1e-6 each, and the variance 1/(4(2a + 1))."""
-    draw = jax.jit(jax.vmap(lambda k: draw_mixup(k, 3, alpha=alpha, pairing=pairing)))(jax.random.split(key, 4000))
+    draw = draws_of_batches(jax.random.split(key, 4000), alpha, pairing)
     lam = np.asarray(draw.lam)
     assert lam.shape == (4000,)
     assert stats.kstest(lam, stats.beta(alpha, alpha).cdf).pvalue > 1e-6
@@ -116,8 +124,8 @@ def test_the_lambda_of_a_batch_is_beta(key, alpha, pairing):
 def test_one_lambda_a_batch_or_one_a_sample(key):
     """Report 12."""
     assert draw_mixup(key, 7, alpha=1.0).lam.shape == ()
-    each = draw_mixup(key, 7, alpha=1.0, weight="sample").lam
-    assert len(np.unique(each)) == 7
+    each = draw_mixup(key, SAMPLES, alpha=1.0, weight="sample").lam
+    assert len(np.unique(each)) == SAMPLES
 
 
 def test_shares_go_to_the_row_and_to_its_partner(rng):
@@ -158,7 +166,7 @@ def test_odd_batches_and_batches_of_one(key, size, pairing):
         np.testing.assert_allclose(mixed, 1, atol=1e-15)
 
 
-def coded(size=40, height=9, width=7):
+def coded(size=SAMPLES, height=9, width=7):
     """Images that say which row they are in each pixel."""
     return np.broadcast_to(np.arange(size, dtype=np.float32)[:, None, None, None], (size, height, width, 1))
 
@@ -167,16 +175,16 @@ def coded(size=40, height=9, width=7):
 @pytest.mark.parametrize("pairing", ["permutation", "reverse", "roll"])
 def test_cutmix_targets_are_the_areas(key, weight, pairing):
     """Report 2, decoded from the pixels: one box of the partner's, and targets in the proportion of the areas."""
-    images, targets = cutmix(key, coded(), np.eye(40, dtype=np.float32), alpha=1.0, weight=weight, pairing=pairing)
+    images, targets = cutmix(key, coded(), np.eye(SAMPLES, dtype=np.float32), alpha=1.0, weight=weight, pairing=pairing)
     images, targets = np.asarray(images)[..., 0].astype(int), np.asarray(targets)
-    areas = np.array([np.bincount(image.ravel(), minlength=40) / image.size for image in images])
+    areas = np.array([np.bincount(image.ravel(), minlength=SAMPLES) / image.size for image in images])
     np.testing.assert_allclose(targets, areas, atol=1e-6)
     for row, image in enumerate(images):
         inside = image != row
         if inside.any():
             assert len(np.unique(image[inside])) == 1
             assert inside.sum() == np.prod([np.ptp(at) + 1 for at in np.nonzero(inside)])  # a whole rectangle
-    foreign = (images != np.arange(40)[:, None, None]).mean((1, 2))
+    foreign = (images != np.arange(SAMPLES)[:, None, None]).mean((1, 2))
     own = foreign[foreign > 0]
     assert len(own) and (np.ptp(own) > 0) == (weight == "sample")
 
@@ -202,7 +210,8 @@ def test_cutmix_without_mixing_is_the_identity(key):
 
 def test_regmixup_is_the_batch_and_the_mixed_batch(key):
     options = {"alpha": 20.0, "weight": "sample"}
-    inputs, targets = regmixup(key, np.eye(6), np.eye(6), **options)
-    mixed, _ = mixup(key, np.eye(6), np.eye(6), **options)
-    np.testing.assert_array_equal(inputs, np.concatenate([np.eye(6), mixed]))
+    rows = np.eye(SAMPLES)
+    inputs, targets = regmixup(key, rows, rows, **options)
+    mixed, _ = mixup(key, rows, rows, **options)
+    np.testing.assert_array_equal(inputs, np.concatenate([rows, mixed]))
     np.testing.assert_array_equal(targets, inputs)

@@ -10,6 +10,8 @@ rises throughout, for every theta except 0.
 
 from __future__ import annotations
 
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -47,6 +49,7 @@ def derivative_slope(
     return jnp.where(ratio > 0, slope, jnp.nan)
 
 
+@partial(jax.jit, static_argnames="norm")
 def _slope(ratio: jax.Array, theta_norm: jax.Array, norm: float) -> jax.Array:
     """At beta = 1."""
 

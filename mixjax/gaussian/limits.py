@@ -69,10 +69,6 @@ def best_weight(ratio: ArrayLike, theta_norm: ArrayLike) -> Float[Array, "*batch
       ValueError: for a value out of its range (NaN under `jit`).
     """
     ratio, theta_norm = aligned(*checked(ratio=ratio, theta_norm=theta_norm))
-    return _best_weight(ratio, theta_norm)
-
-
-def _best_weight(ratio: jax.Array, theta_norm: jax.Array) -> jax.Array:
     return ratio / (theta_norm**2 + ratio)
 
 
@@ -103,7 +99,7 @@ def critical_weight(ratio: ArrayLike, theta_norm: ArrayLike, *, norm: float = 1)
 
 @partial(jax.jit, static_argnames="norm")
 def _critical_weight(ratio: jax.Array, theta_norm: jax.Array, norm: float) -> jax.Array:
-    calibrated = _best_weight(ratio, theta_norm)
+    calibrated = ratio / (theta_norm**2 + ratio)
     if np.isinf(norm):
         return jnp.where(theta_norm == 0, jnp.nan, calibrated * (2.0 - calibrated))
 
@@ -227,7 +223,11 @@ def derivative_at_zero(
     """
     if norm not in (1, np.inf):
         raise ValueError(f"norm must be 1 or inf, got {norm}")
-    ratio, theta_norm, beta = aligned(*checked(ratio=ratio, theta_norm=theta_norm, beta=beta))
+    return _derivative_at_zero(*aligned(*checked(ratio=ratio, theta_norm=theta_norm, beta=beta)), norm=float(norm))
+
+
+@partial(jax.jit, static_argnames="norm")
+def _derivative_at_zero(ratio: jax.Array, theta_norm: jax.Array, beta: jax.Array, *, norm: float) -> jax.Array:
     law = _limit_scores(ratio, theta_norm, jnp.zeros_like(beta))
     if norm == 1:
         slope = -0.5 * _mean_abs_sech_square(law)

@@ -109,7 +109,11 @@ def critical_held_out_ratio(
 
 def _size_and_information(law: ScoreLaw) -> tuple[jax.Array, jax.Array]:
     """K and I of a law. Folded at 0, N(x; M, M) sech^2 x is 4 N(x; -M, M) / (1 + e^(-2x)) on x > 0."""
-    law = checked_law(law)
+    return _integrals(checked_law(law))
+
+
+@jax.jit
+def _integrals(law: ScoreLaw) -> tuple[jax.Array, jax.Array]:
     right = (law.mean > 0) & (law.var > 0)
     strength = jnp.where(right, law.mean, 1.0) ** 2 / jnp.where(right, law.var, 1.0)
 

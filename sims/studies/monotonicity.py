@@ -56,6 +56,7 @@ def monotonicity(theta_norm: np.ndarray, smallest: float, largest: float) -> xr.
 def _other_ways(error: Callable[[ScoreLaw], jax.Array], ratio: np.ndarray, theta: np.ndarray) -> dict[str, jax.Array]:
     """Of the limit's error in t, forward from t = 0; alpha moves t at the rate 1 for beta = 1."""
 
+    @jax.jit
     def at(t: jax.Array) -> jax.Array:
         return error(limit_scores(ratio, theta, t))
 

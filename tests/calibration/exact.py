@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import cache
 from itertools import pairwise
 
 import numpy as np
@@ -18,8 +19,13 @@ def nearest(value: Fraction, dtype: type) -> Fraction:
 
 def width_bin(f: Fraction, num_bins: int, closed: str, dtype: type) -> int:
     """[k/M, (k+1)/M), the last closed; or (k/M, (k+1)/M], the first closed."""
-    inner = [nearest(Fraction(k, num_bins), dtype) for k in range(1, num_bins)]
-    return sum(f >= edge if closed == "left" else f > edge for edge in inner)
+    return sum(f >= edge if closed == "left" else f > edge for edge in inner_edges(num_bins, dtype))
+
+
+@cache
+def inner_edges(num_bins: int, dtype: type) -> list[Fraction]:
+    """k/M for k = 1..M-1, as the numbers of a dtype that are nearest."""
+    return [nearest(Fraction(k, num_bins), dtype) for k in range(1, num_bins)]
 
 
 def mass_bin(f: Fraction, scores: Sequence[Fraction], masses: Sequence[Fraction], num_bins: int) -> int:
@@ -100,6 +106,7 @@ def isotonic(confidence: np.ndarray, correct: np.ndarray, weights: np.ndarray | 
     mass = [sum(w for f, w in zip(confidence, masses, strict=True) if f == v) for v in values]
     right = [sum(w for f, y, w in zip(confidence, correct, masses, strict=True) if f == v and y) for v in values]
 
+    @cache
     def mean(a: int, b: int) -> Fraction:
         return Fraction(sum(right[a : b + 1])) / sum(mass[a : b + 1])
 

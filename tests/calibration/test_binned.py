@@ -106,7 +106,8 @@ def test_every_edge_is_in_its_bin(num_bins, dtype):
     last = num_bins - 1
 
     def index(values, closed):
-        return np.asarray(equal_width_index(jnp.asarray(values), num_bins, closed))
+        padded = jnp.asarray(np.resize(values, 1001))  # one shape: each of its operations compiles
+        return np.asarray(equal_width_index(padded, num_bins, closed))[: len(values)]
 
     np.testing.assert_array_equal(index(edges, "left"), np.minimum(ks, last))
     np.testing.assert_array_equal(index(edges, "right"), np.maximum(ks - 1, 0))

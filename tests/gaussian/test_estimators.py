@@ -127,11 +127,11 @@ def test_lam_is_a_share(rng, lam):
 # --- random pairs ---------------------------------------------------------------------------------
 
 
+@jax.jit
 def pairs(key, x, y, alpha, beta):
     """100 estimates of 1000 pairs each."""
-    x, y = jnp.asarray(x), jnp.asarray(y)
     estimate = partial(random_pairs_estimator, alpha=alpha, beta=beta, num_pairs=1000)
-    return np.array([estimate(k, x, y) for k in jax.random.split(key, 100)])
+    return jax.lax.map(lambda k: estimate(k, x, y), jax.random.split(key, 100))
 
 
 @pytest.mark.parametrize("alpha, beta", [(1.0, 1.0), (0.3, 0.6), (2.0, 5.0)])
@@ -141,7 +141,7 @@ def test_random_pairs_are_unbiased(rng, key, alpha, beta):
     The spread of the 100 estimates is that of 1000 pairs, within 5 of its standard errors 1 / sqrt(200).
     """
     x, y = data(rng)
-    drawn = pairs(key, x, y, alpha, beta)
+    drawn = np.asarray(pairs(key, x, y, alpha, beta))
     lam, i, j = rng.beta(alpha, beta, (100_000, 1)), *rng.integers(0, len(y), (2, 100_000))
     literal = (lam * x[i] + (1 - lam) * x[j]) * (lam * y[i, None] + (1 - lam) * y[j, None])
     error = drawn.mean(axis=0) - over_beta(x, y, alpha, beta)
@@ -153,7 +153,7 @@ def test_random_pairs_are_unbiased(rng, key, alpha, beta):
 def test_random_pairs_without_mixup(rng, key):
     """alpha = 0: points of the data, with the mean and the spread of y_i x_i; limits as above."""
     x, y = data(rng)
-    drawn, points = pairs(key, x, y, 0.0, 1.0), y[:, None] * x
+    drawn, points = np.asarray(pairs(key, x, y, 0.0, 1.0)), y[:, None] * x
     assert (np.abs(drawn.mean(axis=0) - points.mean(axis=0)) < 5 * points.std(axis=0) / np.sqrt(100_000)).all()
     spread = drawn.std(axis=0, ddof=1) * np.sqrt(1000) / points.std(axis=0)
     assert (np.abs(spread - 1) < 5 / np.sqrt(200)).all()

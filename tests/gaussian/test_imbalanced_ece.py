@@ -28,7 +28,7 @@ CASES = np.array([
 
 def class_ece(mean, var, rate, bias):
     reach = abs(mean) + 9 * np.sqrt(var)
-    v = np.linspace(-reach, reach, 2_000_001)
+    v = np.linspace(-reach, reach, 200_001)
     positive, negative = (
         rate * stats.norm.pdf(v, mean, np.sqrt(var)),
         (1 - rate) * stats.norm.pdf(v, -mean, np.sqrt(var)),
@@ -38,7 +38,7 @@ def class_ece(mean, var, rate, bias):
 
 def top_label_ece(mean, var, rate, bias):
     """Over confidences: both scores that have one are merged."""
-    c = np.linspace(0, 2 * (abs(mean) + 9 * np.sqrt(var)) + abs(bias), 2_000_001)
+    c = np.linspace(0, 2 * (abs(mean) + 9 * np.sqrt(var)) + abs(bias), 200_001)
     right = wrong = 0
     for u in (c, -c):
         v = 0.5 * (u - bias)

@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from mixjax.gaussian import direction, logistic_coefficients, mixed_rows, random_pairs_estimator, sample_data
 
 
-def data(rng, n=40, p=5, signal=1.0):
+def data(rng, n=60, p=5, signal=1.0):
     y = rng.choice([-1.0, 1.0], n)
     return y[:, None] * signal / np.sqrt(p) + rng.standard_normal((n, p)), y
 
@@ -36,13 +36,14 @@ def by_scipy(x, y, penalty):
                              options=options).x  # fmt: skip
 
 
-CASES = {  # n, p, signal, penalty
-    "few dimensions": (40, 5, 1.0, 0.1),
+CASES = {  # n, p, signal, penalty; each shape compiles
+    "few dimensions": (60, 5, 1.0, 0.1),
     "weak penalty": (60, 5, 1.0, 1e-4),
-    "separable": (30, 5, 6.0, 1e-3),
+    "separable": (60, 5, 6.0, 1e-3),
     "more dimensions than rows": (20, 50, 1.0, 1e-3),
     "nearly no penalty, separable": (20, 30, 3.0, 1e-6),
 }
+PAIRS = 120
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -60,7 +61,7 @@ def test_soft_labels_as_scipy(rng, key, case):
     """As near as strong convexity says from what is left of the two gradients, of which ours is rounding."""
     n, p, signal, penalty = CASES[case]
     x, y = (
-        np.asarray(part) for part in mixed_rows(key, *data(rng, n, p, signal), alpha=1.0, beta=1.0, num_pairs=3 * n)
+        np.asarray(part) for part in mixed_rows(key, *data(rng, n, p, signal), alpha=1.0, beta=1.0, num_pairs=PAIRS)
     )
     ours, theirs = np.asarray(logistic_coefficients(x, y, penalty=penalty)), by_scipy(x, y, penalty)
     slopes = [x.T @ (1 / (1 + np.exp(-x @ w)) - (1 + y) / 2) / len(y) + penalty * w for w in (ours, theirs)]
@@ -97,8 +98,8 @@ def test_what_has_no_fit_is_nan(rng):
 
 def test_mixed_rows_are_those_of_the_estimator(rng, key):
     x, y = data(rng)
-    rows, labels = mixed_rows(key, x, y, alpha=0.5, beta=1.0, num_pairs=30)
-    wanted = random_pairs_estimator(key, x, y, alpha=0.5, beta=1.0, num_pairs=30)
+    rows, labels = mixed_rows(key, x, y, alpha=0.5, beta=1.0, num_pairs=PAIRS)
+    wanted = random_pairs_estimator(key, x, y, alpha=0.5, beta=1.0, num_pairs=PAIRS)
     np.testing.assert_allclose((np.asarray(labels)[:, None] * rows).mean(axis=0), wanted, rtol=0, atol=1e-14)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from itertools import pairwise
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -56,6 +57,19 @@ def test_float32_and_shapes():
     np.testing.assert_allclose(held_out_to_match(law, ece), [[100, 100], [400, 400]], rtol=1e-5)
     assert np.isnan(held_out_ece(ScoreLaw(-1.0, 2.0), 10))
     assert np.isnan(held_out_ece(ScoreLaw(1.0, -1.0), 10))
+
+
+def test_new_values_do_not_recompile(compilations):
+    def called(value):
+        law = ScoreLaw(value, value / 2)
+        held_out_ece(law, 500), held_out_to_match(law, value), critical_held_out_ratio(value, 2 * value)
+
+    called(np.float64(0.3))
+    jax.jit(lambda x: x + 1)(1.0)  # a compilation to be seen, in case that all of the above was compiled before
+    assert compilations
+    compilations.clear()
+    called(np.float64(0.4))
+    assert not compilations
 
 
 @pytest.mark.slow

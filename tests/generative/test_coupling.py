@@ -20,16 +20,22 @@ def reference(flow, row):
     return row
 
 
+@jax.jit
+def everything(flow, z, classifiers):
+    x, inverse = flow(z), flow.inverse()
+    return x, inverse(x), inverse.inverse()(z), flow.scores(z, classifiers)
+
+
 @pytest.mark.parametrize("p, layers", [(2, 1), (5, 3), (16, 4)])
 def test_values_inverse_and_scores(p, layers, key, rng):
     flow = sample_coupling(key, p=p, num_layers=layers)
     z = rng.standard_normal((20, p))
-    x = flow(z)
-    np.testing.assert_allclose(x, [reference(flow, row) for row in z], atol=1e-12)
-    np.testing.assert_allclose(flow.inverse()(x), z, atol=1e-12)
-    np.testing.assert_allclose(flow.inverse().inverse()(z), x, atol=1e-12)
     classifiers = rng.standard_normal((3, p))
-    np.testing.assert_allclose(flow.scores(z, classifiers), np.asarray(x) @ classifiers.T, atol=1e-12)
+    x, back, again, scores = everything(flow, z, classifiers)
+    np.testing.assert_allclose(x, [reference(flow, row) for row in z], atol=1e-12)
+    np.testing.assert_allclose(back, z, atol=1e-12)
+    np.testing.assert_allclose(again, x, atol=1e-12)
+    np.testing.assert_allclose(scores, np.asarray(x) @ classifiers.T, atol=1e-12)
 
 
 def test_stretch_by_differences_and_volume_in_closed_form(key, rng):

@@ -51,7 +51,7 @@ def test_a_sample_of_the_law_is_closest_unscaled(key):
     """The mean gradient in the scale is 0 at 1 within 4.5 standard errors (a false alarm in 1e5), unlike with m_i."""
     samples = jax.random.normal(key, (4000, 64, 1))
     one = lambda scale, rows: sliced_distances(scale * rows, jnp.zeros(1), jnp.ones((1, 1)))[0]  # noqa: E731
-    slopes = np.asarray(jax.vmap(jax.grad(one), (None, 0))(1.0, samples))
+    slopes = np.asarray(jax.jit(jax.vmap(jax.grad(one), (None, 0)))(1.0, samples))
     error = slopes.std() / np.sqrt(len(slopes))
     assert abs(slopes.mean()) < 4.5 * error + 1e-3
     plain = np.mean(np.asarray(stretched_quantiles(64, np.float64)) ** 2)  # 1 / mean m^2

@@ -7,10 +7,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from train.augmentation import augment
+from train import augmentation
 from train.streams import Stream, stream_key
 
 MANY = 8100
+augment = jax.jit(augmentation.augment, static_argnames=("crop_padding", "flip"))  # as a step does
 
 
 def placed(images: jax.Array) -> tuple[np.ndarray, np.ndarray]:

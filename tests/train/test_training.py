@@ -175,13 +175,12 @@ def test_stopped_between_the_shared_state_and_its_own(digits, tmp_path, undistur
 
 def test_a_supervised_net_never_has_the_hidden_labels(digits, tmp_path):
     """The arrays that it is trained with hold the labels of its half and no others."""
-    job = Job("job", RECIPES["mlp"], (SUPERVISED,), (3,), PHASES[:1], division="halves")
+    job = Job("job", RECIPES["mlp"], (SUPERVISED,), (3, 4), PHASES[:1], division="halves")
     finished = trained(job, digits, tmp_path / "one")
-    hidden = np.asarray(finished.lanes.rows)[0, finished.first_size :]
-    lanes = np.asarray(finished.lanes.labels)[0]
-    assert (lanes[hidden] == HIDDEN).all() and (
-        np.delete(lanes, hidden) == np.delete(digits.train_labels, hidden)
-    ).all()
+    for rows, labels in zip(np.asarray(finished.lanes.rows), np.asarray(finished.lanes.labels), strict=True):
+        hidden = rows[finished.first_size :]
+        assert (labels[hidden] == HIDDEN).all()
+        assert (np.delete(labels, hidden) == np.delete(digits.train_labels, hidden)).all()
 
 
 def test_training_figures_are_of_what_they_say(digits, tmp_path):
