@@ -48,7 +48,7 @@ def binary(confidence, correct, h=None, norm=1, g=None):
 SIZE = 131
 
 
-@pytest.mark.parametrize(("h", "norm"), [(None, 2), (1e-3, 1), (0.02, 1), (0.02, np.inf), (1.0, 1)])
+@pytest.mark.parametrize(("h", "norm"), [(None, 2), (1e-3, 1), (0.02, 1), (0.02, 60), (0.02, np.inf), (1.0, 1)])
 def test_beta_densities_agree(h, norm, rng):
     confidence = rng.beta(4, 1.5, SIZE)
     correct = rng.random(SIZE) < 0.8 * confidence

@@ -58,6 +58,17 @@ def test_where_and_mask_are_the_same(batches):
         np.testing.assert_allclose(metric.compute(), top_label_ece(*kept((logits, labels, mask))), atol=3e-7)
 
 
+@pytest.mark.parametrize("num_classes", [None, K])
+@pytest.mark.parametrize("given", ["logits", "probs"])
+def test_masked_rows_may_hold_anything(batches, given, num_classes):
+    logits, labels, mask = (part[-1] for part in batches)
+    scores = logits if given == "logits" else jax.nn.softmax(logits, axis=-1)
+    metric, hidden = (CalibrationMetric(given, num_classes=num_classes) for _ in range(2))
+    metric.update(**{given: scores[mask]}, labels=labels[mask])
+    hidden.update(**{given: np.where(mask[:, None], scores, np.inf)}, labels=np.where(mask, labels, -1), mask=mask)
+    np.testing.assert_allclose(hidden.compute(), metric.compute(), atol=3e-7)
+
+
 def test_class_by_class(batches):
     metric = CalibrationMetric("logits", num_bins=7, num_classes=K)
     for logits, labels, mask in zip(*batches, strict=True):
@@ -104,6 +115,8 @@ def test_it_can_be_split_and_put_together(batches):
     (lambda: CalibrationMetric("probs").update(logits=np.zeros((2, 3)), labels=[0, 1]), TypeError, "got no 'probs'"),
     (lambda: CalibrationMetric().update(logits=0, labels=0, where=True, mask=True), TypeError, "got both"),
     (lambda: CalibrationMetric().update(logits=np.zeros((2, 3)), labels=[0, 3]), ValueError, "label"),
+    (lambda: CalibrationMetric().update(logits=np.full((2, 3), np.inf), labels=[0, 2]), ValueError, "below infinity"),
+    (lambda: CalibrationMetric("probs").update(probs=np.zeros((2, 3)), labels=[0, 2]), ValueError, "that sum to 1"),
 ])  # fmt: skip
 def test_wrong_use_is_refused(call, error, words):
     with pytest.raises(error, match=words):

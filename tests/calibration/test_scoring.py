@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scipy.special import log_softmax, softmax
 
 from mixjax.calibration import brier_score, nll, nll_from_logits, signed_gap
+from mixjax.scores import top_label_from_logits
 
 SIZE, CLASSES = 10, 3
 LOGITS = st.lists(
@@ -105,8 +106,9 @@ def test_nan_and_wrong_values(function):
     ],
 )
 def test_wrong_logits_are_refused(logits, message):
-    with pytest.raises(ValueError, match=message):
-        nll_from_logits(logits, np.zeros(len(logits), int))
+    for function in (nll_from_logits, top_label_from_logits):
+        with pytest.raises(ValueError, match=message):
+            function(logits, np.zeros(len(logits), int))
 
 
 def test_wrong_probabilities_are_refused():

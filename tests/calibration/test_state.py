@@ -104,6 +104,35 @@ assert abs(state.ece() - ece(confidence, correct)) < 1e-6
 """)
 
 
+def test_every_device_its_own_error():
+    """In `shard_map`, of the estimators and fits that search in a loop."""
+    on_four_devices("""
+from mixjax import recalibration
+from mixjax.calibration import brier_decomposition
+rows = confidence[:256], correct[:256].astype(np.int32)
+logits = rng.normal(size=(256, 3)).astype(np.float32)
+labels = np.where(rng.random(256) < 0.5, logits.argmax(1), 0)
+
+def fitted(fit):
+    return lambda scores, labels: jax.tree.leaves(fit(scores, labels))
+
+for function, given in (
+    (sweep_ece, rows),
+    (brier_decomposition, rows),
+    (fitted(recalibration.fit_isotonic), rows),
+    (fitted(recalibration.fit_platt), (logits[:, 0], rows[1])),
+    (fitted(recalibration.fit_temperature), (logits, labels)),
+    (fitted(recalibration.fit_vector_scaling), (logits, labels)),
+):
+    def each(*rows):
+        return jax.tree.map(lambda leaf: leaf[None], function(*rows))
+    found = jax.jit(jax.shard_map(each, mesh=mesh, in_specs=P("devices"), out_specs=P("devices")))(*given)
+    alone = [function(*(part[k : k + 64] for part in given)) for k in range(0, 256, 64)]
+    for leaf, parts in zip(jax.tree.leaves(found), zip(*map(jax.tree.leaves, alone)), strict=True):
+        np.testing.assert_allclose(leaf, np.stack(parts), rtol=1e-4, atol=1e-6)
+""")
+
+
 @pytest.mark.slow
 def test_sharded_rows_stay_where_they_are():
     """Devices exchange sums over bins, as many for 524,288 rows as for 262,208, and no rows; the value is the same.

@@ -105,6 +105,8 @@ def test_an_impossible_label_has_an_infinite_loss(tmp_path):
     report = report_on(read_predictions(tmp_path / "f.npz", "probs"), dataclasses.replace(SETTINGS, replicates=5))
     assert report.metric("NLL").interval.estimate == np.inf
     assert with_interval(report.metric("NLL").interval) == "inf"
+    difference = next(metric.interval for metric in compare(report, report).differences if metric.name == "NLL")
+    assert np.isnan(difference.estimate)
 
 
 def test_differences_are_those_of_the_reports(plain, other):

@@ -84,6 +84,9 @@ ARRAYS = {  # what is in the npz, the kind that is said, and what the sentence h
     "no class": ({"logits": edited(LOGITS, 4, -np.inf), "labels": LABELS}, "logits", "got -inf in row 4"),
     "strings": ({"logits": LOGITS.astype(str), "labels": LABELS}, "logits", "logits must be real numbers, got <U"),
     "complex": ({"logits": LOGITS * 1j, "labels": LABELS}, "logits", "logits must be real numbers, got complex"),
+    "time spans": (
+        {"confidence": PROBS[:, 0], "correct": LABELS.astype("m8[s]")}, "binary", "must be real numbers, got timedelta",
+    ),
     "objects": ({"logits": LOGITS.astype(object), "labels": LABELS}, "logits", "pickles are not read"),
     "no rows": ({"logits": LOGITS[:0], "labels": LABELS[:0]}, "logits", "has no rows"),
     "swapped pair": (
