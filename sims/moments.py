@@ -5,12 +5,16 @@ A part is stored as three arrays a value, `value.count`, `value.mean` and `value
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import lax
+
+_ROWS = 8 if jax.__version_info__ >= (0, 11) else 1  # what XLA for CPUs adds at a time, and fewer in another order
 
 
 @dataclass(frozen=True)
@@ -63,8 +67,14 @@ def merged(blocks: Iterable[Iterable[Mapping[str, np.ndarray]]]) -> dict[str, Mo
 
 def moments_of(name: str, values: jax.Array, wanted: jax.Array) -> dict[str, jax.Array]:
     """The stored form of the moments along the last axis, under `jit`; NaN is left out and not counted."""
-    keep = jnp.isfinite(values) & wanted.reshape((1,) * (values.ndim - 1) + (-1,))
+    *shape, replicates = values.shape
+    size = math.prod(shape)
+    rows = values.reshape(size, replicates)
+    if spare := -size % _ROWS:
+        rows = jnp.pad(lax.optimization_barrier(rows), ((0, spare), (0, 0)))  # made as without padding
+    keep = jnp.isfinite(rows) & wanted[None, :]
     count = jnp.sum(keep, axis=-1, dtype=jnp.int32)
-    mean = jnp.sum(jnp.where(keep, values, 0.0), axis=-1) / jnp.maximum(count, 1).astype(values.dtype)
-    m2 = jnp.sum(jnp.where(keep, values - mean[..., None], 0.0) ** 2, axis=-1)
-    return {f"{name}.count": count, f"{name}.mean": mean, f"{name}.m2": m2}
+    mean = jnp.sum(jnp.where(keep, rows, 0.0), axis=-1) / jnp.maximum(count, 1).astype(rows.dtype)
+    m2 = jnp.sum(jnp.where(keep, rows - mean[:, None], 0.0) ** 2, axis=-1)
+    moments = {f"{name}.count": count, f"{name}.mean": mean, f"{name}.m2": m2}
+    return {name: moment[:size].reshape(shape) for name, moment in moments.items()}
