@@ -42,7 +42,7 @@ def sample_linear_scores(
     Args:
       key: spent. Draws are keyed by the position in the batch.
       signal: S, of each estimator; 1 is unbiased.
-      loadings: L, any matrix whose L L' is the Gram matrix of the coefficients.
+      loadings: L, any matrix whose L L' is the Gram matrix of the coefficients, of at most 63 columns.
       p, theta_norm, sigma: as for `sample_scores`, of shapes that broadcast with [*batch].
 
     Returns:
@@ -59,6 +59,8 @@ def sample_linear_scores(
             "signal and loadings must have shapes [*batch, a] and [*batch, a, r], "
             f"got {signal.shape} and {loadings.shape}"
         )
+    if loadings.shape[-1] > LARGEST_RANK:
+        raise ValueError(f"loadings must have at most {LARGEST_RANK} columns, got {loadings.shape[-1]}")
     like = jnp.zeros(signal.shape[:-1], signal.dtype)
     _, p, theta_norm, sigma = jnp.broadcast_arrays(*aligned(like, p, theta_norm, sigma))
     if p.shape != like.shape:
@@ -87,6 +89,7 @@ def _times(loadings: jax.Array, vector: jax.Array) -> jax.Array:
 
 
 _ALONG, _DIAGONAL, _BELOW = 32, 33, 96  # what words are spent on; a purpose for each column of the last two
+LARGEST_RANK = _BELOW - _DIAGONAL  # one more column, and two would share their words
 
 
 def _bartlett(source: Source, df: jax.Array, rank: int) -> list[jax.Array]:

@@ -26,7 +26,7 @@ from jaxtyping import PRNGKeyArray
 from mixjax._arguments import aligned, check_size, checked
 from mixjax._beta import beta_from
 from mixjax._threefry import Source, single
-from mixjax.gaussian.linear import sample_linear_scores
+from mixjax.gaussian.linear import LARGEST_RANK, sample_linear_scores
 from mixjax.gaussian.score_law import ScoreLaw
 from mixjax.gaussian.weights import mixup_weight
 
@@ -83,7 +83,7 @@ def sample_pairs_scores(
     Args:
       key: spent. Training sets are independent for each entry; labels, pairs and lambda are common to all.
       n: training sample size; static.
-      num_pairs: increasing numbers M; static. The first pairs of a larger M are those of a smaller one.
+      num_pairs: up to 61 increasing numbers M; static. The first pairs of a larger M are those of a smaller one.
       p, theta_norm, sigma: as for `sample_scores`.
       alpha, beta: of lambda's Beta law, scalars; alpha = 0 is no Mixup (lambda = 0).
       replicates: training sets an entry; static.
@@ -101,6 +101,8 @@ def sample_pairs_scores(
         check_size(name, size)
     if list(num_pairs) != sorted(set(num_pairs)) or not num_pairs:
         raise ValueError(f"num_pairs must increase, got {tuple(num_pairs)}")
+    if len(num_pairs) > LARGEST_RANK - 2:
+        raise ValueError(f"num_pairs must be at most {LARGEST_RANK - 2} numbers, got {len(num_pairs)}")
     key_weights, key_noise = jax.random.split(single(key))
     signal, loadings = _estimators(key_weights, alpha, beta, n, tuple(num_pairs), replicates)
     p = jnp.where(jnp.isnan(alpha + beta), jnp.nan, p)  # the plain classifier does not depend on them

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from mixjax.gaussian import sample_linear_scores, sample_scores
+from mixjax._threefry import Source
+from mixjax.gaussian import linear, sample_linear_scores, sample_scores
 
 # p, theta_norm, sigma
 CONFIGURATIONS = [(1, 1.0, 1.0), (2, 0.5, 2.0), (3, 1.0, 1.0), (4, 0.0, 0.5), (20, 1.5, 1.0)]
@@ -65,3 +66,19 @@ def test_cells_broadcast_and_shapes_are_checked(key):
     with pytest.raises(ValueError, match=r"must broadcast to \(2, 3\), got \(5, 2, 3\)"):
         sample_linear_scores(key, signal, loadings, p=np.full((5, 1, 1), 2), theta_norm=1.0)
     assert np.isnan(jax.jit(lambda p: sample_linear_scores(key, signal, loadings, p=p, theta_norm=1.0).mean)(0.5)).all()
+
+
+def test_columns_have_words_of_their_own(key, monkeypatch):
+    """The purposes of 63 columns, of what they are spent on; drawing from them takes minutes to compile."""
+    spent = []
+    monkeypatch.setattr(linear, "standard_normals", lambda source, n, df: spent.append(source.purpose) or [df] * n)
+    monkeypatch.setattr(linear, "centred_chisquare_from", lambda source, df: spent.append(source.purpose) or df)
+    assert len(linear._bartlett(Source.of(key, (1,)), np.full(1, 100.0), linear.LARGEST_RANK)) == 63
+    assert len(spent) == len(set(spent)) == 2 * 63
+    assert max(spent) < 256
+
+
+@pytest.mark.parametrize("rank", [64, 161])
+def test_more_columns_are_refused(key, rank):
+    with pytest.raises(ValueError, match=f"loadings must have at most 63 columns, got {rank}"):
+        sample_linear_scores(key, np.ones(1), np.ones((1, rank)), p=100.0, theta_norm=1.0)

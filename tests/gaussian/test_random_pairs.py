@@ -133,3 +133,10 @@ def test_the_law_tends_to_its_limit(key):
 def test_numbers_of_pairs_increase(key, num_pairs):
     with pytest.raises(ValueError, match="num_pairs must increase"):
         sample_pairs_scores(key, n=3, num_pairs=num_pairs, p=2, theta_norm=1.0, alpha=1.0, beta=1.0, replicates=2)
+
+
+@pytest.mark.parametrize("count", [62, 160])
+def test_there_are_at_most_61_numbers_of_pairs(key, count):
+    options = {"n": 3, "p": 2, "theta_norm": 1.0, "alpha": 1.0, "beta": 1.0, "replicates": 2}
+    with pytest.raises(ValueError, match=f"num_pairs must be at most 61 numbers, got {count}"):
+        sample_pairs_scores(key, num_pairs=range(1, count + 1), **options)
