@@ -156,6 +156,13 @@ def check_real(name: str, value: float) -> None:
         raise TypeError(f"{name} must be a number, got {type(value).__name__}")
 
 
+def check_scalars(**values: jax.Array) -> None:
+    """Raise ValueError for an array where one number is wanted; the message names it."""
+    for name, value in values.items():
+        if value.shape != ():
+            raise ValueError(f"{name} must be one number, got an array of shape {value.shape}")
+
+
 def shown(value: Any) -> str:
     """A number in a message: whole ones of an integer dtype as they are, others with 7 digits."""
     return str(int(value)) if np.issubdtype(np.asarray(value).dtype, np.integer) else f"{value:.7g}"

@@ -17,6 +17,7 @@ from mixjax._arguments import (
     SHARE,
     aligned,
     as_floats,
+    check_scalars,
     check_size,
     checked,
     float_dtype,
@@ -148,6 +149,15 @@ def test_sizes_have_a_least_value():
     check_size("points", 0, least=0)
     with pytest.raises(ValueError, match="replicates must be at least 1, got 0"):
         check_size("replicates", 0)
+
+
+@pytest.mark.parametrize("value, shape", [([1.0], "(1,)"), ([], "(0,)"), ([[0.5, 2.0]], "(1, 2)")])
+def test_a_scalar_has_no_shape_also_while_tracing(value, shape):
+    check_scalars(alpha=jnp.asarray(2.0))
+    said = re.escape(f"beta must be one number, got an array of shape {shape}")
+    for call in (check_scalars, jax.jit(check_scalars)):
+        with pytest.raises(ValueError, match=said):
+            call(alpha=jnp.asarray(2.0), beta=jnp.asarray(value))
 
 
 def test_aligned_puts_axes_in_front():

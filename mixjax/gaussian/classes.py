@@ -24,7 +24,7 @@ import jax.numpy as jnp
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from mixjax._arguments import aligned, check_size, checked
+from mixjax._arguments import aligned, check_scalars, check_size, checked
 from mixjax._threefry import single
 from mixjax.random import normal
 
@@ -47,6 +47,7 @@ def class_means(num_classes: int, p: int, theta_norm: ArrayLike) -> Float[Array,
     check_size("num_classes", num_classes, least=2)
     check_size("p", p, least=num_classes)
     (theta_norm,) = checked(theta_norm=theta_norm)
+    check_scalars(theta_norm=theta_norm)
     corners = jnp.eye(num_classes, p, dtype=theta_norm.dtype)
     centred = corners - jnp.mean(corners, axis=0, keepdims=True)
     return theta_norm * (num_classes / (num_classes - 1.0)) ** 0.5 * centred
@@ -67,6 +68,7 @@ def class_estimator(
     """
     check_size("num_classes", num_classes, least=2)
     x, t = checked(x=x, t=t)
+    check_scalars(t=t)
     labels = jnp.asarray(labels)
     if x.ndim != 2 or labels.shape != x.shape[:1]:
         raise ValueError(f"x and labels must have shapes [n, p] and [n], got {x.shape} and {labels.shape}")

@@ -13,10 +13,12 @@ from __future__ import annotations
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from mixjax._arguments import as_floats, check_size, checked
+from mixjax._arguments import as_floats, check_scalars, check_size, checked
+from mixjax._threefry import single
 from mixjax.gaussian.weights import mixup_weight
 
 
@@ -34,6 +36,7 @@ def weighted_estimator(x: Float[Array, "n p"], y: Float[Array, " n"], t: ArrayLi
       ValueError: for shapes that do not fit, or t out of its range (NaN under `jit`).
     """
     x, y, t = checked(x=x, y=y, t=t)
+    check_scalars(t=t)
     return (1.0 - t) * mean_estimator(x, y) + t * jnp.mean(x, axis=0) * jnp.mean(y)
 
 
@@ -46,6 +49,7 @@ def mixup_estimator(
       ValueError: for shapes that do not fit, alpha < 0 or beta <= 0 (NaN under `jit`).
     """
     x, y, alpha, beta = checked(x=x, y=y, alpha=alpha, beta=beta)
+    check_scalars(alpha=alpha, beta=beta)
     return weighted_estimator(x, y, mixup_weight(alpha, beta))
 
 
@@ -56,6 +60,7 @@ def fixed_lam_estimator(x: Float[Array, "n p"], y: Float[Array, " n"], *, lam: A
       ValueError: for shapes that do not fit, or lam out of its range (NaN under `jit`).
     """
     x, y, lam = checked(x=x, y=y, lam=lam)
+    check_scalars(lam=lam)
     return weighted_estimator(x, y, 2.0 * lam * (1.0 - lam))
 
 
@@ -97,9 +102,10 @@ def mixed_rows(
     """Rows lambda x_i + (1 - lambda) x_j with their labels, of the pairs of `random_pairs_estimator`; its arguments."""
     x, y, alpha, beta = checked(x=x, y=y, alpha=alpha, beta=beta)
     check_data(x, y)
+    check_scalars(alpha=alpha, beta=beta)
     check_size("num_pairs", num_pairs)
-    key_first, key_second, key_lam = jax.random.split(key, 3)
-    i, j = (jax.random.randint(k, (num_pairs,), 0, x.shape[0]) for k in (key_first, key_second))
+    key_first, key_second, key_lam = jax.random.split(single(key), 3)
+    i, j = (jax.random.randint(k, (num_pairs,), 0, x.shape[0], np.int32) for k in (key_first, key_second))
     wrong = jnp.isnan(alpha) | jnp.isnan(beta)
     shapes = jnp.where(alpha > 0, alpha, 1.0), jnp.where(wrong, 1.0, beta)
     drawn = jax.random.beta(key_lam, *shapes, (num_pairs,), x.dtype)
@@ -126,6 +132,7 @@ def pseudo_label_estimators(
       ValueError: for shapes that do not fit, or t out of its range (NaN under `jit`).
     """
     x, y, unlabeled, t = checked(x=x, y=y, unlabeled=unlabeled, t=t)
+    check_scalars(t=t)
     initial = mean_estimator(x, y)
     if unlabeled.ndim != 2 or unlabeled.shape[1] != x.shape[1]:
         raise ValueError(f"unlabeled must have shape [n_u, {x.shape[1]}], got {unlabeled.shape}")

@@ -21,7 +21,7 @@ from jax.scipy.linalg import solve
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
-from mixjax._arguments import checked
+from mixjax._arguments import check_scalars, checked
 from mixjax.gaussian.estimators import check_data
 
 __all__ = ["logistic_coefficients"]
@@ -52,6 +52,7 @@ def logistic_coefficients(
     """
     x, y, penalty = checked(x=x, y=y, penalty=penalty)
     check_data(x, y)
+    check_scalars(penalty=penalty)
     return _newton(x, y, penalty)
 
 

@@ -12,7 +12,8 @@ import jax.numpy as jnp
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from mixjax._arguments import check_size, checked
+from mixjax._arguments import check_scalars, check_size, checked
+from mixjax._threefry import single
 from mixjax.random import normal
 
 
@@ -20,6 +21,7 @@ def direction(p: int, theta_norm: ArrayLike) -> Float[Array, "p"]:
     """A mean of length `theta_norm` >= 0 in R^p: theta_norm 1_p / sqrt(p), the paper's choice of direction."""
     check_size("p", p)
     (theta_norm,) = checked(theta_norm=theta_norm)
+    check_scalars(theta_norm=theta_norm)
     return jnp.broadcast_to(theta_norm / math.sqrt(p), (p,))
 
 
@@ -39,13 +41,14 @@ def sample_data(
       sigma that is refused eagerly.
 
     Raises:
-      ValueError: if n < 1, theta is not a vector, or sigma is not positive.
+      ValueError: if n < 1, theta is not a vector, or sigma is not one positive number.
     """
     check_size("n", n)
     theta, sigma = checked(theta=theta, sigma=sigma)
     if theta.ndim != 1:
         raise ValueError(f"theta must have shape [p], got {theta.shape}")
-    key_labels, key_noise = jax.random.split(key)
+    check_scalars(sigma=sigma)
+    key_labels, key_noise = jax.random.split(single(key))
     y = jax.random.rademacher(key_labels, (n,), theta.dtype)
     noise = normal(key_noise, (n, theta.shape[0]), theta.dtype)
     return y[:, None] * theta[None, :] + sigma * noise, y

@@ -20,10 +20,11 @@ from functools import partial
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.typing import ArrayLike
 from jaxtyping import PRNGKeyArray
 
-from mixjax._arguments import aligned, check_size, checked
+from mixjax._arguments import aligned, check_scalars, check_size, checked
 from mixjax._beta import beta_from
 from mixjax._threefry import Source, single
 from mixjax.gaussian.linear import LARGEST_RANK, sample_linear_scores
@@ -97,6 +98,7 @@ def sample_pairs_scores(
     Cost: O(n + pairs) a replicate, once for all entries.
     """
     p, theta_norm, sigma, alpha, beta = checked(p=p, theta_norm=theta_norm, sigma=sigma, alpha=alpha, beta=beta)
+    check_scalars(alpha=alpha, beta=beta)
     for name, size in (("n", n), ("replicates", replicates), *(("num_pairs", size) for size in num_pairs)):
         check_size(name, size)
     if list(num_pairs) != sorted(set(num_pairs)) or not num_pairs:
@@ -161,6 +163,6 @@ def _pairs(
     key: PRNGKeyArray, n: int, count: int, alpha: jax.Array, beta: jax.Array
 ) -> tuple[jax.Array, jax.Array, jax.Array]:
     key_first, key_second, key_lam = jax.random.split(key, 3)
-    first, second = (jax.random.randint(k, (count,), 0, n) for k in (key_first, key_second))
+    first, second = (jax.random.randint(k, (count,), 0, n, np.int32) for k in (key_first, key_second))
     lam = beta_from(Source.of(key_lam, (count,)), jnp.where(alpha > 0, alpha, 1.0), beta)
     return first, second, jnp.where(alpha > 0, lam, alpha)

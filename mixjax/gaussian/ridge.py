@@ -24,7 +24,7 @@ from jax.scipy.linalg import solve
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
-from mixjax._arguments import Rule, aligned, checked
+from mixjax._arguments import Rule, aligned, check_scalars, checked
 from mixjax.gaussian.estimators import weighted_estimator
 from mixjax.gaussian.score_law import ScoreLaw
 
@@ -49,6 +49,7 @@ def ridge_coefficients(
     Cost: n p^2 + p^3 / 3. Accuracy: rounding, times the condition number of S_t + mu I.
     """
     x, y, t, penalty = checked(x=x, y=y, t=t, penalty=penalty)
+    check_scalars(t=t, penalty=penalty)
     cross = weighted_estimator(x, y, t)
     return _shrunk_solve(_second_moments(x, t), penalty, cross)
 
@@ -61,6 +62,7 @@ def ridge_estimator(
     For sigma = 1: divide x by sigma first.
     """
     x, y, t, penalty = checked(x=x, y=y, t=t, penalty=penalty)
+    check_scalars(t=t, penalty=penalty)
     cross = weighted_estimator(x, y, t)
     return (1.0 + penalty) * _shrunk_solve(_second_moments(x, t) - jnp.outer(cross, cross), penalty, cross)
 

@@ -6,6 +6,8 @@ Assumption 3.1; `learned` learns an inverse from data by the paper's criterion, 
 `start`. The case of an unknown sigma is exact: `gaussian.sample_scores`.
 """
 
+from mixjax.generative.calibration import DensityError as DensityError
+from mixjax.generative.calibration import Estimate as Estimate
 from mixjax.generative.calibration import density_error as density_error
 from mixjax.generative.calibration import simulated_ece as simulated_ece
 from mixjax.generative.coupling import CouplingFlow as CouplingFlow

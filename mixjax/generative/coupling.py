@@ -18,7 +18,7 @@ import numpy as np
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float, Int
 
-from mixjax._arguments import NOT_NEGATIVE, as_floats, checked, known
+from mixjax._arguments import NOT_NEGATIVE, as_floats, check_scalars, checked, known
 
 __all__ = ["CouplingFlow", "coupling_generator"]
 
@@ -99,6 +99,7 @@ def coupling_generator(
     """
     features, scales, shifts, largest = as_floats(features=features, scales=scales, shifts=shifts, largest=largest)
     (largest,) = checked({"largest": NOT_NEGATIVE}, largest=largest)
+    check_scalars(largest=largest)
     order = jnp.asarray(order)
     if order.ndim != 2 or order.shape[0] < 1 or order.shape[1] < 2 or not jnp.issubdtype(order.dtype, jnp.integer):
         raise ValueError(f"order must be integers of shape [layers, p] with p >= 2, got {order.dtype}{order.shape}")

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from mixjax._arguments import NOT_NEGATIVE, Rule, check_size, checked
+from mixjax._arguments import NOT_NEGATIVE, Rule, check_scalars, check_size, checked
 from mixjax._threefry import single
 from mixjax.generative.coupling import CouplingFlow, coupling_generator
 from mixjax.generative.network import LeakyReluNetwork, leaky_relu_generator
@@ -48,11 +48,12 @@ def sample_leaky_relu(
       spread: standard deviation of the biases of hidden layers, >= 0: where the kinks are.
 
     Raises:
-      ValueError: for widths that decrease (d < p), and values out of range (NaN under `jit`).
+      ValueError: for widths that decrease (d < p), arrays in place of numbers, values out of range (NaN under `jit`).
     """
     for width in widths:
         check_size("widths", width)
     condition, spread = checked({"condition": _ONE_OR_MORE, "spread": NOT_NEGATIVE}, condition=condition, spread=spread)
+    check_scalars(condition=condition, spread=spread)
     keys = jax.random.split(single(key), 2 * max(len(widths) - 1, 1)).reshape(-1, 2)
     shapes = list(zip(widths[1:], widths[:-1], strict=True))
     for out, width in shapes:
@@ -92,12 +93,13 @@ def sample_coupling(
       shift: scale of t, >= 0.
 
     Raises:
-      ValueError: for sizes or values out of range (NaN under `jit`).
+      ValueError: for sizes, arrays in place of numbers, and values out of range (NaN under `jit`).
     """
     check_size("p", p, least=2)
     check_size("num_layers", num_layers)
     check_size("width", width)
     largest, shift = checked({"largest": NOT_NEGATIVE, "shift": NOT_NEGATIVE}, largest=largest, shift=shift)
+    check_scalars(largest=largest, shift=shift)
     key_order, key_features, key_scales, key_shifts = jax.random.split(single(key), 4)
     order = jax.vmap(lambda k: jax.random.permutation(k, p))(jax.random.split(key_order, num_layers))
     half, dtype = p // 2, largest.dtype

@@ -21,7 +21,7 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from mixjax._arguments import POSITIVE, as_floats, check_size, checked
+from mixjax._arguments import POSITIVE, as_floats, check_scalars, check_size, checked
 from mixjax._threefry import single
 from mixjax.generative.network import LeakyReluNetwork
 from mixjax.generative.start import affine_start, looks_affine
@@ -71,7 +71,9 @@ def learn_inverse(
     check_size("width", width, least=2 * target.size)
     if width % 2:
         raise ValueError(f"width must be even, got {width}")
-    checked({"learning_rate": POSITIVE, "slope": POSITIVE}, learning_rate=learning_rate, slope=slope)
+    rules = {"learning_rate": POSITIVE, "slope": POSITIVE}
+    numbers = checked(rules, learning_rate=learning_rate, slope=slope)
+    check_scalars(**dict(zip(rules, numbers, strict=True)))
     train = _training(steps, min(batch_size, len(rows) // 2), learning_rate)
     key_start, key_training = jax.random.split(single(key))
     centre, scale = rows.mean(axis=0), max(rows.std(axis=0).max(), np.finfo(np.float32).tiny)

@@ -20,7 +20,7 @@ import numpy as np
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
-from mixjax._arguments import POSITIVE, as_floats, checked, known
+from mixjax._arguments import POSITIVE, as_floats, check_scalars, checked, known
 
 __all__ = ["LeakyReluNetwork", "leaky_relu_generator", "linear_generator"]
 
@@ -102,6 +102,7 @@ def leaky_relu_generator(
     if [shift.shape for shift in shifts] != [matrix.shape[:1] for matrix in layers]:
         raise ValueError(f"biases must have one entry a row of their matrix, got {[shift.shape for shift in shifts]}")
     (slope,) = checked({"slope": POSITIVE}, slope=arrays[-1])
+    check_scalars(slope=slope)
     return LeakyReluNetwork(tuple(_full_rank(i, matrix) for i, matrix in enumerate(layers)), shifts, slope)
 
 

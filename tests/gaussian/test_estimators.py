@@ -13,6 +13,7 @@ from scipy import special
 from mixjax.gaussian.estimators import (
     fixed_lam_estimator,
     mean_estimator,
+    mixed_rows,
     mixup_estimator,
     random_pairs_estimator,
     sigma_estimator,
@@ -220,3 +221,18 @@ ESTIMATORS = {
 def test_shapes_must_fit(estimate, x_shape, y_shape):
     with pytest.raises(ValueError, match=r"x and y must have shapes \[n, p\] and \[n\], got \("):
         estimate(jnp.ones(x_shape), jnp.ones(y_shape))
+
+
+def test_random_pairs_are_the_same_with_and_without_64_bits(key):
+    x, y = np.arange(12, dtype=np.float32).reshape(6, 2), np.float32([1, -1, 1, 1, -1, 1])
+    found = []
+    for wide in (True, False):
+        with jax.enable_x64(wide):
+            found.append(np.asarray(mixed_rows(key, x, y, alpha=1.0, beta=1.0, num_pairs=20)[0]))
+    np.testing.assert_allclose(*found, rtol=1e-6)
+
+
+def test_keys_of_before_are_refused():
+    x, y = np.ones((3, 2)), np.ones(3)
+    with pytest.raises(TypeError, match=r"key must be made by jax\.random\.key"):
+        mixed_rows(jax.random.PRNGKey(0), x, y, alpha=1.0, beta=1.0, num_pairs=2)

@@ -177,6 +177,18 @@ CALLS = {
 # what a value may be in some functions only
 ALSO_WRONG = {("critical_ratio", "t"): (1.0,), ("symmetric_alpha", "t"): (0.6,), ("limit_ridge_scores", "t"): (1.0,)}
 
+# the values that are one number; the others broadcast
+SCALARS = {
+    **{name: ("t",) for name in ("weighted_estimator", "pseudo_label_estimators", "class_estimator")},
+    **{name: ("alpha", "beta") for name in ("mixup_estimator", "random_pairs_estimator", "mixed_rows")},
+    **{name: ("t", "penalty") for name in ("ridge_coefficients", "ridge_estimator")},
+    **{name: ("theta_norm",) for name in ("direction", "class_means")},
+    "fixed_lam_estimator": ("lam",),
+    "logistic_coefficients": ("penalty",),
+    "sample_data": ("sigma",),
+    "sample_pairs_scores": ("alpha", "beta"),
+}
+
 # no rule: whether something is so, vectors of data, and the two numbers of a law, which gives NaN where its variance is
 # not positive
 NO_RULES = {
@@ -224,3 +236,12 @@ def test_wrong_values_raise_eagerly(function, name, value):
 def test_wrong_values_are_nan_under_jit(function, name, value, traced):
     for leaf in jax.tree.leaves(traced[function](CALLS[function][1] | {name: value})):
         assert np.isnan(leaf).all()
+
+
+@pytest.mark.parametrize("function, name", [(function, name) for function, names in SCALARS.items() for name in names])
+def test_arrays_in_place_of_one_number_are_refused(function, name):
+    """Of shapes that would broadcast with two or three coordinates, and of one entry."""
+    call, right = CALLS[function]
+    for size in (1, 2, 3):
+        with pytest.raises(ValueError, match=rf"^{name} must be one number, got an array of shape \({size},\)$"):
+            call(**right | {name: np.full(size, right[name])})

@@ -63,6 +63,7 @@ PARTS = {"features": np.ones((1, 3, 1)), "scales": np.ones((1, 2, 3)), "shifts":
     ([[0, 1, 2]], {"scales": np.ones((1, 1, 3))}, r"scales must have shape \(1, 2, 3\)"),
     ([[0, 1, 2]], {"features": np.ones((3, 1))}, "features must have shape"),
     ([[0, 1, 2]], {"largest": -1.0}, "largest must be finite and not negative, got -1"),
+    ([[0, 1, 2]], {"largest": np.ones(2)}, r"largest must be one number, got an array of shape \(2,\)"),
 ])  # fmt: skip
 def test_what_is_not_injective_or_does_not_fit_is_refused(order, wrong, words):
     with pytest.raises(ValueError, match=words):

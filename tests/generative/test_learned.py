@@ -98,6 +98,8 @@ X, Y = np.arange(20.0).reshape(5, 4) % 7, np.array([1, -1, 1, -1, 1.0])
     ({"width": 7}, "width must be even, got 7"),
     ({"slope": 0.0}, "slope must be finite and positive"),
     ({"learning_rate": np.nan}, "learning_rate must be finite and positive"),
+    ({"learning_rate": np.ones(2)}, r"learning_rate must be one number, got an array of shape \(2,\)"),
+    ({"slope": np.ones(2)}, r"slope must be one number, got an array of shape \(2,\)"),
 ])  # fmt: skip
 def test_wrong_values_are_refused(wrong, words, key):
     with pytest.raises(ValueError, match=words):

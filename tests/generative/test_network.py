@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -12,6 +14,7 @@ from mixjax.generative import (
     largest_stretch,
     leaky_relu_generator,
     linear_generator,
+    sample_coupling,
     sample_leaky_relu,
     sample_linear,
 )
@@ -100,6 +103,18 @@ RANK_ONE = np.outer([1.0, 2.0, 3.0], [1.0, -1.0])
 def test_a_map_that_is_not_injective_is_refused(make, words):
     with pytest.raises(ValueError, match=words):
         make()
+
+
+@pytest.mark.parametrize("make, names", [
+    (partial(leaky_relu_generator, [np.eye(2), np.eye(2)]), ("slope",)),
+    (partial(sample_leaky_relu, jax.random.key(0), widths=(2, 2, 2)), ("slope", "condition", "spread")),
+    (partial(sample_linear, jax.random.key(0), p=2, d=2), ("condition",)),
+    (partial(sample_coupling, jax.random.key(0), p=2), ("largest", "shift")),
+])  # fmt: skip
+def test_arrays_in_place_of_one_number_are_refused(make, names):
+    for name in names:
+        with pytest.raises(ValueError, match=rf"^{name} must be one number, got an array of shape \(2,\)$"):
+            make(**{name: np.ones(2)})
 
 
 def test_under_jit_it_is_nan():
