@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks import calibration, distances, generative, scaling, simulator, training
-from mixjax._commands import Parser, exit_status
+from mixjax.commands import Parser, exit_status
 
 BENCHMARKS = {
     "calibration": calibration.run,
@@ -20,7 +20,7 @@ BENCHMARKS = {
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run a benchmark; returns the exit status, as `mixjax._commands.exit_status` does."""
+    """Run a benchmark; returns the exit status, as `mixjax.commands.exit_status` does."""
     parser = Parser("python -m benchmarks", description="Ratios of speed, measured in one run.")
     parser.add_argument("name", choices=BENCHMARKS, help="what to measure")
     parser.add_argument("--out", type=Path, help="folder for NAME.md and NAME.json (results/benchmarks/NAME)")

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 import mixjax
-from mixjax._commands import Parser, exit_status
-from mixjax.calibration.bins import Binning, Closed
+from mixjax.calibration.rows.bins import Binning, Closed
+from mixjax.commands import Parser, display_path, exit_status, run_program
 from mixjax.runs import RunError, explained, write_atomically
 
 if TYPE_CHECKING:
@@ -23,8 +23,10 @@ METHODS = ("temperature", "vector", "platt", "isotonic", "histogram")  # of `mix
 USAGE = """usage: mixjax report FILE (--logits | --probs | --binary) [options]
        mixjax report --compare A B (--logits | --probs | --binary) [options]
        mixjax report FILE (--logits | --binary) --recalibrate METHOD --fit HELDOUT [options]
+       mixjax sims STUDY [options]          where Mixup helps, by simulation; mixjax sims --help lists the studies
+       mixjax train EXPERIMENT [options]    nets with and without Mixup; mixjax train --help lists the experiments
 
-The calibration of predictions in an npz, csv or parquet file: a table here, and a page with
+report: the calibration of predictions in an npz, csv or parquet file: a table here, and a page with
 diagrams in a folder. mixjax report --help lists the options."""
 
 FILES = """What a file holds, and the options that name it otherwise:
@@ -47,8 +49,10 @@ def _dispatch(arguments: list[str]) -> int:
     if command == "--version":
         print(f"mixjax {mixjax.__version__}")
         return 0
+    if command in ("sims", "train"):
+        return run_program(command, rest, f"mixjax {command}")
     if command != "report":
-        raise RunError(f"there is no command {command!r}; there is report")
+        raise RunError(f"there is no command {command!r}; there are report, sims and train")
     return _report(_parser().parse_args(rest))
 
 
@@ -181,19 +185,13 @@ def _made(options: argparse.Namespace) -> dict[str, object]:
     from mixjax.runs import provenance
 
     usual = vars(_parser().parse_args(["FILE", f"--{options.kind}"]))
-    given = ["--compare", *map(_said, options.compare)] if options.compare else [_said(options.file)]
+    given = ["--compare", *map(display_path, options.compare)] if options.compare else [display_path(options.file)]
     given.append(f"--{options.kind}")
     for name, value in vars(options).items():
         if name not in ("file", "compare", "kind") and value != usual[name]:
-            text = _said(value) if isinstance(value, Path) else str(value)
+            text = display_path(value) if isinstance(value, Path) else str(value)
             given += [f"--{name.replace('_', '-')}", *([] if value is True else [text])]
     made = provenance()
     versions = {name: made[name] for name in ("mixjax", "commit", "jax", "jaxlib", "python")}
     said = ", ".join(f"{name} {version}" for name, version in versions.items())
     return {"command": shlex.join(["mixjax", "report", *given]), "versions": said, "device": made["platform"]}
-
-
-def _said(path: Path) -> str:
-    """A path as it may be published: relative to where the command runs, or its name alone."""
-    here, there = Path.cwd(), path.resolve()
-    return str(there.relative_to(here)) if there.is_relative_to(here) else path.name

@@ -20,8 +20,8 @@ import numpy as np
 from jax.typing import ArrayLike
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from mixjax._arguments import checked, float_dtype
-from mixjax._threefry import single
+from mixjax.numerics.arguments import checked, float_dtype
+from mixjax.numerics.threefry import single
 
 __all__ = ["CutMixDraw", "MixupDraw", "Pairing", "Weight", "cutmix", "draw_cutmix", "draw_mixup", "mixup", "regmixup"]
 

@@ -22,15 +22,15 @@ from jax import lax
 from jax.typing import ArrayLike, DTypeLike
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from mixjax._arguments import as_floats
-from mixjax._binomial import count_ones, log_ratio, log_ratio_bound
-from mixjax._elementary import polynomial, thrice_log1p_remainder
-from mixjax._threefry import Source, Words, single
+from mixjax.numerics.arguments import as_floats
+from mixjax.numerics.binomial import count_ones, log_ratio, log_ratio_bound
+from mixjax.numerics.elementary import polynomial, thrice_log1p_remainder
+from mixjax.numerics.threefry import Source, Words, single
 
 __all__ = ["centred_chisquare", "normal", "rademacher_mean"]
 
 # z = x f(w) with x = erf(z / sqrt 2) and w = -log(1 - x^2). Minimax rational approximation of f on
-# 0 <= w <= 23 (|z| <= 6.4), relative error 1.3e-8; fitted with mpmath, checked by tests/test_random_normal.py.
+# 0 <= w <= 23 (|z| <= 6.4), relative error 1.3e-8; fitted with mpmath, checked by tests/random/test_random_normal.py.
 _PROBIT_NUMERATOR = (
     1.2533141220635078, 0.44767847160324276, 0.09122256222770823, 0.012584985579552507,
     0.001148575735647895, 6.0847908367651424e-05, 2.013334103806718e-07,
@@ -56,8 +56,8 @@ def normal(key: PRNGKeyArray, shape: Sequence[int] = (), dtype: DTypeLike | None
     Raises:
       TypeError: for another dtype.
 
-    Accuracy, of a draw as the quantile of its bits (tests/test_random_normal.py): relative 1e-6 in float32; in float64
-    1e-12 up to |z| = 4, and 3e-10 beyond, which is what XLA's inverse error function has there.
+    Accuracy, of a draw as the quantile of its bits (tests/random/test_random_normal.py): relative 1e-6 in float32; in
+    float64 1e-12 up to |z| = 4, and 3e-10 beyond, which is what XLA's inverse error function has there.
     """
     dtype = np.dtype(jnp.result_type(float) if dtype is None else dtype)
     if dtype not in (jnp.float32, jnp.float64):
@@ -71,7 +71,7 @@ def normals(source: Source, stream: jax.Array | int, dtype: np.dtype) -> tuple[j
     """Two independent standard normals a position, from streams 2 `stream` and 2 `stream` + 1."""
     if dtype == jnp.float32:
         first, second = source.words(2 * stream)
-        return _normal_from_word(first), _normal_from_word(second)
+        return normal_from_word(first), normal_from_word(second)
     return _normal_from_words(source.words(2 * stream)), _normal_from_words(source.words(2 * stream + 1))
 
 
@@ -79,7 +79,7 @@ def normal_and_exponential(source: Source, stream: jax.Array | int, dtype: np.dt
     """An independent standard normal and standard exponential a position, from the same two streams."""
     if dtype == jnp.float32:
         first, second = source.words(2 * stream)
-        return _normal_from_word(first), -jnp.log(_half_open_unit(second >> np.uint32(1)))
+        return normal_from_word(first), -jnp.log(_half_open_unit(second >> np.uint32(1)))
     uniform = _signed_unit(source.words(2 * stream + 1))
     return _normal_from_words(source.words(2 * stream)), -jnp.log(0.5 + 0.5 * uniform)
 
@@ -90,7 +90,7 @@ def _half_open_unit(word: jax.Array) -> jax.Array:
     return (integer.astype(np.float32) + 0.5) * np.float32(2.0**-31)
 
 
-def _normal_from_word(word: jax.Array) -> jax.Array:
+def normal_from_word(word: jax.Array) -> jax.Array:
     sign, tail = word & np.uint32(1 << 31), word & np.uint32((1 << 31) - 1)
     twice_p = _half_open_unit(tail)  # twice the tail probability
     x = _half_open_unit(np.uint32((1 << 31) - 1) - tail)  # 1 - twice_p without cancellation

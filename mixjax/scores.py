@@ -9,9 +9,9 @@ import jax
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
-from mixjax._arguments import as_floats
-from mixjax.calibration.predictions import Predictions
-from mixjax.calibration.rows import Rows
+from mixjax.calibration.rows.clean import Rows
+from mixjax.calibration.rows.predictions import Predictions
+from mixjax.numerics.arguments import as_floats
 
 __all__ = ["binary_from_logits", "top_label", "top_label_from_logits"]
 

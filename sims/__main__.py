@@ -3,9 +3,9 @@
 import sys
 
 try:
-    from sims.cli import main
+    from mixjax.commands import exit_status, run_program
 
-    status = main(sys.argv[1:])
+    status = exit_status(lambda: run_program("sims", sys.argv[1:], f"python -m {__spec__.parent}"))
 except KeyboardInterrupt:  # before there is a run, or once more while it ends
     status = 130
 sys.exit(status)

@@ -7,77 +7,76 @@ import dataclasses
 import shlex
 from collections.abc import Callable, Sequence
 
-from mixjax._commands import Parser, answered, exit_status, named, said, whole
-from mixjax._figures import write_figures
-from mixjax.runs import Location, RunError, explained, located, modified, write_atomically
-from sims.cluster import cluster_of
-from sims.division import work_of
-from sims.execution import carry_out
-from sims.loading import lack_explained
-from sims.merging import merge
-from sims.publishing import publish
-from sims.running import configured, load
-from sims.stored import described, status
-from sims.studies import STUDIES
-from sims.study import PiecewiseStudy, Study
-from sims.terminal import ProgressBar, print_markdown, tell
-from sims.verification import report
-from sims.work import Manner
+from mixjax.commands import CommandLine, FolderCommand, Parser, display_path, exit_status, named, whole
+from mixjax.commands.progress import ProgressBar, print_markdown, tell
+from mixjax.plots import write_figures
+from mixjax.runs import Location, explained, located, modified, write_atomically
 
-USAGE = """usage: python -m sims STUDY [--preset quick|default|full] [--out DIR] [axes]
-       python -m sims figures RUN      draw the figures of a stored run again
-       python -m sims verify RUN       compare a stored run with the exact expectations
-       python -m sims publish RUN DIR  write its figures, a table and their origin into a folder
-       python -m sims status RUN       how much of a run is done, and how long the rest takes
-       python -m sims merge RUN... --out DIR    one run from parts that several machines have made
+from .cluster.cluster import cluster_of
+from .configuration import configured
+from .engine.division import work_of
+from .engine.execution import execute
+from .engine.work import ExecutionOptions
+from .loading import explain_missing, load
+from .merging import merge
+from .publishing import publish
+from .status import describe, status
+from .studies import STUDIES
+from .study import PiecewiseStudy, Study
+from .verification import report
+
+USAGE = """usage: {prog} STUDY [--preset quick|default|full] [--out DIR] [axes]
+       {prog} figures RUN      draw the figures of a stored run again
+       {prog} verify RUN       compare a stored run with the exact expectations
+       {prog} publish RUN DIR  write its figures, a table and their origin into a folder
+       {prog} status RUN       how much of a run is done, and how long the rest takes
+       {prog} merge RUN... --out DIR    one run from parts that several machines have made
 
 RUN and DIR are folders, or URLs such as s3://bucket/run.
 
 studies:
 {known}
 
-python -m sims STUDY --help lists the axes of a study."""
+{prog} STUDY --help lists the axes of a study."""
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Run a command; returns the exit status, as `mixjax._commands.exit_status` does."""
+def main(arguments: Sequence[str], prog: str = "python -m sims") -> int:
+    """Run a command; returns the exit status, as `mixjax.commands.exit_status` does."""
+    line = CommandLine(
+        prog,
+        USAGE,
+        STUDIES,
+        lambda name, rest: _study(prog, name, rest),
+        {name: FolderCommand(_with_table(function), example) for name, (function, example) in _FOLDER_COMMANDS.items()},
+        {"merge": lambda rest: _merge(prog, rest)},
+    )
     interrupted = "Interrupted. Finished work is stored; the same command goes on from it."
-    return exit_status(lambda: _dispatch(list(arguments)), interrupted)
+    return exit_status(lambda: line(arguments), interrupted)
 
 
-def _dispatch(arguments: list[str]) -> int:
-    if (answer := answered(arguments, USAGE, STUDIES)) is not None:
-        return answer
-    command, *rest = arguments
-    if command == "merge":
-        return _merge(rest)
-    if command in _STORED and {"-h", "--help"} & set(rest):
-        return _dispatch(["--help"])
-    if command in _STORED:
-        function, arity = _STORED[command]
-        if len(rest) != arity:
-            example = " ".join(["runs/phase_diagram", "results/phase_diagram"][:arity])
-            raise RunError(
-                f"{command} takes {arity} folder{'s' * (arity > 1)}, as in: python -m sims {command} {example}"
-            )
-        with lack_explained(rest[0]):
-            return function(*map(located, rest))
-    return _study(command, rest)
+def _with_table(function: Callable[..., int]) -> Callable[..., int]:
+    """Locate the folders, and explain what the table of the first lacks."""
+
+    def on_folders(*folders: str) -> int:
+        with explain_missing(folders[0]):
+            return function(*map(located, folders))
+
+    return on_folders
 
 
-def _study(name: str, arguments: list[str]) -> int:
+def _study(prog: str, name: str, arguments: list[str]) -> int:
     study = named("study", name, STUDIES)
-    given = vars(_parser(study).parse_args(arguments))
+    given = vars(_parser(prog, study).parse_args(arguments))
     preset, out = given.pop("preset"), located(given.pop("out"))
     part, allow_mixed = given.pop("part"), given.pop("allow_mixed")
     workers, scheduler = given.pop("workers"), given.pop("scheduler")
     axes = {axis: value for axis, value in given.items() if value is not None}
-    options = [part for axis, value in axes.items() for part in (f"--{axis.replace('_', '-')}", str(value))]
-    command = shlex.join(["python", "-m", "sims", name, "--preset", preset, "--out", said(out), *options])
+    words = [word for axis, value in axes.items() for word in (f"--{axis.replace('_', '-')}", str(value))]
+    command = shlex.join([*prog.split(), name, "--preset", preset, "--out", display_path(out), *words])
     work = work_of(study, configured(name, preset, **axes))
-    with cluster_of(workers, scheduler) as cluster, ProgressBar(name) as shown:
-        manner = Manner(
-            progress=shown,
+    with cluster_of(workers, scheduler) as cluster, ProgressBar() as show:
+        options = ExecutionOptions(
+            progress=lambda done, total: show(done, total, _doing(name, done, total)),
             announce=tell,
             warn=tell,
             allow_mixed=allow_mixed,
@@ -85,10 +84,16 @@ def _study(name: str, arguments: list[str]) -> int:
             command=command,
             part=part,
         )
-        if not carry_out(work, out, manner):
+        if not execute(work, out, options):
             print(f"part {part[0]} of {part[1]} is done: {out}")
             return 0
     return _conclude(name, out)
+
+
+def _doing(name: str, done: int, total: int) -> str:
+    """What the progress bar says."""
+    stage = " (compiling)" if done == 0 else " (making the table)" if done == total else ""
+    return f"{name}{stage}, {done:,}/{total:,} units"
 
 
 def _conclude(name: str, out: Location) -> int:
@@ -117,10 +122,10 @@ def _drawn(study: Study, out: Location) -> list[Location]:
     return pictures if all(path.exists() and modified(path) >= made for path in pictures) else []
 
 
-def _parser(study: Study) -> argparse.ArgumentParser:
+def _parser(prog: str, study: Study) -> argparse.ArgumentParser:
     """The options of a study, from the fields of its configuration."""
     axes = "Axes are start:stop:count, start:stop:count:log, or values separated by commas."
-    parser = Parser(f"python -m sims {study.name}", description=f"{study.summary}. {axes}", allow_abbrev=False)
+    parser = Parser(f"{prog} {study.name}", description=f"{study.summary}. {axes}", allow_abbrev=False)
     parser.add_argument("--preset", default="default", help=f"{', '.join(study.presets)} (default: default)")
     parser.add_argument("--out", default=f"runs/{study.name}", help=f"folder or URL (default: runs/{study.name})")
     parser.add_argument("--part", type=_part, default=(1, 1), metavar="K/N",
@@ -129,7 +134,7 @@ def _parser(study: Study) -> argparse.ArgumentParser:
     parser.add_argument("--workers", type=whole, metavar="N", help="compute in N processes of this machine")
     parser.add_argument("--scheduler", metavar="ADDRESS", help="compute on the Dask cluster of this scheduler")
     for field in dataclasses.fields(study.config):
-        kind = whole if isinstance(field.default, int) else str
+        kind = whole if isinstance(field.default, int) else float if isinstance(field.default, float) else str
         usual = "" if field.default is None else f" (default: {field.default})"
         parser.add_argument(f"--{field.name.replace('_', '-')}", type=kind, help=field.metadata["help"] + usual)
     return parser
@@ -147,18 +152,18 @@ def _part(text: str) -> tuple[int, int]:
 
 
 def _status(folder: Location) -> int:
-    print(described(status(folder), folder))
+    print(describe(status(folder), folder))
     return 0
 
 
-def _merge(arguments: list[str]) -> int:
-    parser = Parser("python -m sims merge", description="One run from parts that several machines have made.")
+def _merge(prog: str, arguments: list[str]) -> int:
+    parser = Parser(f"{prog} merge", description="One run from parts that several machines have made.")
     parser.add_argument("runs", nargs="+", type=located, help="folders of the parts, which stay as they are")
     parser.add_argument("--out", required=True, type=located, help="folder of the whole run")
     parser.add_argument("--allow-mixed", action="store_true", help="though versions or devices differ")
     given = parser.parse_args(arguments)
     merged = merge(given.runs, given.out, warn=tell, allow_mixed=given.allow_mixed)
-    print(described(merged, given.out))
+    print(describe(merged, given.out))
     return _conclude(merged.study, given.out) if merged.state == "finished" else 0
 
 
@@ -185,9 +190,10 @@ def _publish(run_folder: Location, folder: Location) -> int:
     return 0
 
 
-_STORED: dict[str, tuple[Callable[..., int], int]] = {  # commands on stored runs, and how many folders they take
-    "figures": (_figures, 1),
-    "verify": (_verify, 1),
-    "publish": (_publish, 2),
-    "status": (_status, 1),
+_RUN, _PUBLISHED = "runs/phase_diagram", "results/phase_diagram"
+_FOLDER_COMMANDS: dict[str, tuple[Callable[..., int], tuple[str, ...]]] = {
+    "figures": (_figures, (_RUN,)),
+    "verify": (_verify, (_RUN,)),
+    "publish": (_publish, (_RUN, _PUBLISHED)),
+    "status": (_status, (_RUN,)),
 }

@@ -12,7 +12,7 @@ import numpy as np
 
 from mixjax.gaussian import mixup_weight
 from mixjax.runs import RunError
-from sims.forecast import memory
+from mixjax.runs.memory import memory
 
 LARGEST = 1e10  # value of an axis, as of n and p in `mixjax.gaussian.sample_scores`
 MOST = 2**24  # cells times settings of a grid

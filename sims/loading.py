@@ -21,9 +21,10 @@ import h5py
 import numpy as np
 import xarray as xr
 
-from mixjax._untrusted import parse_json, printable, read_json
 from mixjax.runs import Location, PathOrUrl, RunError, located, read_manifest
-from sims.studies import STUDIES
+from mixjax.runs.untrusted import parse_json, printable, read_json
+
+from .studies import STUDIES
 
 Content = Path | io.BytesIO  # a file, or all of an object in a store
 _SLACK = 2**24  # bytes beyond the size of the file: axes without values are stored as their length alone
@@ -56,7 +57,7 @@ def load(path: PathOrUrl) -> xr.Dataset:
 
 
 @contextmanager
-def lack_explained(folder: PathOrUrl) -> Iterator[None]:
+def explain_missing(folder: PathOrUrl) -> Iterator[None]:
     """Turn the lack of a variable that is drawn, checked or published into a RunError; any other error is our own."""
     try:
         yield

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from mixjax.runs import PathOrUrl, RunDirectory, RunError, differences, each, provenance
-from sims.execution import complete, finish
-from sims.stored import Status, status, stored_work
-from sims.work import Tell
+from mixjax.runs import PathOrUrl, RunDirectory, RunError, Tell, differences, each, provenance
+
+from .engine.execution import complete, finish
+from .status import Status, status, stored_work
 
 
 def merge(folders: Sequence[PathOrUrl], out: PathOrUrl, *, warn: Tell = print, allow_mixed: bool = False) -> Status:

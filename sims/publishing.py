@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
 
 import numpy as np
 import xarray as xr
 
-from mixjax._figures import write_figures
-from mixjax._provenance import read_provenance
-from mixjax._untrusted import read_text
+from mixjax.commands.publishing import origin_table, picture_section, refuse_other_files, write_readme
+from mixjax.plots import write_figures
 from mixjax.runs import Location, RunError, modified, write_atomically
-from sims.running import load
-from sims.studies import STUDIES
-from sims.studies.curves import without_curves
-from sims.study import GridStudy, PiecewiseStudy
-from sims.verification import report, verifiable
+from mixjax.runs.origin import read_provenance
+from mixjax.runs.untrusted import read_text
+
+from .loading import load
+from .studies import STUDIES
+from .studies.curves import without_curves
+from .study import GridStudy, PiecewiseStudy
+from .verification import report, verifiable
 
 
 def publish(run: Location, folder: Location) -> Location:
@@ -27,14 +28,13 @@ def publish(run: Location, folder: Location) -> Location:
       RunError: if the run is not finished, or the folder holds files that are not published results.
     """
     table = load(run)
-    if folder.exists() and any(folder.iterdir()) and not _is_published(folder):
-        raise RunError(f"{folder} holds files that are not published results; choose another folder")
+    refuse_other_files(folder)
     study, points = STUDIES[table.attrs["study"]], without_curves(table)
     origin, text = _origin(run, points), _verification(run, points) if verifiable(table) else ""
     sections = [f"# {study.name}", f"{study.summary[0].upper()}{study.summary[1:]}.", origin]
     folder.mkdir(parents=True, exist_ok=True)
     if not (folder / "README.md").exists():
-        _write_readme(folder, sections)  # so that what is interrupted from here on may be written over
+        write_readme(folder, sections)  # so that what is interrupted from here on may be written over
     pictures = write_figures(study.figures, table, folder / "figures")
     tables = _tables_by_axes(table) if isinstance(study, PiecewiseStudy) else {"table": _csv(points)}
     for name, content in tables.items():
@@ -46,15 +46,7 @@ def publish(run: Location, folder: Location) -> Location:
         sections.append(study.report(table))
         for name, text in study.files(table).items():
             write_atomically(folder / name, text.encode())
-    for picture in pictures:
-        caption = read_text(picture.with_suffix(".txt")).strip()
-        sections.append(f"![{picture.stem}](figures/{picture.name})\n\n{caption}")
-    return _write_readme(folder, sections)
-
-
-def _write_readme(folder: Location, sections: Sequence[str]) -> Location:
-    write_atomically(folder / "README.md", ("\n\n".join(sections) + "\n").encode())
-    return folder / "README.md"
+    return write_readme(folder, [*sections, *map(picture_section, pictures)])
 
 
 def _verification(run: Location, table: xr.Dataset) -> str:
@@ -70,32 +62,16 @@ def _verification(run: Location, table: xr.Dataset) -> str:
     return text if kept.sizes == table.sizes else f"{text}on the rows of table.csv; `python -m sims verify` takes all\n"
 
 
-def _is_published(folder: Location) -> bool:
-    """Whether the README in the folder was written here: it says by which command."""
-    try:
-        return "\n| command | `" in read_text(folder / "README.md")
-    except (OSError, ValueError):
-        return False
-
-
 def _origin(run: Location, table: xr.Dataset) -> str:
     made = read_provenance(run)
     config = json.loads(table.attrs["config"])
-    rows = {
-        "command": f"`{made['command']}`",
-        "axes": ", ".join(f"{name} = {value}" for name, value in config.items() if value is not None),
-        "computing": f"{made['seconds']} s, compilation included{_resumed(made.get('units', ''))}",
-        "machine": f"{made['device']}, {made['cores']} cores, {made['memory_gib']} GiB; "
-        f"devices: {made['devices']} {made['platform']}",
-        "versions": f"mixjax {made['mixjax']} ({made['commit']}), jax {made['jax']}, "
-        f"jaxlib {made['jaxlib']}, Python {made['python']}",
-    }
+    rows = {"axes": ", ".join(f"{name} = {value}" for name, value in config.items() if value is not None)}
     if isinstance(STUDIES[table.attrs["study"]], GridStudy):
         rows["table"] = (
             "`table.csv`: means and standard errors (`_se`) over training sets, a row for each cell and setting"
             + "".join(f"; every {stride}th {dim}" for dim, stride in _strides(table).items())
         )
-    return "\n".join(["| | |", "|---|---|", *(f"| {name} | {text} |" for name, text in rows.items())])
+    return origin_table(made, _resumed(made.get("units", "")), rows)
 
 
 def _resumed(units: str) -> str:

@@ -4,33 +4,20 @@ from __future__ import annotations
 
 import tempfile
 from contextlib import nullcontext
-from typing import Any
 
 import xarray as xr
 
-from mixjax._commands import named, preset_with
-from mixjax.runs import PathOrUrl, located
-from sims.cluster import cluster_of
-from sims.division import work_of
-from sims.engine import Layout
-from sims.execution import carry_out
-from sims.grid import AxisValue
-from sims.loading import load
-from sims.studies import STUDIES
-from sims.work import Manner, Progress, Tell
+from mixjax.runs import PathOrUrl, Tell, located
 
-
-def configured(study: str, preset: str = "default", **axes: AxisValue | None) -> Any:
-    """The configuration of a study: a preset with some of its axes replaced.
-
-    Raises:
-      RunError: for an unknown study, preset or axis.
-    """
-    chosen = named("study", study, STUDIES)
-    values = preset_with(chosen, preset, axes, field="axis")
-    if axes.get("p") is not None and "ratio" not in axes and hasattr(chosen.config, "ratio"):
-        values["ratio"] = None  # p replaces the preset's p/n
-    return chosen.config(**values)
+from .cluster.cluster import cluster_of
+from .configuration import configured
+from .engine.division import work_of
+from .engine.execution import execute
+from .engine.units import Layout
+from .engine.work import ExecutionOptions, Progress
+from .grid import AxisValue
+from .loading import load
+from .studies import STUDIES
 
 
 def run(
@@ -64,13 +51,15 @@ def run(
       **axes: of the study, in place of those of the preset: numbers, sequences, or text as on the command line.
 
     Raises:
-      RunError: for wrong axes, a folder that cannot be used, a backend that computes wrongly (`sims.canary`).
+      RunError: for wrong axes, a folder that cannot be used, a backend that computes wrongly.
     """
     config = configured(study, preset, **axes)
     work = work_of(STUDIES[study], config, layout)
     place = nullcontext(out) if out is not None else tempfile.TemporaryDirectory()
     with place as folder, cluster_of(workers, scheduler) as cluster:
         origin = command or f"sims.run({study!r}, ...)"
-        manner = Manner(progress=progress, warn=warn, allow_mixed=allow_mixed, cluster=cluster, command=origin)
-        carry_out(work, located(folder), manner)
+        options = ExecutionOptions(
+            progress=progress, warn=warn, allow_mixed=allow_mixed, cluster=cluster, command=origin
+        )
+        execute(work, located(folder), options)
         return load(folder)

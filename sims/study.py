@@ -12,13 +12,13 @@ from typing import Any
 
 import xarray as xr
 
-from mixjax._commands import option
-from mixjax._figures import Figure
-from sims.grid import Grid
-from sims.moments import Moments
-from sims.program import Experiment, HostArrays
+from mixjax.plots import Figure
 
-__all__ = ["Figure", "GridStudy", "Piece", "PiecewiseStudy", "Study", "option"]
+from .engine.moments import Moments
+from .engine.program import Experiment, HostArrays
+from .grid import Grid
+
+__all__ = ["Figure", "GridStudy", "Piece", "PiecewiseStudy", "Study"]
 
 Piece = Callable[[], HostArrays]
 

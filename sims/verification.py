@@ -8,8 +8,9 @@ import numpy as np
 import xarray as xr
 
 from mixjax.runs import RunError
-from sims.grid import Grid
-from sims.studies.comparison import METRICS, expected_variables
+
+from .grid import Grid
+from .studies.comparison import METRICS, expected_variables
 
 LARGEST = 5.0  # a normal z exceeds this with probability 6e-7
 # What single precision and quadrature leave in an expectation, measured against double precision for n from 30 to 1e8

@@ -2,7 +2,7 @@
 
 Tests run with 64-bit types, and with implicit rank and dtype promotion forbidden: what passes here
 passes for users who forbid them. Every random input follows from the test's own name, so that a
-failure repeats.
+failure repeats. Compiled programs are kept in .cache, so that the second run of a machine compiles little.
 """
 
 from __future__ import annotations
@@ -13,7 +13,13 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from tests.paths import program_cache
+
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
+# Environment variables reach the processes that tests start.
+os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(program_cache()))
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
 
 import jax
 import numpy as np
@@ -21,7 +27,7 @@ import pytest
 from hypothesis import settings
 
 from mixjax.runs import RunDirectory
-from tests.run_folder import ENVIRONMENT, LAYOUT, SPEC
+from tests.runs.run_folder import ENVIRONMENT, LAYOUT, SPEC
 
 settings.register_profile("repeatable", derandomize=True, deadline=None)  # examples follow from the test too
 settings.load_profile("repeatable")

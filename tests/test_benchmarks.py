@@ -13,6 +13,9 @@ from typing import Any, cast
 import jax
 import jax.numpy as jnp
 import pytest
+from mixjax.sims.engine.program import Arrays, Experiment
+from mixjax.sims.engine.units import Layout
+from mixjax.sims.studies import STUDIES
 
 from benchmarks import calibration, distances, generative, scaling, simulator, training
 from benchmarks.__main__ import main
@@ -26,9 +29,7 @@ from benchmarks.scaling.parallel import THREADS
 from benchmarks.simulator import exact, rates
 from benchmarks.timing import Timing, interleaved
 from benchmarks.training.ours import Net
-from sims.engine import Layout
-from sims.program import Arrays, Experiment
-from sims.studies import STUDIES
+from tests.paths import ROOT
 
 TINY = exact.Sizes(
     repetitions=2,
@@ -99,7 +100,7 @@ def test_what_very_many_replicates_cost() -> None:
     grown = [{"cells": 10, "replicates_of_each": k, "median_ns": ns} for k, ns in ((1, 99.0), (1000, 36.0), (10, 50.0))]
     here, gpu, pod = cost(Section("growth", "", "", grown)).rows
     assert (here["hours"], here["1e12_replicates_take"]) == (pytest.approx(10.0), "10 h")
-    file = Path(__file__).parents[1] / "results" / "benchmarks" / "simulator_h200" / "simulator.json"
+    file = ROOT / "results" / "benchmarks" / "simulator_h200" / "simulator.json"
     (exact,) = (row for row in json.loads(file.read_text())["results"]["speed"]["rows"] if "exact" in row["case"])
     assert gpu["replicates_a_second"] == pytest.approx(1e9 / exact["median_ns"])
     assert pod["hours"] == pytest.approx(gpu["hours"] / 64)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 
-DOCS = Path(__file__).parents[1] / "docs"
+from tests.paths import DOCS
+
 EXAMPLES = [
     pytest.param(code, id=f"{page.stem}-{number}")
     for page in sorted(DOCS.glob("*.md"))

@@ -5,11 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
-
-ROOT = Path(__file__).parents[1]
 
 ONLY_THE_PACKAGE = "import mixjax"
 EVERY_MODULE = """
@@ -21,6 +18,7 @@ for module in pkgutil.walk_packages(mixjax.__path__, "mixjax."):
 WHAT_HAPPENED = """
 import sys, jax
 from jax._src import xla_bridge
+from tests.paths import ROOT
 assert not xla_bridge._backends, f"started {list(xla_bridge._backends)}"
 optional = {"PIL", "flax", "fsspec", "matplotlib", "optax", "tensorflow_datasets"}
 unwanted = sorted((optional | {"sims", "train"}) & sys.modules.keys())

@@ -4,15 +4,14 @@ import contextlib
 import importlib
 import io
 import re
-from pathlib import Path
 
 import jax
 import pytest
+from mixjax.sims.studies import STUDIES
+from mixjax.train.experiments import EXPERIMENTS
 
-from sims.studies import STUDIES
-from train.experiments import EXPERIMENTS
+from tests.paths import ROOT
 
-ROOT = Path(__file__).resolve().parent.parent
 TEXT = (ROOT / "README.md").read_text()
 
 

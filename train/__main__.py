@@ -1,11 +1,11 @@
-"""`python -m train EXPERIMENT [--preset quick|digits|fashion|paper] [--dataset NAME] [--out DIR] [options]`."""
+"""`python -m train EXPERIMENT [--preset quick|digits|fashion|paper] [--out DIR] [options]`."""
 
 import sys
 
 try:
-    from train.cli import main
+    from mixjax.commands import exit_status, run_program
 
-    status = main(sys.argv[1:])
+    status = exit_status(lambda: run_program("train", sys.argv[1:], f"python -m {__spec__.parent}"))
 except KeyboardInterrupt:  # before there is a run, or once more while it ends
     status = 130
 sys.exit(status)

@@ -11,74 +11,75 @@ from pathlib import Path
 from typing import Any, get_args, get_origin
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-from rich.table import Column, Table
+from rich.table import Table
 
-from mixjax._commands import Parser, answered, exit_status, named, said, whole
-from mixjax._figures import write_figures
+from mixjax.commands import CommandLine, FolderCommand, Parser, display_path, exit_status, named, whole
+from mixjax.commands.progress import ProgressBar, tell
+from mixjax.plots import write_figures
 from mixjax.runs import RunError, explained, local
-from train.experiments import EXPERIMENTS, Experiment
-from train.figures.lines import ARM_NAMES
-from train.options import command_line, words_of
-from train.placement import is_first, join
-from train.running import experiment_of, load_records, run
-from train.summary import Cell, accuracy_floor, cells_of, estimate
 
-USAGE = """usage: python -m train EXPERIMENT [--preset quick|digits|fashion|paper] [--dataset NAME] [--out DIR]
-       python -m train figures RUN        draw the figures of a stored run again
-       python -m train tensorboard RUN    write event files of what is recorded so far
-       python -m train publish RUN DIR    write its figures, a table and their origin into a folder
-       python -m train prepare DATASET --from ARCHIVE    an official archive into a TFDS folder
+from .data.preparing import main as prepare
+from .experiments import EXPERIMENTS, Experiment
+from .figures.lines import ARM_NAMES
+from .loop.placement import is_first, join
+from .running import experiment_of, load_records, run
+from .runs.options import command_line, words_of
+from .runs.publishing import publish
+from .runs.summary import Cell, accuracy_floor, cells_of, estimate
+from .runs.tensorboard import write_events
+
+USAGE = """usage: {prog} EXPERIMENT [--preset quick|digits|fashion|paper] [--dataset NAME] [--out DIR]
+       {prog} figures RUN        draw the figures of a stored run again
+       {prog} tensorboard RUN    write event files of what is recorded so far
+       {prog} publish RUN DIR    write its figures, a table and their origin into a folder
+       {prog} prepare DATASET --from ARCHIVE    an official archive into a TFDS folder
 
 experiments:
 {known}
 
-python -m train EXPERIMENT --help lists its options. A run that was interrupted goes on by the same command."""
+{prog} EXPERIMENT --help lists its options. A run that was interrupted goes on by the same command."""
 
 _PRESET = "digits"  # where none is named
 _TABLE_WIDTH = 110  # where it is not a terminal
-_BAR_WIDTH = 16  # leaves room for the name of a net in 80 columns
 
 
-def main(arguments: Sequence[str]) -> int:
+def main(arguments: Sequence[str], prog: str = "python -m train") -> int:
     """Run a command; returns the exit status: 0, 2 for an error the user can put right, 130 when interrupted."""
+    line = CommandLine(
+        prog,
+        USAGE,
+        EXPERIMENTS,
+        lambda name, rest: _experiment(prog, name, rest),
+        {name: FolderCommand(_on_disk(function), example) for name, (function, example) in _FOLDER_COMMANDS.items()},
+        {"prepare": lambda rest: prepare(rest, prog)},
+    )
     interrupted = "Interrupted. What is finished is stored; the same command goes on from the last checkpoint."
-    return exit_status(lambda: _dispatch(list(arguments)), interrupted)
+    return exit_status(lambda: line(arguments), interrupted)
 
 
-def _dispatch(arguments: list[str]) -> int:
-    if (answer := answered(arguments, USAGE, EXPERIMENTS)) is not None:
-        return answer
-    command, *rest = arguments
-    if command == "prepare":
-        from train.preparing import main as prepare
+def _on_disk(function: Callable[..., int]) -> Callable[..., int]:
+    """Locate the folders, and explain why the last cannot be written."""
 
-        return prepare(rest)
-    if command in _STORED:
-        if {"-h", "--help"} & set(rest):
-            return _dispatch(["--help"])
-        function, arity = _STORED[command]
-        if len(rest) != arity:
-            raise RunError(f"{command} takes {arity} folder{'s' * (arity > 1)}; python -m train --help shows how")
-        folders = [local(folder) for folder in rest]
-        with explained(folders[-1]):
-            return function(*folders)
-    return _experiment(command, rest)
+    def on_folders(*folders: str) -> int:
+        located = [local(folder) for folder in folders]
+        with explained(located[-1]):
+            return function(*located)
+
+    return on_folders
 
 
-def _experiment(name: str, arguments: list[str]) -> int:
+def _experiment(prog: str, name: str, arguments: list[str]) -> int:
     experiment = named("experiment", name, EXPERIMENTS)
-    given = vars(_parser(experiment).parse_args(arguments))
+    given = vars(_parser(prog, experiment).parse_args(arguments))
     preset, out = given.pop("preset"), local(given.pop("out"))
     data_dir, keep = given.pop("data_dir"), given.pop("keep_checkpoints")
     _join(given.pop("coordinator"), given.pop("processes"), given.pop("process"))
     options = {option: value for option, value in given.items() if value is not None}
-    command = command_line(name, said(out), {"preset": preset, **options})
-    console = Console(stderr=True, highlight=False)
-    with _Bar(console) as bar:
+    command = command_line(name, display_path(out), {"preset": preset, **options}, prog)
+    with ProgressBar() as show:
         records = run(
-            name, out, preset=preset, data_dir=data_dir, keep_checkpoints=keep, progress=bar,
-            warn=lambda text: console.print(text, markup=False, soft_wrap=True), command=command, **options,
+            name, out, preset=preset, data_dir=data_dir, keep_checkpoints=keep, progress=show, warn=tell,
+            command=command, **options,
         )  # fmt: skip
     if not is_first():
         return 0
@@ -99,12 +100,12 @@ def _join(coordinator: str | None, processes: int | None, process: int | None) -
         join(coordinator, processes, process)
 
 
-def _parser(experiment: Experiment) -> argparse.ArgumentParser:
+def _parser(prog: str, experiment: Experiment) -> argparse.ArgumentParser:
     """The options of an experiment, from the fields of its configuration."""
     width = max(map(len, experiment.presets))
     presets = [f"  {preset:{width}}  {shlex.join(words_of(given))}" for preset, given in experiment.presets.items()]
     parser = Parser(
-        f"python -m train {experiment.name}",
+        f"{prog} {experiment.name}",
         description=f"{experiment.summary}.",
         epilog="\n".join(["presets:", *presets]),
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -166,47 +167,18 @@ def _figures(folder: Path) -> int:
 
 
 def _tensorboard(folder: Path) -> int:
-    from train.tensorboard import write_events
-
     print(write_events(folder))
     return 0
 
 
 def _publish(run_folder: Path, folder: Path) -> int:
-    from train.publishing import publish
-
     print(publish(run_folder, folder))
     return 0
 
 
-_STORED: dict[str, tuple[Callable[..., int], int]] = {
-    "figures": (_figures, 1),
-    "publish": (_publish, 2),
-    "tensorboard": (_tensorboard, 1),
+_RUN, _PUBLISHED = "runs/training/width", "results/training/width"
+_FOLDER_COMMANDS: dict[str, tuple[Callable[..., int], tuple[str, ...]]] = {
+    "figures": (_figures, (_RUN,)),
+    "publish": (_publish, (_RUN, _PUBLISHED)),
+    "tensorboard": (_tensorboard, (_RUN,)),
 }
-
-
-class _Bar:
-    """A progress bar over steps, as a context that gives the function to call."""
-
-    def __init__(self, console: Console):
-        name = TextColumn("{task.description}", table_column=Column(no_wrap=True, overflow="ellipsis", ratio=1))
-        numbers = [
-            column(table_column=Column(no_wrap=True, min_width=width))
-            for column, width in ((TaskProgressColumn, 4), (TimeElapsedColumn, 7), (TimeRemainingColumn, 7))
-        ]
-        self.bar = Progress(name, BarColumn(_BAR_WIDTH), *numbers, TextColumn("left"), console=console, expand=True)
-
-    def __enter__(self) -> Any:
-        return self._advance
-
-    def _advance(self, done: int, total: int, text: str) -> None:
-        if not self.bar.tasks:
-            self.bar.start()
-            self.bar.add_task(text, total=total, completed=done)
-            return
-        self.bar.update(self.bar.tasks[0].id, completed=done, description=text)
-
-    def __exit__(self, *_: object) -> None:
-        if self.bar.tasks:
-            self.bar.stop()

@@ -6,15 +6,16 @@ import typing
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from mixjax._arguments import NOT_NEGATIVE, POSITIVE, Rule, check_size, checked
-from mixjax._commands import option
+from mixjax.commands import option
 from mixjax.mixing import Pairing, Weight
-from train.job import Augment, Optimiser, Phase, Recipe
-from train.mixing import Kind, Mixing
-from train.nets.initializers import Init
-from train.nets.mlp import Norm
-from train.nets.shapes import MLPShape, NetShape
-from train.records import MOST_RECORDS
+from mixjax.numerics.arguments import NOT_NEGATIVE, POSITIVE, Rule, check_size, checked
+
+from .loop.job import Augment, Optimiser, Phase, Recipe
+from .loop.mixing import Kind, Mixing
+from .nets.initializers import Init
+from .nets.mlp import Norm
+from .nets.shapes import MLPShape, NetShape
+from .runs.records import MOST_RECORDS
 
 __all__ = ["Config", "MLPConfig", "ResNetConfig"]
 

@@ -19,24 +19,25 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from mixjax._untrusted import refuse_links
 from mixjax.datasets import Dataset, load
 from mixjax.runs import RunDirectory, RunError, local, provenance, read_manifest
-from train.checkpoints import SECONDS
-from train.config import Config
-from train.experiments import EXPERIMENTS
-from train.experiments.experiment import Experiment, Records
-from train.job import Job
-from train.lanes import first_part_size
-from train.metrics import NUM_BINS
-from train.nets.shapes import check_net
-from train.options import configured, how_to_go_on
-from train.pipeline import steps_per_epoch
-from train.placement import is_first, together
-from train.records import read_records
-from train.room import check_records, check_room
-from train.splits import hold_out
-from train.work import Keeping, Progress, Work
+from mixjax.runs.untrusted import refuse_links
+
+from .config import Config
+from .data.pipeline import steps_per_epoch
+from .data.splits import hold_out
+from .experiments import EXPERIMENTS
+from .experiments.experiment import Experiment, Records
+from .loop.checkpoints import SECONDS
+from .loop.job import Job
+from .loop.members import first_part_size
+from .loop.metrics import NUM_BINS
+from .loop.placement import is_first, together
+from .nets.shapes import check_net
+from .runs.options import configured, how_to_go_on
+from .runs.records import read_records
+from .runs.room import check_records, check_room
+from .runs.work import Keeping, Progress, Work
 
 __all__ = ["configured", "experiment_of", "load_records", "run"]
 

@@ -21,7 +21,7 @@ from benchmarks.calibration.streaming import streaming
 from benchmarks.calibration.width import equal_width
 from benchmarks.report import Section, make_folder, write
 from mixjax import runs
-from mixjax._provenance import _cpu_name
+from mixjax.runs.origin import cpu_name
 
 
 def run(out: Path, sizes: Sizes | None = None, *, quick: bool = False) -> str:
@@ -40,7 +40,7 @@ def run(out: Path, sizes: Sizes | None = None, *, quick: bool = False) -> str:
     header = {
         "command": "python -m benchmarks calibration" + (" --quick" if quick else ""),
         **runs.provenance(),
-        "host": _cpu_name(),
+        "host": cpu_name(),
         "libraries": ", ".join(f"{name} {version}" for name, version in versions().items()),
         "numpy": np.__version__,
         "seconds": round(time.perf_counter() - started, 1),

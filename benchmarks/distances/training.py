@@ -9,13 +9,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
+from mixjax.sims.studies.learned_inverse import FAMILIES
 
 from benchmarks.distances.criteria import Criterion
 from mixjax.gaussian import direction, sample_data
 from mixjax.generative import LeakyReluNetwork, density_error, simulate_scores
 from mixjax.generative.simulation import Map
 from mixjax.generative.start import affine_start, looks_affine
-from sims.studies.learned_inverse import FAMILIES
 
 BATCH = 256
 

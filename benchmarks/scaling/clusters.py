@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
 
+from mixjax.sims.cluster.cluster import LOCAL, Cluster, local_options
+
 from benchmarks.report import Section
 from benchmarks.scaling.job import Job
-from sims.cluster import LOCAL, Cluster, local_options
 
 ASKED = 0.05  # of the time, at units of a second
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import jax
-
-from sims.division import Work, work_of
-from sims.engine import Layout, layout_for
-from sims.running import configured
-from sims.studies import STUDIES
+from mixjax.sims.configuration import configured
+from mixjax.sims.engine.division import Work, work_of
+from mixjax.sims.engine.units import Layout, layout_for
+from mixjax.sims.studies import STUDIES
 
 UNITS = 16  # of a block of replicates
 

@@ -21,7 +21,7 @@ from benchmarks.simulator.main_job import phase_diagram
 from benchmarks.simulator.rates import random_numbers
 from benchmarks.simulator.scaling import growth, recompilation, size, weights
 from mixjax import runs
-from mixjax._provenance import _cpu_name
+from mixjax.runs.origin import cpu_name
 
 
 def run(out: Path, sizes: Sizes | None = None, *, quick: bool = False) -> str:
@@ -41,7 +41,7 @@ def run(out: Path, sizes: Sizes | None = None, *, quick: bool = False) -> str:
     header = {
         "command": "python -m benchmarks simulator" + (" --quick" if quick else ""),
         **runs.provenance(),
-        "host": _cpu_name(),  # where NumPy ran, if JAX has an accelerator
+        "host": cpu_name(),  # where NumPy ran, if JAX has an accelerator
         "numpy": np.__version__,
         "seconds": round(time.perf_counter() - started, 1),
         "settings": {**asdict(exact.sizes), "layout": asdict(exact.layout), "cells": exact.cells, "t": T},

@@ -12,12 +12,13 @@ from dataclasses import dataclass
 import jax
 import jax.numpy as jnp
 import numpy as np
+from mixjax.sims.engine.compute import compute, tiles_on_devices
+from mixjax.sims.engine.program import BLOCK, Arrays, Experiment, HostArrays
+from mixjax.sims.engine.units import Layout, Unit, layout_for, plan
+from mixjax.sims.grid import Grid
+from mixjax.sims.studies.comparison import EXPERIMENT
 
 from mixjax.gaussian import ScoreLaw, population_ece, population_mce, samplers
-from sims.engine import Layout, Unit, compute, layout_for, plan, tiles_on_devices
-from sims.grid import Grid
-from sims.program import BLOCK, Arrays, Experiment, HostArrays
-from sims.studies.comparison import EXPERIMENT
 
 T = 1 / 3  # the Mixup weight of lambda uniform on [0, 1]
 

@@ -6,14 +6,16 @@ import resource
 import sys
 import tempfile
 
+from mixjax.sims.configuration import configured
+from mixjax.sims.engine.compute import compute, tiles_on_devices
+from mixjax.sims.engine.program import HostArrays
+from mixjax.sims.engine.units import Unit, plan
+from mixjax.sims.studies import STUDIES
+
 from benchmarks.report import Section
 from benchmarks.simulator.exact import Exact
 from benchmarks.timing import interleaved
 from mixjax.runs import RunDirectory
-from sims.engine import Unit, compute, plan, tiles_on_devices
-from sims.program import HostArrays
-from sims.running import configured
-from sims.studies import STUDIES
 
 
 def phase_diagram(exact: Exact) -> Section:

@@ -4,34 +4,14 @@ from __future__ import annotations
 
 import importlib.util
 import time
-from dataclasses import dataclass
 from pathlib import Path
 
 import jax
 
 from benchmarks.report import make_folder, write
-from benchmarks.training.ours import Net
+from benchmarks.training.sizes import QUICK, Sizes
 from mixjax import runs
 from mixjax.runs import RunError
-
-
-@dataclass(frozen=True)
-class Sizes:
-    """How much is timed."""
-
-    steps: int = 100
-    repetitions: int = 7
-    mlps: tuple[Net, ...] = (Net(784, 400, 8), Net(3072, 400, 8), Net(784, 100, 8), Net(784, 1000, 8))
-    resnets: tuple[float, ...] = (0.125, 0.25, 1.0)
-    resnet_steps: int = 4
-    lanes: int = 8
-    accelerator_steps: int = 100
-    accelerator_batches: tuple[int, ...] = (64, 512)
-    compiler: str = "inductor"  # of torch.compile
-
-
-QUICK = Sizes(steps=10, repetitions=2, mlps=(Net(784, 100, 2),), resnets=(0.0625,), resnet_steps=2, lanes=2,
-              accelerator_steps=2, accelerator_batches=(8,), compiler="eager")  # fmt: skip
 
 
 def run(out: Path, *, quick: bool = False, sizes: Sizes | None = None) -> str:

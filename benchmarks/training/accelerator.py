@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import torch
 
 from benchmarks.report import Section
 from benchmarks.timing import interleaved
 from benchmarks.training import ours, torches
 from benchmarks.training.ours import DType
-
-if TYPE_CHECKING:
-    from benchmarks.training import Sizes
+from benchmarks.training.sizes import Sizes
 
 _DTYPES: tuple[DType, ...] = ("float32", "bfloat16")
 

@@ -7,12 +7,11 @@ from typing import Literal, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
-
-from train.job import Arm, Job, Phase, Recipe
-from train.lanes import lanes_of
-from train.nets.shapes import MLPShape, NetShape, ResNetShape
-from train.pipeline import channel_scale
-from train.program import Program
+from mixjax.train.data.pipeline import channel_scale
+from mixjax.train.loop.job import Arm, Job, Phase, Recipe
+from mixjax.train.loop.members import lanes_of
+from mixjax.train.loop.program import Program
+from mixjax.train.nets.shapes import MLPShape, NetShape, ResNetShape
 
 BATCH = 64
 CLASSES = 10

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
@@ -11,9 +11,7 @@ from benchmarks.report import Section
 from benchmarks.timing import Timing, interleaved
 from benchmarks.training import ours, torches
 from benchmarks.training.ours import BATCH, Epoch
-
-if TYPE_CHECKING:
-    from benchmarks.training import Sizes
+from benchmarks.training.sizes import Sizes
 
 LOSS = 0.1  # nats
 MOST_EPOCHS = 200

@@ -4,13 +4,13 @@ Every estimator takes confidences and whether they were right (binary: probabili
 labels), or probabilities [N, K] and labels; `mixjax.scores` makes the first from the second.
 """
 
+from mixjax.calibration.adaptive import ace, sce, tace
 from mixjax.calibration.binned import classwise_ece, ece, mce, top_label_ece
-from mixjax.calibration.bootstrap import CalibrationIntervals, Interval, bootstrap_intervals, mean_interval
 from mixjax.calibration.corp import BrierDecomposition, brier_decomposition, isotonic_regression
 from mixjax.calibration.debiased import DebiasedError, debiased_ece2
+from mixjax.calibration.intervals import CalibrationIntervals, Interval, bootstrap_intervals, mean_interval
 from mixjax.calibration.kde import kde_ece, kde_ece_canonical
-from mixjax.calibration.kernel import mmce
-from mixjax.calibration.nixon import ace, sce, tace
+from mixjax.calibration.mmce import mmce
 from mixjax.calibration.reliability import Reliability, clopper_pearson, reliability
 from mixjax.calibration.scoring import brier_score, nll, nll_from_logits, signed_gap
 from mixjax.calibration.significance import CalibrationTest, calibration_test

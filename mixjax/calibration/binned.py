@@ -20,10 +20,10 @@ from jax import lax
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
-from mixjax._arguments import check_real
-from mixjax.calibration.bins import Binning, BinSums, Closed, bin_sums, check_bins
-from mixjax.calibration.predictions import Predictions
-from mixjax.calibration.rows import Rows
+from mixjax.calibration.rows.bins import Binning, BinSums, Closed, bin_sums, check_bins
+from mixjax.calibration.rows.clean import Rows
+from mixjax.calibration.rows.predictions import Predictions
+from mixjax.numerics.arguments import check_real
 
 __all__ = ["classwise_ece", "ece", "mce", "top_label_ece"]
 

@@ -22,10 +22,10 @@ from jax import lax
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
-from mixjax.calibration.order import sorted_rows
-from mixjax.calibration.rows import Rows
-from mixjax.calibration.sums import Prefix, mean, over, prefix_sums, product_less
-from mixjax.calibration.ties import Ties
+from mixjax.calibration.rows.clean import Rows
+from mixjax.calibration.rows.order import sorted_rows
+from mixjax.calibration.rows.sums import Prefix, mean, over, prefix_sums, product_less
+from mixjax.calibration.rows.ties import Ties
 
 __all__ = ["BrierDecomposition", "brier_decomposition", "isotonic_regression"]
 

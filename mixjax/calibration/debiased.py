@@ -22,8 +22,8 @@ from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
 from mixjax.calibration.binned import root
-from mixjax.calibration.bins import Binning, Closed, check_bins, sums_of_rows
-from mixjax.calibration.rows import Rows
+from mixjax.calibration.rows.bins import Binning, Closed, check_bins, sums_of_rows
+from mixjax.calibration.rows.clean import Rows
 
 __all__ = ["DebiasedError", "debiased_ece2"]
 

@@ -27,9 +27,9 @@ from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
 from mixjax.calibration.binned import check_norm, power_mean
-from mixjax.calibration.predictions import Predictions
-from mixjax.calibration.rows import Rows, width
-from mixjax.calibration.spread import mean_class, spread_rows
+from mixjax.calibration.rows.clean import Rows, width
+from mixjax.calibration.rows.predictions import Predictions
+from mixjax.calibration.rows.spread import mean_class, spread_rows
 
 __all__ = ["kde_ece", "kde_ece_canonical"]
 

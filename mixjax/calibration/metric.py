@@ -13,8 +13,8 @@ from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
 from mixjax.calibration.binned import check_norm
-from mixjax.calibration.bins import Closed
-from mixjax.calibration.predictions import Predictions
+from mixjax.calibration.rows.bins import Closed
+from mixjax.calibration.rows.predictions import Predictions
 from mixjax.calibration.state import CalibrationState
 
 try:

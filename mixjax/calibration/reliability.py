@@ -22,10 +22,10 @@ import numpy as np
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
-from mixjax._arguments import check_real
-from mixjax.calibration.bins import Binning, Closed, binned, check_bins
-from mixjax.calibration.rows import Rows
-from mixjax.calibration.scatter import sum_by_bin
+from mixjax.calibration.rows.bins import Binning, Closed, binned, check_bins
+from mixjax.calibration.rows.clean import Rows
+from mixjax.calibration.rows.scatter import sum_by_bin
+from mixjax.numerics.arguments import check_real
 
 __all__ = ["Reliability", "clopper_pearson", "reliability"]
 

@@ -11,10 +11,10 @@ import numpy as np
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
-from mixjax._arguments import as_floats
-from mixjax.calibration.predictions import Predictions
-from mixjax.calibration.rows import Rows, weight_unit
-from mixjax.calibration.sums import mean
+from mixjax.calibration.rows.clean import Rows, weight_unit
+from mixjax.calibration.rows.predictions import Predictions
+from mixjax.calibration.rows.sums import mean
+from mixjax.numerics.arguments import as_floats
 
 __all__ = ["brier_score", "nll", "nll_from_logits", "signed_gap"]
 

@@ -27,11 +27,11 @@ from jax import lax
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from mixjax._arguments import check_size
-from mixjax._threefry import single
-from mixjax.calibration.bins import check_bins, equal_width_index
-from mixjax.calibration.rows import Rows
-from mixjax.calibration.scatter import sum_by_bin
+from mixjax.calibration.rows.bins import check_bins, equal_width_index
+from mixjax.calibration.rows.clean import Rows
+from mixjax.calibration.rows.scatter import sum_by_bin
+from mixjax.numerics.arguments import check_size
+from mixjax.numerics.threefry import single
 
 __all__ = ["CalibrationTest", "calibration_test"]
 

@@ -25,9 +25,9 @@ from jax import lax
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
-from mixjax.calibration.predictions import Predictions
-from mixjax.calibration.rows import width
-from mixjax.calibration.spread import mean_class, spread_rows
+from mixjax.calibration.rows.clean import width
+from mixjax.calibration.rows.predictions import Predictions
+from mixjax.calibration.rows.spread import mean_class, spread_rows
 
 __all__ = ["SkceEstimate", "skce", "skce_linear"]
 

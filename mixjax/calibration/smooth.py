@@ -25,8 +25,8 @@ from jax import lax
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
-from mixjax.calibration.rows import Rows
-from mixjax.calibration.scatter import sum_by_bin
+from mixjax.calibration.rows.clean import Rows
+from mixjax.calibration.rows.scatter import sum_by_bin
 
 __all__ = ["smooth_ece"]
 

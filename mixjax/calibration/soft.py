@@ -23,8 +23,8 @@ from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
 from mixjax.calibration.binned import check_norm, error_of
-from mixjax.calibration.bins import BinSums, check_bins
-from mixjax.calibration.rows import Rows, width
+from mixjax.calibration.rows.bins import BinSums, check_bins
+from mixjax.calibration.rows.clean import Rows, width
 
 __all__ = ["soft_ece"]
 

@@ -22,11 +22,11 @@ from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
 from mixjax.calibration.binned import check_norm, error_of
-from mixjax.calibration.bins import BinSums
-from mixjax.calibration.order import sorted_rows
-from mixjax.calibration.rows import Rows
-from mixjax.calibration.sums import Prefix, floor_product, over, prefix_sums, product_less
-from mixjax.calibration.ties import Ties
+from mixjax.calibration.rows.bins import BinSums
+from mixjax.calibration.rows.clean import Rows
+from mixjax.calibration.rows.order import sorted_rows
+from mixjax.calibration.rows.sums import Prefix, floor_product, over, prefix_sums, product_less
+from mixjax.calibration.rows.ties import Ties
 
 __all__ = ["sweep_ece"]
 

@@ -14,10 +14,10 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Int32
 
-from mixjax._files import read_bytes
 from mixjax.datasets.dataset import Dataset
 from mixjax.datasets.known import KNOWN
 from mixjax.runs import RunError
+from mixjax.runs.files import read_bytes
 
 
 class Archive(NamedTuple):

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import numpy as np
 
-from mixjax._files import read_bytes
 from mixjax.datasets.dataset import Dataset
 from mixjax.datasets.known import KNOWN
 from mixjax.runs import RunError
+from mixjax.runs.files import read_bytes
 
 FILES = {
     "train_inputs": "train-images-idx3-ubyte",

@@ -7,7 +7,7 @@
 | `class_names` | | strings, one for each class; without it the classes are 0 to the largest label |
 | `max_pixel` | | what is white; 255 without it |
 
-What is damaged, or more than it says, is refused: see `mixjax._npz`.
+What is damaged, or more than it says, is refused: see `mixjax.runs.npz`.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from pathlib import Path
 
 import numpy as np
 
-from mixjax._npz import read_arrays
 from mixjax.datasets.dataset import Dataset
 from mixjax.runs import RunError
+from mixjax.runs.npz import read_arrays
 
 _KEYS = {"train_inputs": "x_train", "train_labels": "y_train", "test_inputs": "x_test", "test_labels": "y_test"}
 _NAMES = (

@@ -20,13 +20,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mixjax._files import LIMIT, read_bytes
 from mixjax.datasets.dataset import Dataset
 from mixjax.datasets.known import KNOWN
 from mixjax.datasets.packages import package
 from mixjax.datasets.png import decode_pngs
 from mixjax.datasets.tfrecord import read_tfrecord
 from mixjax.runs import RunError
+from mixjax.runs.files import LIMIT, read_bytes
 
 INFO = "dataset_info.json"
 _VERSION = re.compile(r"(\d{1,9})\.(\d{1,9})\.(\d{1,9})")

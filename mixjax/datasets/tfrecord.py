@@ -11,9 +11,9 @@ import struct
 from collections.abc import Iterator
 from pathlib import Path
 
-from mixjax._files import read_bytes
 from mixjax.datasets.packages import package
 from mixjax.runs import RunError
+from mixjax.runs.files import read_bytes
 
 _HEAD, _TAIL = struct.Struct("<QI"), struct.Struct("<I")
 _MASK = 0xA282EAD8

@@ -18,8 +18,8 @@ import numpy as np
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
-from mixjax._arguments import aligned, checked
 from mixjax.gaussian.limits import derivative_at_zero, increasing_root
+from mixjax.numerics.arguments import aligned, checked
 
 __all__ = ["derivative_slope", "turning_ratio"]
 

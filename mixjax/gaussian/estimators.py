@@ -17,9 +17,9 @@ import numpy as np
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from mixjax._arguments import as_floats, check_scalars, check_size, checked
-from mixjax._threefry import single
 from mixjax.gaussian.weights import mixup_weight
+from mixjax.numerics.arguments import as_floats, check_scalars, check_size, checked
+from mixjax.numerics.threefry import single
 
 
 def mean_estimator(x: Float[Array, "n p"], y: Float[Array, " n"]) -> Float[Array, " p"]:

@@ -21,10 +21,10 @@ import jax
 import jax.numpy as jnp
 from jax.typing import ArrayLike
 
-from mixjax._arguments import aligned, check_size, checked
 from mixjax.gaussian.population import CalibrationErrors, population_errors
 from mixjax.gaussian.rules import LARGEST_NORMAL, chi_rule, gauss_rule, panels
 from mixjax.gaussian.score_law import ScoreLaw
+from mixjax.numerics.arguments import aligned, check_size, checked
 
 __all__ = ["expected_errors"]
 

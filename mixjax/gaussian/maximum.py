@@ -11,8 +11,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from mixjax._elementary import one_minus_exp
 from mixjax.gaussian.score_law import ScoreLaw, checked_law
+from mixjax.numerics.elementary import one_minus_exp
 
 __all__ = ["population_mce"]
 

@@ -12,8 +12,8 @@ import jax.numpy as jnp
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from mixjax._arguments import check_scalars, check_size, checked
-from mixjax._threefry import single
+from mixjax.numerics.arguments import check_scalars, check_size, checked
+from mixjax.numerics.threefry import single
 from mixjax.random import normal
 
 

@@ -24,10 +24,10 @@ import jax.numpy as jnp
 from jax.typing import ArrayLike
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
-from mixjax._arguments import aligned, check_size, checked
-from mixjax._threefry import Source, single
 from mixjax.gaussian.samplers import cell_source, standard_normals
 from mixjax.gaussian.score_law import ScoreLaw
+from mixjax.numerics.arguments import aligned, check_size, checked
+from mixjax.numerics.threefry import Source, single
 from mixjax.random import centred_chisquare_from, rademacher_mean_from
 
 __all__ = ["best_ood_weight", "limit_ood_scores", "mixup_can_help_ood", "sample_ood_scores", "sufficient_ood"]

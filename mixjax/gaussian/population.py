@@ -28,11 +28,11 @@ from jax.scipy.special import ndtr
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
-from mixjax._arguments import aligned, checked
-from mixjax._elementary import one_minus_exp
 from mixjax.gaussian.maximum import population_mce
-from mixjax.gaussian.quadrature import half_line_integrals
 from mixjax.gaussian.score_law import ScoreLaw, checked_law
+from mixjax.numerics.arguments import aligned, checked
+from mixjax.numerics.elementary import one_minus_exp
+from mixjax.numerics.quadrature import half_line_integrals
 
 __all__ = [
     "CalibrationErrors",

@@ -22,11 +22,11 @@ import jax.numpy as jnp
 from jax.typing import ArrayLike
 from jaxtyping import PRNGKeyArray
 
-from mixjax._arguments import Rule, aligned, check_size, checked
-from mixjax._threefry import Source, single
 from mixjax.gaussian.samplers import cell_source, standard_normals
 from mixjax.gaussian.score_law import ScoreLaw
 from mixjax.gaussian.unlabeled_sums import SumsLaw, UnlabeledSums, unlabeled_sums
+from mixjax.numerics.arguments import Rule, aligned, check_size, checked
+from mixjax.numerics.threefry import Source, single
 from mixjax.random import centred_chisquare_from, rademacher_mean_from
 
 __all__ = ["sample_pseudo_label_scores"]

@@ -20,9 +20,9 @@ from jax.scipy.stats import norm
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
-from mixjax._arguments import aligned, checked
 from mixjax.gaussian.limits import increasing_root, limit_scores
 from mixjax.gaussian.score_law import ScoreLaw
+from mixjax.numerics.arguments import aligned, checked
 
 __all__ = ["limit_pseudo_label_scores", "overshoot_ratio"]
 

@@ -13,8 +13,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax.typing import ArrayLike
 
-from mixjax._elementary import thrice_log1p_remainder
-from mixjax.gaussian.quadrature import unit_legendre
+from mixjax.numerics.elementary import thrice_log1p_remainder
+from mixjax.numerics.quadrature import unit_legendre
 
 LARGEST_NORMAL = {np.dtype(np.float32): 6.0, np.dtype(np.float64): 8.5}  # beyond is left out: 2e-9, and 2e-17
 

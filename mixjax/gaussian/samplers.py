@@ -23,9 +23,9 @@ from jax import lax
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from mixjax._arguments import aligned, check_size, checked
-from mixjax._threefry import Source, Words, fold_in, key_words, single
 from mixjax.gaussian.score_law import ScoreLaw
+from mixjax.numerics.arguments import aligned, check_size, checked
+from mixjax.numerics.threefry import Source, Words, fold_in, key_words, single
 from mixjax.random import centred_chisquare_from, normals, rademacher_mean_from
 
 SigmaEstimate = Literal["known", "paper", "pooled"]

@@ -16,7 +16,7 @@ import jax.numpy as jnp
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
-from mixjax._arguments import aligned, as_floats, checked
+from mixjax.numerics.arguments import aligned, as_floats, checked
 
 
 class ScoreLaw(NamedTuple):

@@ -14,10 +14,10 @@ import jax.numpy as jnp
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float, PRNGKeyArray, UInt32
 
-from mixjax._arguments import aligned, check_size, checked
-from mixjax._threefry import Source, Words, single
 from mixjax.gaussian.samplers import Noise, cell_source, draw_noise, score_law_of
 from mixjax.gaussian.score_law import ScoreLaw
+from mixjax.numerics.arguments import aligned, check_size, checked
+from mixjax.numerics.threefry import Source, Words, single
 
 __all__ = ["TrainingSets", "sample_training_sets"]
 

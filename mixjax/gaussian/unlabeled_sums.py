@@ -19,8 +19,8 @@ from jax import lax
 from jax.scipy.stats import norm
 from jaxtyping import Array, Float
 
-from mixjax._threefry import Source
 from mixjax.gaussian.samplers import standard_normals
+from mixjax.numerics.threefry import Source
 from mixjax.random import normals, rademacher_mean_from
 
 SumsLaw = Literal["exact", "gaussian"]

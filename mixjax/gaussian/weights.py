@@ -14,7 +14,7 @@ import jax.numpy as jnp
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
-from mixjax._arguments import Rule, aligned, checked
+from mixjax.numerics.arguments import Rule, aligned, checked
 
 _UP_TO_HALF = Rule("in [0, 1/2]", lambda t: (t >= 0) & (t <= 0.5))
 

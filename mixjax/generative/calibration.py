@@ -18,8 +18,8 @@ import jax.numpy as jnp
 from jax.scipy.special import ndtr
 from jaxtyping import Array, Float
 
-from mixjax._arguments import as_floats
 from mixjax.generative.simulation import ScoreBins
+from mixjax.numerics.arguments import as_floats
 
 __all__ = ["DensityError", "Estimate", "density_error", "simulated_ece"]
 

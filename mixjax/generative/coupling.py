@@ -18,7 +18,7 @@ import numpy as np
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float, Int
 
-from mixjax._arguments import NOT_NEGATIVE, as_floats, check_scalars, checked, known
+from mixjax.numerics.arguments import NOT_NEGATIVE, as_floats, check_scalars, checked, known
 
 __all__ = ["CouplingFlow", "coupling_generator"]
 

@@ -14,10 +14,10 @@ import jax.numpy as jnp
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from mixjax._arguments import NOT_NEGATIVE, Rule, check_scalars, check_size, checked
-from mixjax._threefry import single
 from mixjax.generative.coupling import CouplingFlow, coupling_generator
 from mixjax.generative.network import LeakyReluNetwork, leaky_relu_generator
+from mixjax.numerics.arguments import NOT_NEGATIVE, Rule, check_scalars, check_size, checked
+from mixjax.numerics.threefry import single
 from mixjax.random import normal
 
 __all__ = ["sample_coupling", "sample_leaky_relu", "sample_linear"]

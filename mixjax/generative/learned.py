@@ -21,11 +21,11 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from mixjax._arguments import POSITIVE, as_floats, check_scalars, check_size, checked
-from mixjax._threefry import single
 from mixjax.generative.network import LeakyReluNetwork
 from mixjax.generative.start import affine_start, looks_affine
 from mixjax.generative.wasserstein import class_distances
+from mixjax.numerics.arguments import POSITIVE, as_floats, check_scalars, check_size, checked
+from mixjax.numerics.threefry import single
 from mixjax.random import normal
 
 if TYPE_CHECKING:

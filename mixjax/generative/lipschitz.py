@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from mixjax._arguments import as_floats
+from mixjax.numerics.arguments import as_floats
 
 __all__ = ["largest_stretch"]
 

@@ -20,7 +20,7 @@ import numpy as np
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
-from mixjax._arguments import POSITIVE, as_floats, check_scalars, checked, known
+from mixjax.numerics.arguments import POSITIVE, as_floats, check_scalars, checked, known
 
 __all__ = ["LeakyReluNetwork", "leaky_relu_generator", "linear_generator"]
 

@@ -22,8 +22,8 @@ from jax import lax
 from jax.sharding import Mesh, PartitionSpec
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from mixjax._arguments import as_floats, check_size
-from mixjax._threefry import Source, Words, key_words, single
+from mixjax.numerics.arguments import as_floats, check_size
+from mixjax.numerics.threefry import Source, Words, key_words, single
 from mixjax.random import normals
 
 __all__ = ["ScoreBins", "simulate_scores"]

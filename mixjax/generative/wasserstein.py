@@ -19,7 +19,7 @@ from jax.scipy.special import ndtri
 from jax.typing import DTypeLike
 from jaxtyping import Array, Float
 
-from mixjax._arguments import as_floats, check_size
+from mixjax.numerics.arguments import as_floats, check_size
 
 __all__ = ["class_distances", "sliced_distances", "stretched_quantiles"]
 

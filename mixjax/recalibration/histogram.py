@@ -14,9 +14,9 @@ from jax import lax
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
-from mixjax._arguments import as_floats
-from mixjax.calibration.bins import Binning, Closed, equal_width_edges
 from mixjax.calibration.reliability import Reliability, reliability
+from mixjax.calibration.rows.bins import Binning, Closed, equal_width_edges
+from mixjax.numerics.arguments import as_floats
 from mixjax.recalibration.labelled import refuse_outside
 
 __all__ = ["HistogramBinning", "fit_histogram_binning"]

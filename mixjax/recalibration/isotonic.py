@@ -13,10 +13,10 @@ import jax.numpy as jnp
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
-from mixjax._arguments import as_floats
 from mixjax.calibration.corp import fit
-from mixjax.calibration.order import sorted_rows
-from mixjax.calibration.rows import Rows
+from mixjax.calibration.rows.clean import Rows
+from mixjax.calibration.rows.order import sorted_rows
+from mixjax.numerics.arguments import as_floats
 from mixjax.recalibration.labelled import refuse_outside
 
 __all__ = ["Isotonic", "fit_isotonic"]

@@ -15,10 +15,10 @@ import numpy as np
 from jax.typing import ArrayLike
 from jaxtyping import Array, Bool, Float, Int
 
-from mixjax._arguments import as_floats
-from mixjax.calibration.predictions import as_labels
-from mixjax.calibration.rows import as_mask, as_numbers, known_nan, refuse
-from mixjax.calibration.sums import total
+from mixjax.calibration.rows.clean import as_mask, as_numbers, known_nan, refuse
+from mixjax.calibration.rows.predictions import as_labels
+from mixjax.calibration.rows.sums import total
+from mixjax.numerics.arguments import as_floats
 
 Parameters = TypeVar("Parameters")
 

@@ -18,10 +18,10 @@ import jax.numpy as jnp
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
-from mixjax._arguments import as_floats
-from mixjax.calibration.sums import total
+from mixjax.calibration.rows.sums import total
+from mixjax.numerics.arguments import as_floats
+from mixjax.numerics.newton import Expansion, minimise, standardised
 from mixjax.recalibration.labelled import Clean, Fit, LabelledLogits, refuse_infinite
-from mixjax.recalibration.newton import Expansion, minimise, standardised
 
 __all__ = ["Platt", "fit_platt"]
 

@@ -19,11 +19,11 @@ from jax import lax
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
-from mixjax._arguments import as_floats
-from mixjax.calibration.sums import total
+from mixjax.calibration.rows.sums import total
+from mixjax.numerics.arguments import as_floats
+from mixjax.numerics.newton import Expansion, minimise
 from mixjax.recalibration.labelled import Clean, Fit, LabelledLogits, refuse_infinite
 from mixjax.recalibration.likelihood import likelihood, one_hot, over_label
-from mixjax.recalibration.newton import Expansion, minimise
 
 __all__ = ["Temperature", "fit_temperature"]
 

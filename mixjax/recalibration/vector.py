@@ -18,11 +18,11 @@ from jax import lax
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
-from mixjax._arguments import as_floats
-from mixjax.calibration.sums import total
+from mixjax.calibration.rows.sums import total
+from mixjax.numerics.arguments import as_floats
+from mixjax.numerics.newton import Expansion, minimise, standardised
 from mixjax.recalibration.labelled import Fit, LabelledLogits, refuse_infinite
 from mixjax.recalibration.likelihood import likelihood, one_hot, over_label
-from mixjax.recalibration.newton import Expansion, minimise, standardised
 
 __all__ = ["VectorScaling", "fit_vector_scaling"]
 

@@ -15,9 +15,9 @@ from typing import Any, NamedTuple, TextIO
 
 import numpy as np
 
-from mixjax._npz import read_arrays
-from mixjax._untrusted import printable
 from mixjax.runs import RunError
+from mixjax.runs.npz import read_arrays
+from mixjax.runs.untrusted import printable
 
 _CHUNK = 400_000  # cells of a csv file that are text at a time, which takes 60 bytes for each
 _LONGEST = 2**24  # characters of a line of it

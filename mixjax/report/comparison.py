@@ -7,7 +7,7 @@ models within the cells, of which little is left to chance, drawn as normals wit
 the models have in common cancels, as it does when rows are resampled, at a cost that does not grow with the rows
 beyond the cells that hold any: at most (2 M)^2, and at most N.
 
-Intervals are the basic ones, as in `mixjax.calibration.bootstrap`. The bias of the plain ECE cancels in part only.
+Intervals are the basic ones, as in `mixjax.calibration.intervals`. The bias of the plain ECE cancels in part only.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import NamedTuple
 import jax
 import numpy as np
 
-from mixjax.calibration.bootstrap import Interval
+from mixjax.calibration.intervals import Interval
 from mixjax.calibration.reliability import Reliability
 from mixjax.report.metrics import Metric, Report, interval_of_mean, losses, top_labels
 from mixjax.report.reading import FilePredictions

@@ -13,11 +13,11 @@ import jax
 import numpy as np
 
 from mixjax import calibration, scores
-from mixjax._arguments import check_size
-from mixjax.calibration.bins import Binning, Closed, check_bins
-from mixjax.calibration.bootstrap import Interval, bootstrap_intervals, mean_interval
+from mixjax.calibration.intervals import Interval, bootstrap_intervals, mean_interval
 from mixjax.calibration.reliability import Reliability, clopper_pearson, reliability
+from mixjax.calibration.rows.bins import Binning, Closed, check_bins
 from mixjax.calibration.significance import CalibrationTest, calibration_test
+from mixjax.numerics.arguments import check_size
 from mixjax.report.reading import FilePredictions
 
 

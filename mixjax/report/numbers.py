@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from mixjax.calibration.bootstrap import Interval
+from mixjax.calibration.intervals import Interval
 
 MINUS = "\N{MINUS SIGN}"
 

@@ -21,11 +21,11 @@ from typing import Literal
 
 import numpy as np
 
-from mixjax._arguments import shown
-from mixjax._untrusted import printable
-from mixjax.calibration.predictions import tolerance
+from mixjax.calibration.rows.predictions import tolerance
+from mixjax.numerics.arguments import shown
 from mixjax.report.columns import Columns, is_table, read_columns
 from mixjax.runs import RunError
+from mixjax.runs.untrusted import printable
 
 Kind = Literal["logits", "probs", "binary"]
 

@@ -6,18 +6,18 @@ and a logistic fit; `generative` learned inverses; `captions` the words that the
 that is too large to draw.
 """
 
-from sims.figures.beyond import beyond_figures as beyond_figures
-from sims.figures.beyond import beyond_report as beyond_report
-from sims.figures.capacity import capacity_figures as capacity_figures
-from sims.figures.estimator_bias import estimator_bias_figures as estimator_bias_figures
-from sims.figures.estimator_bias import estimator_bias_report as estimator_bias_report
-from sims.figures.fits import fits_figures as fits_figures
-from sims.figures.fits import fits_report as fits_report
-from sims.figures.generative import generative_figures as generative_figures
-from sims.figures.generative import generative_report as generative_report
-from sims.figures.maps import phase_diagram_figures as phase_diagram_figures
-from sims.figures.out_of_domain import out_of_domain_figures as out_of_domain_figures
-from sims.figures.pseudo_label import pseudo_label_figures as pseudo_label_figures
-from sims.figures.pseudo_label import pseudo_label_shift_figures as pseudo_label_shift_figures
-from sims.figures.slices import slice_figures as slice_figures
-from sims.figures.temperature import temperature_figures as temperature_figures
+from .beyond import beyond_figures as beyond_figures
+from .beyond import beyond_report as beyond_report
+from .capacity import capacity_figures as capacity_figures
+from .estimator_bias import estimator_bias_figures as estimator_bias_figures
+from .estimator_bias import estimator_bias_report as estimator_bias_report
+from .fits import fits_figures as fits_figures
+from .fits import fits_report as fits_report
+from .generative import generative_figures as generative_figures
+from .generative import generative_report as generative_report
+from .maps import phase_diagram_figures as phase_diagram_figures
+from .out_of_domain import out_of_domain_figures as out_of_domain_figures
+from .pseudo_label import pseudo_label_figures as pseudo_label_figures
+from .pseudo_label import pseudo_label_shift_figures as pseudo_label_shift_figures
+from .slices import slice_figures as slice_figures
+from .temperature import temperature_figures as temperature_figures

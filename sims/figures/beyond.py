@@ -9,8 +9,9 @@ import numpy as np
 import xarray as xr
 
 from mixjax.plots import COLOURS, COLUMN_WIDTH, MARKERS, decades, panels, points_with_bars
-from sims.figures.captions import last_crossing, theta_label
-from sims.study import Figure
+
+from ..study import Figure
+from .captions import last_crossing, theta_label
 
 DASHES = ("solid", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)))
 

@@ -13,19 +13,11 @@ import numpy as np
 import xarray as xr
 
 from mixjax.plots import COLOURS, MARKERS, line_key, points_with_bars
-from sims.figures.captions import (
-    NAMES,
-    PLAIN_NAMES,
-    listed,
-    omitted,
-    panel_places,
-    representatives,
-    settings_text,
-    theta_label,
-)
-from sims.figures.monotonicity import monotonicity_figures
-from sims.figures.slices import label_slices, slice_legend, slice_panels
-from sims.study import Figure
+
+from ..study import Figure
+from .captions import NAMES, PLAIN_NAMES, listed, omitted, panel_places, representatives, settings_text, theta_label
+from .monotonicity import monotonicity_figures
+from .slices import label_slices, slice_legend, slice_panels
 
 THEOREMS = {"ece": "3.3", "mce": "5.3"}
 

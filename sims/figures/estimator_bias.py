@@ -10,7 +10,8 @@ import numpy as np
 import xarray as xr
 
 from mixjax import plots
-from sims.study import Figure
+
+from ..study import Figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

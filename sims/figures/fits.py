@@ -8,8 +8,9 @@ import numpy as np
 import xarray as xr
 
 from mixjax.plots import COLOURS, COLUMN_WIDTH, MARKERS, decades, panels, points_with_bars
-from sims.figures.captions import last_crossing, theta_label
-from sims.study import Figure
+
+from ..study import Figure
+from .captions import last_crossing, theta_label
 
 
 def fits_figures() -> tuple[Figure, ...]:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import xarray as xr
 
 from mixjax import plots
-from sims.study import Figure
+
+from ..study import Figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -14,7 +14,9 @@ import numpy as np
 import xarray as xr
 
 from mixjax.plots import COLUMN_WIDTH, cased_line, decades, heat_map, level_line, line_key, panels, signed
-from sims.figures.captions import (
+
+from ..study import Figure
+from .captions import (
     NAMES,
     PLAIN_NAMES,
     omitted,
@@ -24,7 +26,6 @@ from sims.figures.captions import (
     setting_places,
     settings_text,
 )
-from sims.study import Figure
 
 MOST_SIZES = 3  # sample sizes whose boundaries are drawn
 MEASURED: tuple[dict[str, Any], ...] = (

@@ -8,8 +8,9 @@ import numpy as np
 import xarray as xr
 
 from mixjax.plots import COLOURS, COLUMN_WIDTH, cased_line, decades, heat_map, level_line, line_key, panels
-from sims.figures.captions import NAMES, omitted, representatives
-from sims.study import Figure
+
+from ..study import Figure
+from .captions import NAMES, omitted, representatives
 
 THEOREMS = {"ece": "3.3", "mce": "5.3"}
 BOUNDARY: dict[str, Any] = {"color": "black", "linestyle": "solid", "linewidth": 1.5}

@@ -8,9 +8,10 @@ import numpy as np
 import xarray as xr
 
 from mixjax.plots import COLUMN_WIDTH, decades, heat_map, level_line, line_key, panels, signed
-from sims.figures.captions import omitted, pairs_text, representatives, setting_label, settings_text
-from sims.figures.maps import LIMIT, MEASURED, symmetric_ticks
-from sims.study import Figure
+
+from ..study import Figure
+from .captions import omitted, pairs_text, representatives, setting_label, settings_text
+from .maps import LIMIT, MEASURED, symmetric_ticks
 
 MOST_ROWS, MOST_COLUMNS = 3, 2
 NEEDED: dict[str, Any] = {"color": "white", "linestyle": "solid", "linewidth": 1.2}

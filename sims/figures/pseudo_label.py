@@ -10,9 +10,10 @@ import numpy as np
 import xarray as xr
 
 from mixjax.plots import COLUMN_WIDTH, decades, heat_map, level_line, line_key, panels, signed
-from sims.figures.captions import omitted, pairs_text, representatives, settings_text, theta_label
-from sims.figures.maps import LIMIT, MEASURED, symmetric_ticks
-from sims.study import Figure
+
+from ..study import Figure
+from .captions import omitted, pairs_text, representatives, settings_text, theta_label
+from .maps import LIMIT, MEASURED, symmetric_ticks
 
 MOST = 3  # of rows and of columns
 OVERSHOOT: dict[str, Any] = {"color": "white", "linestyle": "solid", "linewidth": 1.2}

@@ -10,8 +10,9 @@ import numpy as np
 import xarray as xr
 
 from mixjax import plots
-from sims.figures.captions import setting_label, setting_places
-from sims.study import Figure
+
+from ..study import Figure
+from .captions import setting_label, setting_places
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

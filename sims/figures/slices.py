@@ -9,7 +9,9 @@ import numpy as np
 import xarray as xr
 
 from mixjax.plots import COLOURS, COLUMN_WIDTH, MARKERS, band_key, decades, line_key, panels, points_with_bars
-from sims.figures.captions import (
+
+from ..study import Figure
+from .captions import (
     NAMES,
     PLAIN_NAMES,
     omitted,
@@ -20,7 +22,6 @@ from sims.figures.captions import (
     settings_text,
     theta_label,
 )
-from sims.study import Figure
 
 DASHES = (0, (4, 2))
 

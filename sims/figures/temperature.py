@@ -21,9 +21,10 @@ from mixjax.plots import (
     points_with_bars,
     signed,
 )
-from sims.figures.captions import omitted, pairs_text, representatives, settings_text, theta_label
-from sims.figures.maps import LIMIT, MEASURED, symmetric_ticks
-from sims.study import Figure
+
+from ..study import Figure
+from .captions import omitted, pairs_text, representatives, settings_text, theta_label
+from .maps import LIMIT, MEASURED, symmetric_ticks
 
 MOST_SETTINGS, MOST_THETAS, MOST_RATIOS = 2, 2, 4
 EXACT: dict[str, Any] = {"color": "#56B4E9", "linestyle": "solid", "linewidth": 0.9}

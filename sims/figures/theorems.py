@@ -11,7 +11,8 @@ import xarray as xr
 
 from mixjax import plots
 from mixjax.gaussian.claims import CLAIMS
-from sims.study import Figure
+
+from ..study import Figure
 
 _NAMES = {
     "theta_norm": r"|\theta|", "ratio": "p/n", "low": "c_1", "high": "c_2", "alpha": r"\alpha", "p": "p",

@@ -1,6 +1,7 @@
 """The studies, by the name that the command line knows."""
 
-from sims.studies import (
+from ..study import Study
+from . import (
     beyond,
     capacity,
     estimator_bias,
@@ -15,7 +16,6 @@ from sims.studies import (
     temperature,
     theorems,
 )
-from sims.study import Study
 
 STUDIES: dict[str, Study] = {
     study.name: study

@@ -20,6 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 
+from mixjax.commands import option
 from mixjax.gaussian import (
     ScoreLaw,
     imbalanced_ece,
@@ -32,15 +33,16 @@ from mixjax.gaussian import (
     sample_training_sets,
     with_positive_rate,
 )
-from mixjax.gaussian.class_sets import MOST_CLASSES
-from mixjax.gaussian.imbalanced_ece import Kind
+from mixjax.gaussian.beyond.class_sets import MOST_CLASSES
+from mixjax.gaussian.beyond.imbalanced_ece import Kind
 from mixjax.runs import RunError
-from sims.figures import beyond_figures, beyond_report
-from sims.grid import AxisValue, axis, whole
-from sims.keys import key_of
-from sims.program import HostArrays
-from sims.studies.more_classes import CLASS_RATIOS, KINDS, class_changes, class_limits, class_variables
-from sims.study import Piece, PiecewiseStudy, option
+
+from ..engine.keys import key_of
+from ..engine.program import HostArrays
+from ..figures import beyond_figures, beyond_report
+from ..grid import AxisValue, axis, whole
+from ..study import Piece, PiecewiseStudy
+from .more_classes import CLASS_RATIOS, KINDS, class_changes, class_limits, class_variables
 
 ERRORS: dict[str, tuple[Kind, bool]] = {  # name -> (kind, whether the bias is the log-odds)
     "top-label, no bias": ("top-label", False),

@@ -16,21 +16,17 @@ import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 
+from mixjax.commands import option
 from mixjax.gaussian import ScoreLaw, derivative_at_zero, population_ece, population_mce, sample_scores
-from sims.figures import capacity_figures
-from sims.grid import AxisValue, Grid, axis, gaussian_grid
-from sims.moments import Moments
-from sims.program import Arrays, Experiment
-from sims.studies.comparison import (
-    as_variable,
-    fraction_variables,
-    grid_dataset,
-    mean_or_nan,
-    negative_with_ties_half,
-)
-from sims.studies.curves import refined, with_curves
-from sims.studies.monotonicity import monotonicity
-from sims.study import GridStudy, option
+
+from ..engine.moments import Moments
+from ..engine.program import Arrays, Experiment
+from ..figures import capacity_figures
+from ..grid import AxisValue, Grid, axis, gaussian_grid
+from ..study import GridStudy
+from .comparison import as_variable, fraction_variables, grid_dataset, mean_or_nan, negative_with_ties_half
+from .curves import refined, with_curves
+from .monotonicity import monotonicity
 
 NORMS = {"ece": 1, "mce": np.inf}
 

@@ -19,9 +19,10 @@ from mixjax.gaussian import (
     population_errors,
     sample_scores,
 )
-from sims.grid import Grid
-from sims.moments import Moments
-from sims.program import Arrays, Experiment
+
+from ..engine.moments import Moments
+from ..engine.program import Arrays, Experiment
+from ..grid import Grid
 
 METRICS = {"ece": 1, "ece2": 2, "mce": np.inf}  # name -> norm
 LONG_NAMES = {"ece": "ECE", "ece2": "ECE_2", "mce": "MCE", "accuracy": "accuracy"}

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 import numpy as np
 import xarray as xr
 
-from sims.grid import Grid
+from ..grid import Grid
 
 CURVE_POINTS = 120  # about as many as a column of print can show apart
 END = "_curve"

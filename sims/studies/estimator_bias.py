@@ -17,13 +17,15 @@ import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 
+from mixjax.commands import option
 from mixjax.gaussian import ScoreLaw
-from sims.figures import estimator_bias_figures, estimator_bias_report
-from sims.grid import AxisValue, axis, whole
-from sims.keys import key_of
-from sims.program import HostArrays
-from sims.studies.judged_estimators import ESTIMATORS, INTERVALS, LAWS, Estimator, intervals, sample
-from sims.study import Piece, PiecewiseStudy, option
+
+from ..engine.keys import key_of
+from ..engine.program import HostArrays
+from ..figures import estimator_bias_figures, estimator_bias_report
+from ..grid import AxisValue, axis, whole
+from ..study import Piece, PiecewiseStudy
+from .judged_estimators import ESTIMATORS, INTERVALS, LAWS, Estimator, intervals, sample
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 
+from mixjax.commands import option
 from mixjax.gaussian import (
     critical_ratio,
     direction,
@@ -32,11 +33,12 @@ from mixjax.gaussian import (
     weighted_estimator,
 )
 from mixjax.gaussian.score_law import ScoreLaw
-from sims.figures import fits_figures, fits_report
-from sims.grid import AxisValue, axis, whole
-from sims.keys import key_of
-from sims.program import HostArrays
-from sims.study import Piece, PiecewiseStudy, option
+
+from ..engine.keys import key_of
+from ..engine.program import HostArrays
+from ..figures import fits_figures, fits_report
+from ..grid import AxisValue, axis, whole
+from ..study import Piece, PiecewiseStudy
 
 RATIOS = np.geomspace(0.01, 20, 400)  # p/n of the limits
 

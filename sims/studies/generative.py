@@ -16,13 +16,15 @@ from functools import partial
 import numpy as np
 import xarray as xr
 
+from mixjax.commands import option
 from mixjax.gaussian import expected_errors
 from mixjax.runs import RunError
-from sims.figures import generative_figures, generative_report
-from sims.grid import AxisValue, axis, mixup_settings, whole
-from sims.program import HostArrays
-from sims.studies.learned_inverse import CLASSIFIERS, DIRECTIONS, FAMILIES, MAPS, Setting, measure
-from sims.study import Piece, PiecewiseStudy, option
+
+from ..engine.program import HostArrays
+from ..figures import generative_figures, generative_report
+from ..grid import AxisValue, axis, mixup_settings, whole
+from ..study import Piece, PiecewiseStudy
+from .learned_inverse import CLASSIFIERS, DIRECTIONS, FAMILIES, MAPS, Setting, measure
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from mixjax.calibration import brier_score, debiased_ece2, ece, kde_ece, mce, nll, signed_gap, smooth_ece, sweep_ece
-from mixjax.calibration.bootstrap import Interval, bootstrap_intervals, mean_interval
+from mixjax.calibration.intervals import Interval, bootstrap_intervals, mean_interval
 from mixjax.gaussian import (
     ScoreLaw,
     population_brier,

@@ -23,8 +23,9 @@ from mixjax.generative import (
     simulated_ece,
 )
 from mixjax.generative.simulation import Map
-from sims.keys import key_of
-from sims.program import HostArrays
+
+from ..engine.keys import key_of
+from ..engine.program import HostArrays
 
 # of E|delta_u|: theta*, the mean over random ones, and the mean over the plain classifiers
 DIRECTIONS = ("along theta*", "random", "of the classifiers")

@@ -24,7 +24,8 @@ from mixjax.gaussian import (
     population_mce,
     turning_ratio,
 )
-from sims.studies.curves import END
+
+from .curves import END
 
 METRICS = {"ece": (1, population_ece), "mce": (np.inf, population_mce)}
 CHECKS = 16  # values of p/n at which the other two ways are taken

@@ -14,8 +14,9 @@ import jax
 import numpy as np
 
 from mixjax.gaussian import class_ece, limit_class_ece, limit_class_sets, sample_class_sets
-from mixjax.gaussian.class_ece import ClassKind
-from sims.program import HostArrays
+from mixjax.gaussian.beyond.class_ece import ClassKind
+
+from ..engine.program import HostArrays
 
 KINDS: tuple[ClassKind, ...] = get_args(ClassKind)
 CLASS_RATIOS = np.geomspace(0.01, 10, 61)  # p/n of the limit

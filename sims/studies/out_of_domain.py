@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 
+from mixjax.commands import option
 from mixjax.gaussian import (
     ScoreLaw,
     best_ood_weight,
@@ -26,12 +27,13 @@ from mixjax.gaussian import (
     sufficient_ood,
 )
 from mixjax.runs import RunError
-from sims.figures import out_of_domain_figures
-from sims.grid import AxisValue, Grid, axis, gaussian_grid, with_axes
-from sims.moments import Moments
-from sims.program import Arrays, Experiment
-from sims.studies.comparison import as_variable, fraction_variables, grid_dataset, mean_or_nan, negative_with_ties_half
-from sims.study import GridStudy, option
+
+from ..engine.moments import Moments
+from ..engine.program import Arrays, Experiment
+from ..figures import out_of_domain_figures
+from ..grid import AxisValue, Grid, axis, gaussian_grid, with_axes
+from ..study import GridStudy
+from .comparison import as_variable, fraction_variables, grid_dataset, mean_or_nan, negative_with_ties_half
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sims.figures import phase_diagram_figures
-from sims.grid import AxisValue, Grid, gaussian_grid
-from sims.studies.comparison import EXPERIMENT, comparison_dataset
-from sims.study import GridStudy, option
+from mixjax.commands import option
+
+from ..figures import phase_diagram_figures
+from ..grid import AxisValue, Grid, gaussian_grid
+from ..study import GridStudy
+from .comparison import EXPERIMENT, comparison_dataset
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 
+from mixjax.commands import option
 from mixjax.gaussian import (
     ScoreLaw,
     limit_pseudo_label_scores,
@@ -26,12 +27,13 @@ from mixjax.gaussian import (
 )
 from mixjax.gaussian.unlabeled_sums import SumsLaw
 from mixjax.runs import RunError
-from sims.figures import pseudo_label_figures
-from sims.grid import LARGEST, AxisValue, Grid, axis, gaussian_grid, with_axes
-from sims.moments import Moments
-from sims.program import Arrays, Experiment
-from sims.studies.comparison import as_variable, fraction_variables, grid_dataset, mean_or_nan
-from sims.study import GridStudy, option
+
+from ..engine.moments import Moments
+from ..engine.program import Arrays, Experiment
+from ..figures import pseudo_label_figures
+from ..grid import LARGEST, AxisValue, Grid, axis, gaussian_grid, with_axes
+from ..study import GridStudy
+from .comparison import as_variable, fraction_variables, grid_dataset, mean_or_nan
 
 MOST_EXACT = 10_000  # unlabelled points that are drawn one by one unless it is said otherwise
 MOST_RATIO = 1e30  # p / n_unlabeled, of which no more is needed for none

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from mixjax.commands import option
 from mixjax.runs import RunError
-from sims.figures import pseudo_label_shift_figures
-from sims.grid import AxisValue, Grid, axis, with_axes
-from sims.studies.out_of_domain import angles
-from sims.studies.pseudo_label import PseudoLabelConfig, experiment_of, pseudo_label_grid, pseudo_label_table
-from sims.study import GridStudy, option
+
+from ..figures import pseudo_label_shift_figures
+from ..grid import AxisValue, Grid, axis, with_axes
+from ..study import GridStudy
+from .out_of_domain import angles
+from .pseudo_label import PseudoLabelConfig, experiment_of, pseudo_label_grid, pseudo_label_table
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -21,18 +21,20 @@ import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 
+from mixjax.commands import option
 from mixjax.gaussian import population_ece, sample_scores
 from mixjax.runs import RunError
-from sims.devices import usable_cores
-from sims.figures.real_images import real_images_figures
-from sims.figures.real_images_report import real_images_report
-from sims.grid import AxisValue, axis, mixup_settings, whole
-from sims.keys import key_of
-from sims.program import HostArrays
-from sims.studies.image_pairs import CONTROL, DIMENSIONS, PAIRS, Pair, fingerprint, present, rows_of, where_to_get
-from sims.studies.real_images_table import KINDS, boundary_variables, error_variables, shape_variables
-from sims.studies.subsamples import HISTOGRAM, Scores, Shape, divided, longest_for, scored
-from sims.study import Piece, PiecewiseStudy, option
+
+from ..engine.devices import usable_cores
+from ..engine.keys import key_of
+from ..engine.program import HostArrays
+from ..figures.real_images import real_images_figures
+from ..grid import AxisValue, axis, mixup_settings, whole
+from ..reports.real_images import real_images_report
+from ..study import Piece, PiecewiseStudy
+from .image_pairs import CONTROL, DIMENSIONS, PAIRS, Pair, fingerprint, present, rows_of, where_to_get
+from .real_images_table import KINDS, boundary_variables, error_variables, shape_variables
+from .subsamples import HISTOGRAM, Scores, Shape, divided, longest_for, scored
 
 REPLICATES = 20  # training sets of a division
 EXACT = 4000  # training sets of the exact law

@@ -9,8 +9,9 @@ import numpy as np
 import xarray as xr
 
 from mixjax.gaussian import critical_ratio
-from sims.program import HostArrays
-from sims.studies.divisions import crossing, crossing_and_error, mean_and_error
+
+from ..engine.program import HostArrays
+from .divisions import crossing, crossing_and_error, mean_and_error
 
 KINDS = ("images", "Gaussian rows")
 ERRORS = {"ece": ("ECE", 1), "square": ("debiased ECE_2 squared", 2)}  # words, and the norm of its boundary

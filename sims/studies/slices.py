@@ -18,12 +18,15 @@ from typing import Any
 import jax.numpy as jnp
 import xarray as xr
 
+from mixjax.commands import option
 from mixjax.gaussian import ScoreLaw
-from sims.figures import slice_figures
-from sims.grid import AxisValue, Grid, gaussian_grid
-from sims.moments import Moments
-from sims.program import BLOCK, Arrays, Experiment
-from sims.studies.comparison import (
+
+from ..engine.moments import Moments
+from ..engine.program import BLOCK, Arrays, Experiment
+from ..figures import slice_figures
+from ..grid import AxisValue, Grid, gaussian_grid
+from ..study import GridStudy
+from .comparison import (
     EXPERIMENT,
     LONG_NAMES,
     METRICS,
@@ -33,8 +36,7 @@ from sims.studies.comparison import (
     limit_variables,
     mean_or_nan,
 )
-from sims.studies.curves import refined, with_curves
-from sims.study import GridStudy, option
+from .curves import refined, with_curves
 
 QUANTILES = {"q05": 0.05, "q95": 0.95}  # between them lie nine training sets in ten
 

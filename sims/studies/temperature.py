@@ -18,6 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 
+from mixjax.commands import option
 from mixjax.gaussian import (
     ScoreLaw,
     TemperatureFit,
@@ -32,20 +33,15 @@ from mixjax.gaussian import (
     scale_on_held_out,
     scaled_ece,
 )
-from mixjax.gaussian.temperature_limits import Weight
+from mixjax.gaussian.beyond.temperature_limits import Weight
 from mixjax.runs import RunError
-from sims.figures import temperature_figures
-from sims.grid import AxisValue, Grid, axis, gaussian_grid, with_axes
-from sims.moments import Moments
-from sims.program import Arrays, Experiment
-from sims.studies.comparison import (
-    as_variable,
-    fraction_variables,
-    grid_dataset,
-    mean_or_nan,
-    negative_with_ties_half,
-)
-from sims.study import GridStudy, option
+
+from ..engine.moments import Moments
+from ..engine.program import Arrays, Experiment
+from ..figures import temperature_figures
+from ..grid import AxisValue, Grid, axis, gaussian_grid, with_axes
+from ..study import GridStudy
+from .comparison import as_variable, fraction_variables, grid_dataset, mean_or_nan, negative_with_ties_half
 
 MOST_HELD_OUT = 1e7
 

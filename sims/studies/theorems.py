@@ -16,14 +16,16 @@ import jax
 import numpy as np
 import xarray as xr
 
+from mixjax.commands import option
 from mixjax.gaussian.claims import CLAIMS
-from sims.figures.theorems import theorem_figures
-from sims.grid import AxisValue, axis, whole
-from sims.keys import key_of
-from sims.program import HostArrays
-from sims.studies.comparison import wilson_interval
-from sims.study import Piece, PiecewiseStudy, option
-from sims.verdicts import verdict, verdict_files, verdict_report
+
+from ..engine.keys import key_of
+from ..engine.program import HostArrays
+from ..figures.theorems import theorem_figures
+from ..grid import AxisValue, axis, whole
+from ..reports.verdicts import verdict, verdict_files, verdict_report
+from ..study import Piece, PiecewiseStudy
+from .comparison import wilson_interval
 
 CONFIGURATIONS: dict[str, tuple[dict[str, float], ...]] = {
     "3.1": tuple({"ratio": c, "theta_norm": theta} for c, theta in ((0.1, 1), (0.5, 1), (1, 0.5), (0.5, 2), (5, 2))),

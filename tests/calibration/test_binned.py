@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mixjax.calibration import classwise_ece, ece, mce, top_label_ece
-from mixjax.calibration.bins import equal_width_edges, equal_width_index
+from mixjax.calibration.rows.bins import equal_width_edges, equal_width_index
 from tests.calibration.exact import binned_error, nearest
 
 SIZE = 12  # of every sample that Hypothesis draws: each shape compiles

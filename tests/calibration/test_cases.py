@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from functools import partial
-from pathlib import Path
 
 import jax
 import jax.numpy as jnp
@@ -24,10 +23,9 @@ from mixjax.calibration import (
     tace,
     top_label_ece,
 )
+from tests import paths
 
-CASES = {
-    case["id"]: case for case in json.loads((Path(__file__).parents[1] / "cases" / "calibration.json").read_text())
-}
+CASES = {case["id"]: case for case in json.loads((paths.CASES / "calibration.json").read_text())}
 OPTIONS = ("num_bins", "norm", "closed", "where", "weights", "threshold", "variant")
 
 

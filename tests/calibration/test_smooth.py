@@ -9,7 +9,7 @@ import pytest
 from scipy.optimize import brentq
 
 from mixjax.calibration import smooth_ece
-from mixjax.calibration.rows import Rows
+from mixjax.calibration.rows.clean import Rows
 from mixjax.calibration.smooth import _spectrum, _spread
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 from functools import partial
-from pathlib import Path
 
 import jax
 import jax.numpy as jnp
@@ -16,7 +15,6 @@ from hypothesis import strategies as st
 
 from mixjax.calibration import CalibrationState, classwise_ece, ece, mce
 
-ROOT = Path(__file__).parents[2]
 update = jax.jit(lambda state, c, y, where: state.update(c, y, where=where))
 
 
@@ -79,6 +77,7 @@ import re
 import jax, jax.numpy as jnp, numpy as np
 from jax.sharding import NamedSharding, PartitionSpec as P
 from mixjax.calibration import CalibrationState, debiased_ece2, ece, sweep_ece
+from tests.paths import ROOT
 rng = np.random.default_rng(0)
 confidence, correct = rng.random(524_288).astype(np.float32), rng.random(524_288) < 0.5
 mesh = jax.make_mesh((4,), ("devices",), axis_types=(jax.sharding.AxisType.Auto,))

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mixjax.calibration import sweep_ece
-from mixjax.calibration.order import sorted_rows
-from mixjax.calibration.rows import Rows
+from mixjax.calibration.rows.clean import Rows
+from mixjax.calibration.rows.order import sorted_rows
 from mixjax.calibration.sweep import _Sweep
 from tests.calibration.exact import sweep
 from tests.calibration.test_binned import SAMPLES, SIZE, close

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from mixjax._files import read_bytes
 from mixjax.datasets import MissingDataError, load
 from mixjax.datasets.idx import read_idx
 from mixjax.runs import RunError
+from mixjax.runs.files import read_bytes
 from tests.datasets.conftest import IDX, idx_bytes, write_idx
 
 DEBIAN = Path("/usr/share/datasets/fashion-mnist")

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mixjax import _npz
 from mixjax.datasets import load
 from mixjax.runs import RunError
+from mixjax.runs import npz as _npz
 
 KERAS = {"train_inputs": "x_train", "train_labels": "y_train", "test_inputs": "x_test", "test_labels": "y_test"}
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from functools import cache, partial
-from pathlib import Path
 
 import jax
 import jax.numpy as jnp
@@ -27,10 +26,11 @@ from mixjax.gaussian.population import (
     reliability_curve,
 )
 from mixjax.gaussian.score_law import ScoreLaw
+from tests import paths
 from tests.gaussian.integrals import DEFINITIONS, defined
 from tests.gaussian.laws import LAWS, NAMED_LAWS, NAMES, grid_law
 
-CASES = json.loads((Path(__file__).parents[1] / "cases" / "population.json").read_text())
+CASES = json.loads((paths.CASES / "population.json").read_text())
 A, S2, ECE, ECE2, MCE, ACCURACY = (
     np.array([row[column] for row in CASES]) for column in ("a", "s2", "ece", "ece2", "mce", "accuracy")
 )

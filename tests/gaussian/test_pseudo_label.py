@@ -8,13 +8,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from mixjax._threefry import Source
-from mixjax.gaussian import (
-    population_ece,
-    pseudo_label_estimators,
-    sample_pseudo_label_scores,
-)
+from mixjax.gaussian import population_ece, pseudo_label_estimators, sample_pseudo_label_scores
 from mixjax.gaussian.unlabeled_sums import _POINTS, unlabeled_sums
+from mixjax.numerics.threefry import Source
 from mixjax.random import normals
 
 REPLICATES = 5_000

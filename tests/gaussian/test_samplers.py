@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from mixjax._threefry import Source
 from mixjax.gaussian.estimators import sigma_estimator, weighted_estimator
 from mixjax.gaussian.model import direction, sample_data
 from mixjax.gaussian.samplers import draw_noise, sample_scores, score_law_of
 from mixjax.gaussian.score_law import score_law
+from mixjax.numerics.threefry import Source
 
 KS_CHECKS = 500
 REPLICATES = 100_000

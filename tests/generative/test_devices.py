@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 
@@ -13,6 +12,7 @@ PROGRAM = """
 import jax, numpy as np
 from mixjax.generative import sample_linear, simulate_scores
 from mixjax.generative.simulation import _mesh
+from tests.paths import ROOT
 g = sample_linear(jax.random.key(0), p=2, d=3)
 bins = simulate_scores(jax.random.key(1), g, g.inverse(), np.eye(2), np.ones(2), num_draws=1)
 print(_mesh().size, len(bins.draws.sharding.device_set), *np.asarray(bins.residual).ravel())
@@ -23,7 +23,7 @@ def test_sums_do_not_depend_on_the_devices():
     found = {}
     for devices in (1, 4):
         options = {"XLA_FLAGS": f"--xla_force_host_platform_device_count={devices}", "JAX_PLATFORMS": "cpu"}
-        done = subprocess.run([sys.executable, "-c", PROGRAM], cwd=Path(__file__).parents[2], text=True, check=True,
+        done = subprocess.run([sys.executable, "-c", PROGRAM], cwd=ROOT, text=True, check=True,
                               env=os.environ | options, capture_output=True)  # fmt: skip
         size, spread, *sums = done.stdout.split()
         assert (int(size), int(spread)) == (devices, devices)

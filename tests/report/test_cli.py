@@ -15,9 +15,8 @@ import numpy as np
 import pytest
 
 from mixjax.cli import main
+from tests.paths import ROOT
 from tests.report.conftest import draw
-
-ROOT = Path(__file__).resolve().parents[2]
 
 BAD = {
     "no file": (["--probs"], "say either one FILE or --compare A B"),

@@ -11,7 +11,7 @@ import pytest
 
 import mixjax
 from mixjax import calibration, scores
-from mixjax.calibration.bootstrap import Interval, bootstrap_intervals
+from mixjax.calibration.intervals import Interval, bootstrap_intervals
 from mixjax.calibration.reliability import reliability
 from mixjax.calibration.significance import calibration_test
 from mixjax.report.comparison import check_pair, compare

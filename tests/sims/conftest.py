@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import xarray as xr
 
-import sims
+from mixjax import sims
 
 # six cells each or twice six, and two Mixup settings where there are such
 SIZES = {

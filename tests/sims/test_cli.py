@@ -5,12 +5,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from mixjax.sims import publishing
+from mixjax.sims.cli import main
 
 import sims.cli
-from sims import publishing
-from sims.cli import main
+from tests.paths import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 TINY = ["--n", "50", "--ratio", "0.5,2", "--theta-norm", "0.5,2", "--alpha", "1", "--replicates", "1000"]
 
 BAD = {
@@ -111,7 +111,7 @@ def test_an_interrupt_says_how_to_go_on(capsys, tmp_path, monkeypatch):
     def interrupted(*_args, **_kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(sims.cli, "carry_out", interrupted)
+    monkeypatch.setattr(sims.cli, "execute", interrupted)
     assert main(["phase_diagram", *TINY, "--out", str(tmp_path / "run")]) == 130
     assert "same command goes on" in capsys.readouterr().err
 

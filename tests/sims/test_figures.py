@@ -5,13 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import xarray as xr
+from mixjax.sims.figures.captions import listed, representatives
+from mixjax.sims.studies import STUDIES
+from mixjax.sims.study import GridStudy
 
-import sims
-from mixjax._figures import write_figures
-from mixjax.plots import paper_style
-from sims.figures.captions import listed, representatives
-from sims.studies import STUDIES
-from sims.study import GridStudy
+from mixjax import sims
+from mixjax.plots import paper_style, write_figures
 
 
 def drawn(table, name):

@@ -11,16 +11,16 @@ import warnings
 import h5py
 import numpy as np
 import pytest
+from mixjax.sims.cli import main
+from mixjax.sims.configuration import configured
+from mixjax.sims.engine.division import work_of
+from mixjax.sims.engine.work import plain
+from mixjax.sims.merging import merge
+from mixjax.sims.status import status
+from mixjax.sims.studies import STUDIES
 
-import sims
+from mixjax import sims
 from mixjax.runs import RunDirectory, RunError, read_manifest
-from sims.cli import main
-from sims.division import work_of
-from sims.merging import merge
-from sims.running import configured
-from sims.stored import status
-from sims.studies import STUDIES
-from sims.work import plain
 from tests.fuzzing import NUMBER, mutated, mutated_json, survive
 
 
@@ -253,7 +253,7 @@ def test_other_lookups_that_fail_are_not_blamed_on_the_table(copied, monkeypatch
     def wrong(*_):
         raise KeyError("ours")
 
-    monkeypatch.setattr("sims.cli.write_figures", wrong)
+    monkeypatch.setattr("mixjax.sims.cli.write_figures", wrong)
     with pytest.raises(KeyError, match="ours"):
         main(["figures", str(copied)])
 

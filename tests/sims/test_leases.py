@@ -5,24 +5,22 @@ import signal
 import socket
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
+from mixjax.sims.cli import main
+from mixjax.sims.configuration import configured
+from mixjax.sims.engine.division import work_of
+from mixjax.sims.engine.execution import opened
+from mixjax.sims.engine.work import ExecutionOptions
+from mixjax.sims.status import status
+from mixjax.sims.studies import STUDIES
 
 import mixjax.runs
-from mixjax._lease import Lease
-from mixjax._storage import located
 from mixjax.runs import RunDirectory, RunError, provenance
-from sims.cli import main
-from sims.division import work_of
-from sims.execution import opened
-from sims.running import configured
-from sims.stored import status
-from sims.studies import STUDIES
-from sims.work import Manner
+from mixjax.runs.lease import Lease
+from mixjax.runs.storage import located
 
-ROOT = Path(__file__).resolve().parents[2]
 AXES = {"n": "50", "ratio": "0.2,1,3", "theta_norm": "0.5,2", "alpha": "0,1", "replicates": 2500}
 OPTIONS = [part for name, value in AXES.items() for part in (f"--{name.replace('_', '-')}", str(value))]
 ME = f"process {os.getpid()} on {socket.gethostname()}"
@@ -39,7 +37,7 @@ def _empty():
 def begun(out):
     """A folder with the manifest of a run, and nothing else."""
     work = work_of(STUDIES["phase_diagram"], configured("phase_diagram", **AXES))
-    opened(work, located(out), provenance(), Manner()).close()
+    opened(work, located(out), provenance(), ExecutionOptions()).close()
     return located(out)
 
 
@@ -48,7 +46,7 @@ def test_a_second_run_is_refused(command, monkeypatch, capsys):
     """And the status says who is at work, as far as that is known without waiting."""
     out, part = begun("memory://bucket/run"), begun("memory://bucket/part")
     arguments = {"run": ["phase_diagram", *OPTIONS], "merge": ["merge", str(part)]}[command]
-    monkeypatch.setattr("mixjax.runs.PERIOD", 1.0)  # a look every tenth of it
+    monkeypatch.setattr("mixjax.runs.directory.PERIOD", 1.0)  # a look every tenth of it
     with Lease(out, print, period=0.01):
         assert main([*arguments, "--out", str(out)]) == 2
         assert capsys.readouterr().err.splitlines() == [
@@ -66,7 +64,8 @@ def test_a_second_run_is_refused(command, monkeypatch, capsys):
 HOLD = """
 import sys
 import mixjax.runs
-mixjax.runs.PERIOD = 0.02
+from tests.paths import ROOT
+mixjax.runs.directory.PERIOD = 0.02
 run = mixjax.runs.RunDirectory.open(sys.argv[1], spec={"a": 1}, environment={}, layout={})
 print("held", flush=True)
 sys.stdin.read()

@@ -6,18 +6,18 @@ import shutil
 
 import numpy as np
 import pytest
+from mixjax.sims.cli import main
+from mixjax.sims.configuration import configured
+from mixjax.sims.engine.division import work_of
+from mixjax.sims.engine.execution import execute
+from mixjax.sims.engine.units import Layout
+from mixjax.sims.engine.work import ExecutionOptions
+from mixjax.sims.merging import merge
+from mixjax.sims.status import status
+from mixjax.sims.studies import STUDIES
 
-import sims
+from mixjax import sims
 from mixjax.runs import RunDirectory, RunError, read_manifest
-from sims.cli import main
-from sims.division import work_of
-from sims.engine import Layout
-from sims.execution import carry_out
-from sims.merging import merge
-from sims.running import configured
-from sims.stored import described, status
-from sims.studies import STUDIES
-from sims.work import Manner
 
 AXES = {"n": "50", "ratio": "0.2,1,3", "theta_norm": "0.5,2", "alpha": "0,1", "replicates": 2500}
 SMALL = Layout(2, 8, 1)  # nine units
@@ -25,7 +25,7 @@ SMALL = Layout(2, 8, 1)  # nine units
 
 def make(folder, part=(1, 1), layout=SMALL, **axes):
     work = work_of(STUDIES["phase_diagram"], configured("phase_diagram", **{**AXES, **axes}), layout)
-    return carry_out(work, folder, Manner(part=part))
+    return execute(work, folder, ExecutionOptions(part=part))
 
 
 @pytest.fixture(scope="module")

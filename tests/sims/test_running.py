@@ -7,24 +7,22 @@ import subprocess
 import sys
 import tempfile
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
+from mixjax.sims.engine import execution
+from mixjax.sims.engine.units import Layout
+from mixjax.sims.status import status
 
-import sims
-from mixjax import runs
+from mixjax import runs, sims
 from mixjax.runs import RunError
-from sims import execution
-from sims.engine import Layout
-from sims.stored import status
 
-ROOT = Path(__file__).resolve().parents[2]
 AXES = {"n": "50", "ratio": "0.2,1,3", "theta_norm": "0.5,2", "alpha": "0,1", "replicates": 2500}
 SMALL = Layout(2, 8, 1)  # nine units: three of cells by three of replicates
 SCRIPT = """
-import sims
+from mixjax import sims
 from sims.engine import Layout
+from tests.paths import ROOT
 show = lambda done, total: print(done, flush=True)
 sims.run("phase_diagram", {out!r}, layout=Layout({cells}, 8, 1), progress=show, **{axes!r})
 """

@@ -6,22 +6,22 @@ import fsspec
 import numpy as np
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
+from mixjax.sims.cli import main
+from mixjax.sims.configuration import configured
+from mixjax.sims.engine.division import work_of
+from mixjax.sims.engine.execution import execute
+from mixjax.sims.engine.units import Layout
+from mixjax.sims.engine.work import ExecutionOptions
+from mixjax.sims.merging import merge
+from mixjax.sims.status import describe, status
+from mixjax.sims.studies import STUDIES
 
 import mixjax.runs
 import sims.cli
 import train.cli
-from mixjax._lease import Lease
-from mixjax._storage import located
 from mixjax.runs import RunDirectory, RunError, read_manifest
-from sims.cli import main
-from sims.division import work_of
-from sims.engine import Layout
-from sims.execution import carry_out
-from sims.merging import merge
-from sims.running import configured
-from sims.stored import described, status
-from sims.studies import STUDIES
-from sims.work import Manner
+from mixjax.runs.lease import Lease
+from mixjax.runs.storage import located
 
 AXES = {"n": "50", "ratio": "0.2,1,3", "theta_norm": "0.5,2", "alpha": "0,1", "replicates": 2500}
 SMALL = Layout(2, 8, 1)  # nine units: three of cells by three of replicates
@@ -127,7 +127,7 @@ def test_interrupted_and_gone_on_with(undisturbed):
     found = status(out)
     assert found.state == "stopped"
     assert 4 <= len(found.inventory.stored) < 9
-    assert described(found, out).startswith("phase_diagram in memory://bucket/runs/map: stopped\n")
+    assert describe(found, out).startswith("phase_diagram in memory://bucket/runs/map: stopped\n")
     with pytest.raises(RunError, match="the run in memory://bucket/runs/map is not finished"):
         sims.load(out)
     table, stored = resumed(out)
@@ -179,7 +179,7 @@ def test_parts_merge_from_and_into_stores_and_disks(undisturbed, tmp_path):
     work = work_of(STUDIES["phase_diagram"], configured("phase_diagram", **AXES), SMALL)
     parts = ["memory://bucket/first", str(tmp_path / "second")]
     for number, part in enumerate(parts, start=1):
-        assert not carry_out(work, located(part), Manner(part=(number, 2), warn=[].append))
+        assert not execute(work, located(part), ExecutionOptions(part=(number, 2), warn=[].append))
     for out in ("memory://bucket/whole", str(tmp_path / "whole")):
         said = []
         assert merge(parts, out, warn=said.append).state == "finished"

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from mixjax.train.loop.checkpoints import Checkpoints
+from mixjax.train.loop.history import History
+from mixjax.train.loop.job import Job
+from mixjax.train.loop.training import Finished, train_job
 
 from mixjax.datasets import Dataset, load
-from train.checkpoints import Checkpoints
-from train.history import History
-from train.job import Job
-from train.training import Finished, train_job
 
 Train = Callable[..., Finished]
 

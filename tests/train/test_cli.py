@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
+from mixjax.train.cli import main
 
 import train.cli
 from mixjax.runs import RunDirectory
-from train.cli import main
+from tests.paths import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 TINY = ["--width", "8,16", "--depth", "1", "--epochs", "2", "--seeds", "2", "--train-rows", "150"]
 
 BAD = {

@@ -5,11 +5,11 @@ from __future__ import annotations
 import csv
 import json
 import re
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.paths import ROOT
+
 RESULTS = ROOT / "results" / "training"
 TEXT = " ".join((ROOT / "docs" / "training.md").read_text().split("## Found on digits")[1].split())
 FASHION = TEXT.split("## Found on Fashion-MNIST")[1]

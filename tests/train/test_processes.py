@@ -13,19 +13,19 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from mixjax.train.running import load_records, run
 
 from mixjax.runs import RunDirectory
-from train.running import load_records, run
 
 pytestmark = pytest.mark.slow
 
-ROOT = Path(__file__).resolve().parents[2]
 OPTIONS = {"width": (6,), "depth": (1,), "epochs": 2, "seeds": 1, "train_rows": 128, "batch_size": 32}
 SCRIPT = """
 import sys
 from mixjax._commands import exit_status
 from train.placement import join
 from train.running import run
+from tests.paths import ROOT
 join("127.0.0.1:{port}", 2, {process})
 sys.exit(exit_status(lambda: run("width", {out!r}, **{options!r}) and 0))
 """

@@ -12,14 +12,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from mixjax.train import running
+from mixjax.train.loop.training import train_job
+from mixjax.train.running import load_records, run
+from mixjax.train.runs import work
+from mixjax.train.runs.options import configured, words_of
 
 from mixjax.runs import RunError
-from train import running, work
-from train.options import configured, words_of
-from train.running import load_records, run
-from train.training import train_job
 
-ROOT = Path(__file__).resolve().parents[2]
 TINY = {"width": (10,), "depth": (2,), "epochs": 3, "seeds": 2, "train_rows": 200}
 PSEUDO = {"width_multiplier": 1 / 16, "train_rows": 80, "batch_size": 20, "epochs": 4, "seeds": 1}
 KILLED = {  # (options, after how many steps: three moments; for pseudo-labels one is just after the midpoint)
@@ -28,6 +28,7 @@ KILLED = {  # (options, after how many steps: three moments; for pseudo-labels o
 }
 SCRIPT = """
 from train.running import run
+from tests.paths import ROOT
 show = lambda done, total, text: print(done, flush=True)
 run({name!r}, {out!r}, checkpoint_seconds=0, progress=show, **{options!r})
 """

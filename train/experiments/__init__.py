@@ -1,11 +1,11 @@
 """The experiments, by name."""
 
-from train.experiments.capacity import DEPTH, WIDTH
-from train.experiments.experiment import Experiment
-from train.experiments.pseudo_label import PSEUDO_LABEL
-from train.experiments.shift import SHIFT
-from train.experiments.temperature import TEMPERATURE
-from train.experiments.variants import VARIANTS
+from .capacity import DEPTH, WIDTH
+from .experiment import Experiment
+from .pseudo_label import PSEUDO_LABEL
+from .shift import SHIFT
+from .temperature import TEMPERATURE
+from .variants import VARIANTS
 
 __all__ = ["EXPERIMENTS", "Experiment"]
 

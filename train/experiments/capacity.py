@@ -6,10 +6,10 @@ small may stay at chance, where any net is calibrated: accuracy goes with every 
 
 from __future__ import annotations
 
-from train.config import MLPConfig
-from train.experiments.experiment import Experiment
-from train.figures.capacity import capacity_figures
-from train.job import Arm, Job
+from ..config import MLPConfig
+from ..figures.capacity import capacity_figures
+from ..loop.job import Arm, Job
+from .experiment import Experiment
 
 __all__ = ["DEPTH", "WIDTH", "arms", "jobs"]
 

@@ -6,11 +6,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mixjax._figures import Figure
 from mixjax.datasets import Dataset
-from train.config import Config
-from train.job import Job
-from train.training import Finished
+from mixjax.plots import Figure
+
+from ..config import Config
+from ..loop.job import Job
+from ..loop.training import Finished
 
 __all__ = ["Evaluation", "Experiment", "Figure", "Records"]
 

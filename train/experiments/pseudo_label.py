@@ -7,12 +7,12 @@ mode), once, and trains on all rows; the supervised arm goes on with the labelle
 
 from __future__ import annotations
 
-from train.config import ResNetConfig
-from train.experiments.experiment import Experiment
-from train.figures.epochs import epoch_figures
-from train.figures.reliability import reliability_figure
-from train.job import Arm, Job, Phase
-from train.nets.shapes import ResNetShape
+from ..config import ResNetConfig
+from ..figures.epochs import epoch_figures
+from ..figures.reliability import reliability_figure
+from ..loop.job import Arm, Job, Phase
+from ..nets.shapes import ResNetShape
+from .experiment import Experiment
 
 __all__ = ["PSEUDO_LABEL"]
 

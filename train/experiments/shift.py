@@ -11,15 +11,16 @@ import jax.numpy as jnp
 import numpy as np
 
 from mixjax.datasets import Dataset
-from train.config import MLPConfig
-from train.experiments import capacity
-from train.experiments.experiment import Experiment
-from train.figures.shift import shift_figure
-from train.history import record_of
-from train.metrics import score_logits
-from train.placement import fetched
-from train.shifts import SHIFTS
-from train.training import Finished
+
+from ..config import MLPConfig
+from ..data.shifts import SHIFTS
+from ..figures.shift import shift_figure
+from ..loop.history import record_of
+from ..loop.metrics import score_logits
+from ..loop.placement import fetched
+from ..loop.training import Finished
+from . import capacity
+from .experiment import Experiment
 
 __all__ = ["SHIFT"]
 

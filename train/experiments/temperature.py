@@ -14,15 +14,16 @@ import numpy as np
 
 from mixjax.datasets import Dataset
 from mixjax.recalibration import fit_temperature
-from train.config import MLPConfig
-from train.experiments import capacity
-from train.experiments.experiment import Experiment
-from train.figures.temperature import temperature_figure
-from train.history import record_of
-from train.job import Job
-from train.metrics import score_logits
-from train.placement import fetched
-from train.training import Finished
+
+from ..config import MLPConfig
+from ..figures.temperature import temperature_figure
+from ..loop.history import record_of
+from ..loop.job import Job
+from ..loop.metrics import score_logits
+from ..loop.placement import fetched
+from ..loop.training import Finished
+from . import capacity
+from .experiment import Experiment
 
 __all__ = ["TEMPERATURE"]
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from mixjax._arguments import NOT_NEGATIVE, checked
-from mixjax._commands import option
-from train.config import MLPConfig
-from train.experiments.experiment import Experiment
-from train.figures.variants import variants_figure
-from train.job import Arm, Job
-from train.mixing import Mixing
+from mixjax.commands import option
+from mixjax.numerics.arguments import NOT_NEGATIVE, checked
+
+from ..config import MLPConfig
+from ..figures.variants import variants_figure
+from ..loop.job import Arm, Job
+from ..loop.mixing import Mixing
+from .experiment import Experiment
 
 __all__ = ["VARIANTS"]
 

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from mixjax.plots import COLUMN_WIDTH, decades, panels
-from train.experiments.experiment import Figure, Records
-from train.figures.lines import METRIC_NAMES, draw_arms, legend, seeds_text
-from train.figures.reliability import reliability_figure
-from train.summary import Cell, cells_of
+
+from ..experiments.experiment import Figure, Records
+from ..runs.summary import Cell, cells_of
+from .lines import METRIC_NAMES, draw_arms, legend, seeds_text
+from .reliability import reliability_figure
 
 __all__ = ["capacity_figures"]
 

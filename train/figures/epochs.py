@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from mixjax.plots import BAND, COLOURS, decades, panels
-from train.experiments.experiment import Figure, Records
-from train.figures.lines import LINES, METRIC_NAMES
+
+from ..experiments.experiment import Figure, Records
+from .lines import LINES, METRIC_NAMES
 
 __all__ = ["epoch_figures"]
 

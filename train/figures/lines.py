@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from mixjax.plots import BAND, COLOURS, COLUMN_WIDTH, MARKERS
-from train.summary import Cell, accuracy_floor
+
+from ..runs.summary import Cell, accuracy_floor
 
 __all__ = ["ARM_NAMES", "METRIC_NAMES", "draw_arms", "legend", "seeds_text"]
 

@@ -8,8 +8,9 @@ import numpy as np
 
 from mixjax.plots import COLOURS, COLUMN_WIDTH, MARKERS, panels
 from mixjax.report.diagram import draw_diagonal
-from train.experiments.experiment import Figure, Records
-from train.figures.lines import ARM_NAMES, LINES
+
+from ..experiments.experiment import Figure, Records
+from .lines import ARM_NAMES, LINES
 
 __all__ = ["reliability_figure"]
 

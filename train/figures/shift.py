@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from mixjax.plots import COLUMN_WIDTH
-from train.experiments.experiment import Figure, Records
-from train.figures.lines import METRIC_NAMES, draw_arms, legend, seeds_text
-from train.shifts import SHIFTS
-from train.summary import Cell, cells_of
+
+from ..data.shifts import SHIFTS
+from ..experiments.experiment import Figure, Records
+from ..runs.summary import Cell, cells_of
+from .lines import METRIC_NAMES, draw_arms, legend, seeds_text
 
 __all__ = ["shift_figure"]
 

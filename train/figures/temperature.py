@@ -6,9 +6,10 @@ from dataclasses import replace
 from typing import Any
 
 from mixjax.plots import decades, panels
-from train.experiments.experiment import Figure, Records
-from train.figures.lines import ARM_NAMES, METRIC_NAMES, draw_arms, legend, seeds_text
-from train.summary import Cell, cells_of
+
+from ..experiments.experiment import Figure, Records
+from ..runs.summary import Cell, cells_of
+from .lines import ARM_NAMES, METRIC_NAMES, draw_arms, legend, seeds_text
 
 __all__ = ["temperature_figure"]
 

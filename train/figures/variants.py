@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from mixjax.plots import COLOURS, COLUMN_WIDTH
-from train.experiments.experiment import Figure, Records
-from train.figures.lines import ARM_NAMES, METRIC_NAMES
-from train.summary import Cell, cells_of, estimate
+
+from ..experiments.experiment import Figure, Records
+from ..runs.summary import Cell, cells_of, estimate
+from .lines import ARM_NAMES, METRIC_NAMES
 
 __all__ = ["variants_figure"]
 

@@ -17,9 +17,9 @@ from flax import nnx
 from jax.typing import DTypeLike
 from jaxtyping import Array, Float
 
-from train.nets.batch_norm import BatchNorm
-from train.nets.hidden_mixing import MixHidden, unmixed
-from train.nets.initializers import Init, start
+from .batch_norm import BatchNorm
+from .hidden_mixing import MixHidden, unmixed
+from .initializers import Init, start
 
 __all__ = ["PreActResNet18", "channels_of"]
 

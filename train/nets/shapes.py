@@ -11,9 +11,9 @@ import jax.numpy as jnp
 from flax import nnx
 from jax.typing import DTypeLike
 
-from train.nets.initializers import Init
-from train.nets.mlp import MLP, Norm
-from train.nets.resnet import PreActResNet18, channels_of
+from .initializers import Init
+from .mlp import MLP, Norm
+from .resnet import PreActResNet18, channels_of
 
 __all__ = ["MLPShape", "NetShape", "ResNetShape", "check_net"]
 

@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-
-from train.experiments import EXPERIMENTS
-from train.job import Phase
-from train.running import configured
+from mixjax.train.experiments import EXPERIMENTS
+from mixjax.train.loop.job import Phase
+from mixjax.train.running import configured
 
 OTHER = {  # another value of each option, and the part of a job that it is to reach
     "seeds": (5, "seeds"),

@@ -6,14 +6,14 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from mixjax.train.experiments.temperature import TEMPERATURE
+from mixjax.train.loop.job import Arm, Job, Phase, Recipe
+from mixjax.train.loop.members import lanes_of
+from mixjax.train.loop.training import Finished
+from mixjax.train.nets.shapes import MLPShape
 from scipy.optimize import minimize_scalar
 
 from mixjax.datasets import Dataset
-from train.experiments.temperature import TEMPERATURE
-from train.job import Arm, Job, Phase, Recipe
-from train.lanes import lanes_of
-from train.nets.shapes import MLPShape
-from train.training import Finished
 
 ROWS, TESTED, CLASSES = 200, 90, 4
 JOB = Job("job", Recipe(MLPShape(4, 1)), (Arm("erm", (0.0,)), Arm("mixup", (1.0,))), (0, 1), (Phase(3),), "held-out")

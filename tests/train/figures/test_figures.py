@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from mixjax.train.data.shifts import SHIFTS
+from mixjax.train.experiments import EXPERIMENTS
+from mixjax.train.loop.metrics import METRICS
 
-from mixjax._figures import write_figures
-from mixjax.plots import paper_style
-from train.experiments import EXPERIMENTS
-from train.metrics import METRICS
-from train.shifts import SHIFTS
+from mixjax.plots import paper_style, write_figures
 
 BINS = 15
 ARMS = {

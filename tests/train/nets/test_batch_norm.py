@@ -7,8 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from flax import nnx
-
-from train.nets.batch_norm import BatchNorm
+from mixjax.train.nets.batch_norm import BatchNorm
 
 
 def test_a_step_as_pytorch_makes_it(rng):

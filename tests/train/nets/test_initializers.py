@@ -9,10 +9,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from flax import nnx
+from mixjax.train.nets import MLP
+from mixjax.train.nets.initializers import start
 from scipy import stats
-
-from train.nets import MLP
-from train.nets.initializers import start
 
 FAN_IN = 400
 

@@ -7,9 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from flax import nnx
-
-from train.nets import MLP
-from train.nets.shapes import MLPShape, check_net
+from mixjax.train.nets import MLP
+from mixjax.train.nets.shapes import MLPShape, check_net
 
 CIFAR = (32, 32, 3)
 COUNTS = {  # by hand, as in the notes on the paper: width, depth -> parameters for 3072 inputs and ten classes

@@ -10,9 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from flax import nnx
-
-from train.nets import PreActResNet18
-from train.nets.shapes import ResNetShape, check_net
+from mixjax.train.nets import PreActResNet18
+from mixjax.train.nets.shapes import ResNetShape, check_net
 
 COUNTS = {  # classes, channels, final norm: by hand, and of public PyTorch code (report 31)
     (10, 3, False): 11_171_146,

@@ -1,0 +1,213 @@
+"""What is scored: confidences and whether they were right, with weights and a mask.
+
+Only ratios of weights matter: sums are of multiples of a power of two, `Rows.unit`, so that weights near either end of
+the dtype neither overflow nor vanish.
+
+A row that is masked counts for nothing, whatever it holds. A row that is kept and wrong (a confidence outside
+[0, 1], a correctness other than 0 or 1, a negative or infinite weight) or NaN turns the result into NaN; outside
+of `jax.jit` wrong values are found then and refused with the offending row, at no cost for good input.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, TypeVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jax.typing import ArrayLike
+from jaxtyping import Array, Bool, Float
+
+from mixjax.numerics.arguments import POSITIVE, as_floats, checked, known, refuse_mask, refuse_times, shown
+
+Result = TypeVar("Result")
+
+
+class Rows(NamedTuple):
+    """Checked in shape and dtype, not in value; `clean` makes them safe to compute with."""
+
+    confidence: Float[Array, " N"]
+    correct: Float[Array, " N"]
+    weights: Float[Array, " N"] | None = None
+    where: Bool[Array, " N"] | None = None
+
+    @classmethod
+    def of(
+        cls,
+        confidence: ArrayLike,
+        correct: ArrayLike,
+        weights: ArrayLike | None = None,
+        where: ArrayLike | None = None,
+    ) -> Rows:
+        """Rows of one floating dtype, that of `confidence` (float32 at least).
+
+        Raises:
+          TypeError: for what is not real numbers (`correct`: or boolean), or a mask that is not boolean or 0/1.
+          ValueError: for shapes other than [N], or different ones.
+        """
+        (confidence,) = as_floats(confidence=confidence)
+        if confidence.ndim != 1:
+            raise ValueError(
+                f"confidence must have shape [N], got {confidence.shape}; use jax.vmap for leading axes, and "
+                "top_label_ece or classwise_ece for probabilities of shape [N, K]"
+            )
+        named = {"correct": as_numbers("correct", correct, confidence.dtype)}
+        if weights is not None:
+            named["weights"] = as_numbers("weights", weights, confidence.dtype)
+        if where is not None:
+            named["where"] = as_mask(where)
+        for name, value in named.items():
+            if value.shape != confidence.shape:
+                raise ValueError(f"{name} must have the shape of confidence, {confidence.shape}, got {value.shape}")
+        return cls(confidence, named["correct"], named.get("weights"), named.get("where"))
+
+    def clean(self) -> Rows:
+        """Masked rows as zeros of weight 0, wrong ones with a confidence of NaN, weights as multiples of `unit`."""
+        return self.in_units().clean_block()
+
+    def clean_block(self) -> Rows:
+        """`clean` of some rows of many, whose weights are left as they are."""
+        confidence, correct, weights = self.confidence, self.correct, self.weights
+        right = (confidence >= 0) & (confidence <= 1) & ((correct == 0) | (correct == 1))
+        if weights is not None:
+            valid = (weights >= 0) & jnp.isfinite(weights)
+            right, weights = right & valid, jnp.where(valid, weights, 0.0)
+        confidence = jnp.where(right, confidence, jnp.nan)
+        if self.where is not None:
+            confidence, correct = jnp.where(self.where, confidence, 0.0), jnp.where(self.where, correct, 0.0)
+            weights = None if weights is None else jnp.where(self.where, weights, 0.0)
+        return Rows(confidence, correct, weights, self.where)
+
+    def in_units(self) -> Rows:
+        """With weights as multiples of `unit`."""
+        return self if self.weights is None else self._replace(weights=self.weights / self.unit)
+
+    @property
+    def unit(self) -> jax.Array:
+        """See `weight_unit`."""
+        return weight_unit(self.weights, self.where, self.confidence.dtype)
+
+    @property
+    def counted(self) -> jax.Array:
+        """How much each row counts: its weight, or an int32 of 1 or, if it is masked, 0."""
+        if self.weights is not None:
+            return self.weights
+        return jnp.ones(self.confidence.shape, np.int32) if self.where is None else self.where.astype(np.int32)
+
+    @property
+    def residual(self) -> jax.Array:
+        """weight * (correct - confidence)."""
+        residual = self.correct - self.confidence
+        return residual if self.weights is None else self.weights * residual
+
+    def answer(self, result: Result) -> Result:
+        """The result, unless it is NaN because of wrong values that are known: then an error that names the first.
+
+        Raises:
+          ValueError: for the first row that is kept and wrong.
+        """
+        if known_nan(self, result):
+            self._refuse_wrong()
+        return result
+
+    def _refuse_wrong(self) -> None:
+        confidence, correct = np.asarray(self.confidence), np.asarray(self.correct)
+        refuse("confidence", confidence, (confidence >= 0) & (confidence <= 1), "in [0, 1]", self.where)
+        swapped = " (is it swapped with confidence?)" if ((correct >= 0) & (correct <= 1)).all() else ""
+        refuse("correct", correct, (correct == 0) | (correct == 1), f"0 or 1{swapped}", self.where)
+        if self.weights is not None:
+            weights = np.asarray(self.weights)
+            refuse("weights", weights, (weights >= 0) & np.isfinite(weights), "finite and not negative", self.where)
+
+
+def weight_unit(weights: jax.Array | None, where: jax.Array | None, dtype: np.dtype) -> jax.Array:
+    """A power of two near the largest finite weight of a row that is kept; 1 for a largest one from 2^-32 to 2^32."""
+    if weights is None:
+        return jnp.ones((), dtype)
+    kept = jnp.isfinite(weights) if where is None else jnp.isfinite(weights) & where
+    largest = lax.stop_gradient(jnp.max(jnp.where(kept, weights, 0.0), initial=0.0))
+    far = float(jnp.finfo(dtype).max) ** 0.8  # where 2^exponent and its inverse are normal numbers
+    mantissa, _ = jnp.frexp(jnp.clip(largest, 1 / far, far))
+    unit = jnp.clip(largest, 1 / far, far) / mantissa
+    return jnp.where((largest == 0) | ((largest >= 2.0**-32) & (largest <= 2.0**32)), 1.0, unit)
+
+
+def known_nan(inputs: Any, result: Any) -> bool:
+    """Whether there is a NaN in a result, of which nothing is traced."""
+    leaves = jax.tree.leaves(result)
+    if any(isinstance(leaf, jax.core.Tracer) for leaf in (*leaves, *jax.tree.leaves(inputs))):
+        return False
+    return any(bool(jnp.isnan(leaf).any()) for leaf in leaves if jnp.issubdtype(leaf.dtype, np.floating))
+
+
+def as_array(name: str, value: ArrayLike) -> jax.Array | np.ndarray:
+    """JAX's arrays as they are, anything else as one of NumPy's.
+
+    Raises:
+      TypeError: for a masked array.
+      ValueError: for nested lists that are no array.
+    """
+    if isinstance(value, jax.Array):
+        return value
+    refuse_mask(name, value)
+    refuse_times(name, value)
+    try:
+        return np.asarray(value)
+    except ValueError:
+        raise ValueError(f"{name} must be an array, and has rows of unequal length") from None
+
+
+def as_numbers(name: str, value: ArrayLike, dtype: np.dtype) -> jax.Array:
+    """An array of numbers or truth values, as `dtype`."""
+    array = as_array(name, value)
+    if not (jnp.issubdtype(array.dtype, np.bool_) or jnp.issubdtype(array.dtype, np.integer)):
+        (array,) = as_floats(**{name: array})
+    return jnp.asarray(array.astype(dtype))  # in this order: JAX wraps integers of 64 bits
+
+
+def as_mask(where: ArrayLike) -> jax.Array:
+    """A boolean array, from one or from whole numbers 0 and 1.
+
+    Raises:
+      TypeError: for another dtype.
+      ValueError: for a known value other than 0 and 1.
+    """
+    array = as_array("where", where)
+    if array.size == 0 and not isinstance(where, jax.Array | np.ndarray):
+        array = array.astype(np.bool_)
+    if jnp.issubdtype(array.dtype, np.integer):
+        host = known(array)
+        if host is not None:
+            refuse("where", host, (host == 0) | (host == 1), "boolean, or 0 and 1", None)
+    elif array.dtype != np.bool_:
+        raise TypeError(f"where must be boolean, got {array.dtype}")
+    return jnp.asarray(array).astype(np.bool_)
+
+
+def width(name: str, value: ArrayLike, dtype: np.dtype) -> jax.Array:
+    """A positive scalar of a dtype, as a bandwidth or a temperature; NaN for a wrong one that is traced.
+
+    Raises:
+      TypeError: for what is no real number.
+      ValueError: for an array, and for what is not finite and positive, in that dtype too.
+    """
+    (given,) = checked({name: POSITIVE}, **{name: value})
+    if given.ndim:
+        raise ValueError(f"{name} must be a scalar, got shape {given.shape}")
+    given = given.astype(dtype)
+    host = known(given)
+    if host is not None and not POSITIVE.accept(host):
+        raise ValueError(f"{name} must be {POSITIVE.words} in {dtype}, got {value}")
+    return given
+
+
+def refuse(name: str, values: np.ndarray, right: np.ndarray, rule: str, where: Any) -> None:
+    """Raise ValueError for the first row that is not right, unless it is masked or NaN; rows are the first axis."""
+    wrong = ~right & ~np.isnan(values) if np.issubdtype(values.dtype, np.floating) else ~right
+    rows = wrong.any(axis=tuple(range(1, wrong.ndim)))
+    rows &= True if where is None else np.asarray(where)
+    if rows.any():
+        row = int(np.argmax(rows))
+        value = np.atleast_1d(values[row])[np.atleast_1d(wrong[row])][0]
+        raise ValueError(f"{name} must be {rule}, got {shown(value)} in row {row}")

@@ -1,0 +1,19 @@
+"""What the command lines of `mixjax`, `sims`, `train` and `benchmarks` share; `progress` needs rich."""
+
+from mixjax.commands.exit import exit_status, run_program
+from mixjax.commands.options import Configurable, named, option, preset_with, whole
+from mixjax.commands.parser import CommandLine, FolderCommand, Parser, display_path
+
+__all__ = [
+    "CommandLine",
+    "Configurable",
+    "FolderCommand",
+    "Parser",
+    "display_path",
+    "exit_status",
+    "named",
+    "option",
+    "preset_with",
+    "run_program",
+    "whole",
+]

@@ -1,0 +1,87 @@
+"""The options of studies and experiments: fields of a configuration, their presets, and how text becomes a value."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+from collections.abc import Mapping
+from typing import Any, Protocol, TypeVar
+
+from mixjax.runs.errors import RunError
+
+Known = TypeVar("Known")
+
+
+class Configurable(Protocol):
+    """A study or an experiment: `config` is a dataclass, and each of the presets gives values to some of its fields."""
+
+    @property
+    def name(self) -> str:
+        """As on the command line."""
+        ...
+
+    @property
+    def summary(self) -> str:
+        """One line of help."""
+        ...
+
+    @property
+    def presets(self) -> Mapping[str, Mapping[str, Any]]:
+        """Values of some fields, by the name of the preset."""
+        ...
+
+    @property
+    def config(self) -> type[Any]:
+        """The dataclass of all options."""
+        ...
+
+
+def named(kind: str, name: str, known: Mapping[str, Known]) -> Known:
+    """What is known under a name.
+
+    Raises:
+      RunError: if nothing is; it says what there is.
+    """
+    if name not in known:
+        raise RunError(f"there is no {kind} {name!r}; there are {', '.join(known)}")
+    return known[name]
+
+
+def preset_with(chosen: Configurable, preset: str, given: Mapping[str, Any], field: str = "option") -> dict[str, Any]:
+    """A preset's fields of a configuration, with what is given in place of its values.
+
+    Args:
+      chosen: has the presets.
+      preset: its name.
+      given: value of each field.
+      field: what a field is called where it is used.
+
+    Raises:
+      RunError: for a preset or a field that there is not.
+    """
+    fields = [known.name for known in dataclasses.fields(chosen.config)]
+    if preset not in chosen.presets:
+        raise RunError(f"{chosen.name} has no preset {preset!r}; it has {', '.join(chosen.presets)}")
+    if unknown := [name for name in given if name not in fields]:
+        raise RunError(f"{chosen.name} has no {field} {unknown[0]!r}; it has {', '.join(fields)}")
+    return {**chosen.presets[preset], **given}
+
+
+def option(default: Any, description: str, **metadata: Any) -> Any:
+    """A field of a configuration, with the line that --help shows."""
+    return dataclasses.field(default=default, metadata={"help": description, **metadata})
+
+
+def whole(text: str) -> int:
+    """A whole number, also as 1e3.
+
+    Raises:
+      argparse.ArgumentTypeError: for anything else.
+    """
+    try:
+        value = int(text) if text.lstrip("+-").isdecimal() else float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"must be a whole number, got {text!r}") from None
+    if value != value or abs(value) == float("inf") or value != int(value):
+        raise argparse.ArgumentTypeError(f"must be a whole number, got {text!r}")
+    return int(value)

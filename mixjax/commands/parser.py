@@ -1,0 +1,102 @@
+"""Command lines: a parser whose errors are one sentence, help, and commands on folders of stored runs."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
+
+import mixjax
+from mixjax.commands.options import Configurable
+from mixjax.runs.errors import RunError
+from mixjax.runs.storage import Location
+from mixjax.runs.untrusted import printable
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser whose errors are one sentence."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise.
+
+        Raises:
+          RunError: always.
+        """
+        raise RunError(f"{message}; {self.prog} --help lists what there is")
+
+
+@dataclass(frozen=True)
+class FolderCommand:
+    """A command that takes one or more folders.
+
+    Attributes:
+      function: called with the folders; returns the exit status.
+      example: folders, as many as the command takes.
+    """
+
+    function: Callable[..., int]
+    example: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class CommandLine:
+    """A program that runs studies or experiments, and has commands on stored runs.
+
+    Attributes:
+      prog: how it is called, as "python -m sims".
+      usage: text with `{prog}` and `{known}` in it.
+      known: the studies or experiments, a line of help each.
+      run: called with a name in `known`, or another, and the arguments after it.
+      folder_commands: by name.
+      parsed_commands: other commands, by name; each is called with the arguments after it.
+    """
+
+    prog: str
+    usage: str
+    known: Mapping[str, Configurable]
+    run: Callable[[str, list[str]], int]
+    folder_commands: Mapping[str, FolderCommand]
+    parsed_commands: Mapping[str, Callable[[list[str]], int]]
+
+    def __call__(self, arguments: Sequence[str]) -> int:
+        """Run the command that the arguments name; returns the exit status.
+
+        Raises:
+          RunError: for what the user can put right.
+        """
+        if not arguments:
+            print(self.help())
+            return 2
+        command, *rest = arguments
+        wants_help = bool({"-h", "--help"} & set(rest))
+        if command in ("-h", "--help") or (command in self.folder_commands and wants_help):
+            print(self.help())
+            return 0
+        if command == "--version":
+            print(f"mixjax {mixjax.__version__}")
+            return 0
+        if command in self.parsed_commands:
+            return self.parsed_commands[command](rest)
+        if command not in self.folder_commands:
+            return self.run(command, rest)
+        entry = self.folder_commands[command]
+        if len(rest) != len(entry.example):
+            folders = f"{len(entry.example)} folder{'s' * (len(entry.example) > 1)}"
+            raise RunError(f"{command} takes {folders}, as in: {self.prog} {command} {' '.join(entry.example)}")
+        return entry.function(*rest)
+
+    def help(self) -> str:
+        """The usage, with all that is known."""
+        width = max(map(len, self.known))
+        lines = (f"  {name:{width}}  {entry.summary}" for name, entry in self.known.items())
+        return self.usage.format(prog=self.prog, known="\n".join(lines))
+
+
+def display_path(folder: Location) -> str:
+    """Return a path as it may be published: relative to the working directory, or its name alone, printable."""
+    if not isinstance(folder, Path):
+        return folder.name
+    here, there = Path.cwd(), folder.resolve()
+    return printable(there.relative_to(here) if there.is_relative_to(here) else folder.name, 4096)

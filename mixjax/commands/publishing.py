@@ -1,0 +1,61 @@
+"""Published results: a folder whose README tells by which command and on what machine all of it was made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from mixjax.runs.errors import RunError
+from mixjax.runs.storage import Location
+from mixjax.runs.untrusted import read_text
+from mixjax.runs.writing import write_atomically
+
+
+def refuse_other_files(folder: Location) -> None:
+    """Refuse a folder that holds anything but published results.
+
+    Raises:
+      RunError: for such a folder.
+    """
+    if folder.exists() and any(folder.iterdir()) and not _is_published(folder):
+        raise RunError(f"{folder} holds files that are not published results; choose another folder")
+
+
+def origin_table(made: Mapping[str, Any], computing: str, rows: Mapping[str, str]) -> str:
+    """Make the table that a published README begins with.
+
+    Args:
+      made: the provenance of the run.
+      computing: what to say of its time.
+      rows: further rows, by their heading, after the command.
+    """
+    origin = {
+        "command": f"`{made['command']}`",
+        **rows,
+        "computing": f"{made['seconds']} s, compilation included{computing}",
+        "machine": f"{made['device']}, {made['cores']} cores, {made['memory_gib']} GiB; "
+        f"devices: {made['devices']} {made['platform']}",
+        "versions": f"mixjax {made['mixjax']} ({made['commit']}), jax {made['jax']}, jaxlib {made['jaxlib']}, "
+        f"Python {made['python']}",
+    }
+    return "\n".join(["| | |", "|---|---|", *(f"| {name} | {text} |" for name, text in origin.items())])
+
+
+def picture_section(picture: Location) -> str:
+    """Show a picture with its caption, which is stored beside it."""
+    caption = read_text(picture.with_suffix(".txt")).strip()
+    return f"![{picture.stem}](figures/{picture.name})\n\n{caption}"
+
+
+def write_readme(folder: Location, sections: Sequence[str]) -> Location:
+    """Write README.md into a folder; returns it."""
+    write_atomically(folder / "README.md", ("\n\n".join(sections) + "\n").encode())
+    return folder / "README.md"
+
+
+def _is_published(folder: Location) -> bool:
+    """Whether the README in the folder was written here: it says by which command."""
+    try:
+        return "\n| command | `" in read_text(folder / "README.md")
+    except (OSError, ValueError):
+        return False

@@ -1,0 +1,195 @@
+r"""Training sets of K classes as what their classifiers need, drawn without p-vectors, and their limit.
+
+Not in the paper. The averaging classifier of `classes` sees the data through the sum of each class,
+
+    S_k = n_k mu_k + sqrt(n_k) g_k,    g_k ~ N(0, I_p) independent,    (n_1, ..., n_K) ~ Multinomial(n, 1/K),
+
+and a softmax score W x sees the sums through their inner products with the means and with each other. Turned so that
+the K means span the first K - 1 axes, g_k is K - 1 normals and a rest in the p - K + 1 other directions; K rests have
+a Wishart matrix of inner products, and so do the rows of its triangular root, drawn by Bartlett's decomposition. So a
+training set in p dimensions is one in 2K - 1, for every weight t at once: literal in all but its dimension.
+
+As p/n -> c the sums tend to what they are with n_k = n / K and orthogonal rests of length sqrt(p).
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jax.typing import ArrayLike
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from mixjax.gaussian.samplers import cell_source, standard_normals
+from mixjax.numerics.arguments import LARGEST_COUNT, POINTS, Rule, aligned, check_size, checked
+from mixjax.numerics.threefry import Source, single
+from mixjax.random import centred_chisquare_from
+
+__all__ = ["ClassSets", "limit_class_sets", "sample_class_sets"]
+
+MOST_CLASSES = 60
+_LABELS, _NORMALS, _LENGTHS = 18, 19, 20  # what words are spent on
+
+
+class ClassSets(NamedTuple):
+    """Training sets of K classes in the 2K - 1 coordinates that matter; sigma = 1. A pytree.
+
+    Attributes:
+      shares: n_k / n, shape [*cell, replicates, K].
+      sums: S_k / n, shape [*cell, replicates, K, 2K - 1].
+      means: mu_k, of the same shape.
+    """
+
+    shares: Float[Array, "*cell replicates K"]
+    sums: Float[Array, "*cell replicates K coordinates"]
+    means: Float[Array, "*cell replicates K coordinates"]
+
+    def estimator(self, t: ArrayLike) -> Float[Array, "*cell replicates K coordinates"]:
+        """W(t), as `class_estimator` has it from data.
+
+        Args:
+          t: Mixup weight in [0, 1], of a shape that broadcasts with [*cell].
+
+        Raises:
+          ValueError: for t out of its range (NaN under `jit`).
+        """
+        (t,) = checked(t=t)
+        num_classes, total = self.sums.shape[-2], jnp.sum(self.sums, axis=-2, keepdims=True)
+        t, total, shares = aligned(t[..., None, None, None].astype(total.dtype), total, self.shares[..., None])
+        return (1.0 - t) * (num_classes * self.sums - total) + t * (num_classes * shares - 1.0) * total
+
+
+def sample_class_sets(
+    key: PRNGKeyArray, *, n: ArrayLike, p: ArrayLike, theta_norm: ArrayLike, num_classes: int, replicates: int
+) -> ClassSets:
+    """Independent training sets, exact at every n and p.
+
+    Args:
+      key: spent. Draws are keyed by the values of (n, p, theta_norm).
+      n: training sample size, a whole number from 1 to 1e7.
+      p: dimension, a whole number from K to 1e10.
+      theta_norm: |theta| >= 0, the length of the means of `class_means`.
+      num_classes: K, from 2 to 60; static.
+      replicates: training sets an entry; static.
+
+    Returns:
+      Sets of shape broadcast(n, p, theta_norm) + (replicates,).
+
+    Raises:
+      ValueError: for a value out of its range (NaN under `jit`).
+
+    Time: O(n) for the labels, and nothing of p. The law: tests/gaussian/beyond/test_class_sets.py.
+    """
+    _check_classes(num_classes)
+    check_size("replicates", replicates)
+    dimension = Rule(
+        f"a whole number from {num_classes} to 1e10",
+        lambda v: (v >= num_classes) & (v <= LARGEST_COUNT) & (v == v.round()),
+    )
+    arrays = checked({"n": POINTS, "p": dimension}, n=n, p=p, theta_norm=theta_norm)
+    cell = jnp.broadcast_arrays(*aligned(*arrays))
+    return _sample_class_sets(single(key), *cell, num_classes=num_classes, replicates=replicates)
+
+
+def _check_classes(num_classes: int) -> None:
+    check_size("num_classes", num_classes, least=2)
+    if num_classes > MOST_CLASSES:
+        raise ValueError(f"num_classes must be at most {MOST_CLASSES}, got {num_classes}")
+
+
+@partial(jax.jit, static_argnames=("num_classes", "replicates"))
+def _sample_class_sets(
+    key: PRNGKeyArray, n: jax.Array, p: jax.Array, theta_norm: jax.Array, *, num_classes: int, replicates: int
+) -> ClassSets:
+    n = jnp.where(jnp.isnan(p + theta_norm), jnp.nan, n)
+    source = cell_source(key, [n, p, theta_norm], replicates)
+    n, p, theta_norm = (jnp.broadcast_to(value[..., None], source.shape) for value in (n, p, theta_norm))
+    counts = _class_counts(source.spend_on(_LABELS), n, num_classes)
+    means = _means(theta_norm, num_classes)
+    sums = counts[..., None] * means + jnp.sqrt(counts)[..., None] * _noise(source, p, num_classes)
+    return _nan_where(jnp.isnan(n + p), ClassSets(counts / n[..., None], sums / n[..., None, None], means))
+
+
+def _nan_where(wrong: jax.Array, sets: ClassSets) -> ClassSets:
+    """NaN throughout a set whose values are wrong."""
+
+    def replaced(leaf: jax.Array) -> jax.Array:
+        return jnp.where(wrong.reshape(wrong.shape + (1,) * (leaf.ndim - wrong.ndim)), jnp.nan, leaf)
+
+    return jax.tree.map(replaced, sets)
+
+
+def _noise(source: Source, p: jax.Array, num_classes: int) -> jax.Array:
+    """g_k: K - 1 normals, and the rows of a triangular root of the Wishart matrix of the rests; 0 beyond p."""
+    below = np.tril_indices(num_classes, -1)
+    wide = _deeper(source.spend_on(_NORMALS), -(-3 * len(below[0]) // 2))  # two at a position
+    normals = jnp.concatenate(standard_normals(wide, 2, p[..., None]), axis=-1)
+    axes = normals[..., : 2 * len(below[0])].reshape(*p.shape, num_classes, num_classes - 1)
+    column = np.arange(num_classes).reshape((1,) * p.ndim + (num_classes,)).astype(p.dtype)
+    freedom = jnp.maximum(p[..., None] - (num_classes - 1.0) - column, 0.0)
+    squares = freedom + centred_chisquare_from(_deeper(source.spend_on(_LENGTHS), num_classes), freedom)
+    rests = jnp.sqrt(jnp.maximum(squares, 0.0))[..., None] * _like(p, np.eye(num_classes))
+    entries = normals[..., 2 * len(below[0]) : 3 * len(below[0])]
+    rests = rests.at[..., below[0], below[1]].set(jnp.where(freedom[..., below[1]] > 0, entries, 0.0))
+    return jnp.concatenate([axes, rests], axis=-1)
+
+
+def _deeper(source: Source, size: int) -> Source:
+    """Positions with one more axis."""
+    inner = np.arange(size, dtype=np.uint32).reshape((1,) * source.position.ndim + (size,))
+    keys = (source.key[0][..., None], source.key[1][..., None])
+    return Source(keys, source.position[..., None] * np.uint32(size) + inner, source.purpose)
+
+
+def _class_counts(source: Source, n: jax.Array, num_classes: int) -> jax.Array:
+    """Multinomial(n, 1/K), label by label; 1/K is rounded to 32 binary digits."""
+    starts = np.array([k * 2**32 // num_classes for k in range(1, num_classes)], np.uint32)
+    starts = starts.reshape((1,) * len(source.shape) + (num_classes - 1,))
+
+    def add_two(turn: jax.Array, later: jax.Array) -> jax.Array:
+        for number, word in enumerate(source.words(turn)):
+            is_label = 2 * turn + number < n.astype(np.int32)
+            later = later + ((word[..., None] >= starts) & is_label[..., None]).astype(np.int32)
+        return later
+
+    turns = jnp.ceil(0.5 * jnp.max(jnp.nan_to_num(n))).astype(np.int32)
+    later = lax.fori_loop(jnp.int32(0), turns, add_two, jnp.zeros((*source.shape, num_classes - 1), np.int32))
+    beyond = jnp.concatenate([n[..., None], later.astype(n.dtype), jnp.zeros_like(n)[..., None]], axis=-1)
+    return beyond[..., :-1] - beyond[..., 1:]
+
+
+def _means(theta_norm: jax.Array, num_classes: int) -> jax.Array:
+    """The simplex of `class_means` in K - 1 axes, and 0 in the K others."""
+    corners, _ = np.linalg.qr(np.eye(num_classes) - 1.0 / num_classes)
+    corners = corners[:, : num_classes - 1] * (num_classes / (num_classes - 1.0)) ** 0.5
+    return theta_norm[..., None, None] * _like(theta_norm, np.pad(corners, [(0, 0), (0, num_classes)]))
+
+
+def _like(cells: jax.Array, matrix: np.ndarray) -> np.ndarray:
+    """A matrix that broadcasts with [*cell, K, coordinates]."""
+    return matrix.reshape((1,) * cells.ndim + matrix.shape).astype(cells.dtype)
+
+
+def limit_class_sets(ratio: ArrayLike, theta_norm: ArrayLike, *, num_classes: int) -> ClassSets:
+    """What training sets tend to as p/n -> `ratio`: one replicate, whose shares are 1/K and rests orthogonal.
+
+    Args:
+      ratio: c >= 0.
+      theta_norm: |theta| >= 0.
+      num_classes: K, from 2 to 60; static.
+
+    Raises:
+      ValueError: for a value out of its range (NaN under `jit`).
+    """
+    _check_classes(num_classes)
+    ratio, theta_norm = jnp.broadcast_arrays(*aligned(*checked(ratio=ratio, theta_norm=theta_norm)))
+    ratio, theta_norm = ratio[..., None], theta_norm[..., None]
+    means = _means(theta_norm, num_classes)
+    rests = _like(ratio, np.pad(np.eye(num_classes), [(0, 0), (num_classes - 1, 0)]))
+    sums = means / num_classes + jnp.sqrt(ratio / num_classes)[..., None, None] * rests
+    shares = jnp.full(sums.shape[:-1], 1.0 / num_classes, ratio.dtype)
+    return _nan_where(jnp.isnan(ratio + theta_norm), ClassSets(shares, sums, means))

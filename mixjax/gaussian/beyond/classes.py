@@ -1,0 +1,148 @@
+r"""K classes of a Gaussian mixture: softmax scores of the averaging classifier, with Mixup, and their limit.
+
+Not in the paper, whose classes are two. y is uniform on K classes and x | y ~ N(mu_y, sigma^2 I_p), with means of one
+length |theta| that are as far apart as they can be (a regular simplex; theta and -theta if K = 2). With z_i the one-hot
+label of y_i,
+
+    W_k(t) = (1 - t) mean_i (K z_ik - 1) x_i + t (K zbar_k - 1) xbar,    claim softmax(W x / sigma^2),
+
+is the average of mixed inputs and mixed labels over all pairs and lambda; for K = 2, W = (theta_hat(t), -theta_hat(t)).
+In the limit p/n -> c the truth is softmax(rho W x / sigma^2), with
+
+    rho = |theta|^2 / ((1 - t) (|theta|^2 + (K - 1) c)):
+
+Mixup is a temperature again, and K classes are over-confident as two are at (K - 1) p/n.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax.typing import ArrayLike
+from jaxtyping import Array, Float, Int, PRNGKeyArray
+
+from mixjax.numerics.arguments import aligned, check_scalars, check_size, checked
+from mixjax.numerics.threefry import single
+from mixjax.random import normal
+
+__all__ = ["ClassError", "best_class_weight", "class_estimator", "class_means", "limit_class_ece"]
+
+
+class ClassError(NamedTuple):
+    """A top-label ECE and its standard error of simulation."""
+
+    ece: Float[Array, "*batch"]
+    standard_error: Float[Array, "*batch"]
+
+
+def class_means(num_classes: int, p: int, theta_norm: ArrayLike) -> Float[Array, "K p"]:
+    """K means of length |theta| in R^p with equal distances, p >= K; K = 2: e and -e, for a unit vector times |theta|.
+
+    Raises:
+      ValueError: for fewer than two classes, p < K, or theta_norm < 0 (NaN under `jit`).
+    """
+    check_size("num_classes", num_classes, least=2)
+    check_size("p", p, least=num_classes)
+    (theta_norm,) = checked(theta_norm=theta_norm)
+    check_scalars(theta_norm=theta_norm)
+    corners = jnp.eye(num_classes, p, dtype=theta_norm.dtype)
+    centred = corners - jnp.mean(corners, axis=0, keepdims=True)
+    return theta_norm * (num_classes / (num_classes - 1.0)) ** 0.5 * centred
+
+
+def class_estimator(
+    x: Float[Array, "n p"], labels: Int[Array, " n"], t: ArrayLike, *, num_classes: int
+) -> Float[Array, "K p"]:
+    """W(t) from data, the Mixup estimator of one weight.
+
+    Args:
+      x, labels: data, shapes [n, p] and [n], labels from 0 to K - 1.
+      t: Mixup weight, in [0, 1].
+      num_classes: K; static.
+
+    Raises:
+      ValueError: for shapes that do not fit, or t out of its range (NaN under `jit`).
+    """
+    check_size("num_classes", num_classes, least=2)
+    x, t = checked(x=x, t=t)
+    check_scalars(t=t)
+    labels = jnp.asarray(labels)
+    if x.ndim != 2 or labels.shape != x.shape[:1]:
+        raise ValueError(f"x and labels must have shapes [n, p] and [n], got {x.shape} and {labels.shape}")
+    centred = num_classes * jax.nn.one_hot(labels, num_classes, dtype=x.dtype) - 1.0
+    plain = jnp.matmul(centred.T, x, precision="highest") / x.shape[0]
+    return (1.0 - t) * plain + t * jnp.mean(centred, axis=0)[:, None] * jnp.mean(x, axis=0)[None, :]
+
+
+def best_class_weight(ratio: ArrayLike, theta_norm: ArrayLike, *, num_classes: int) -> Float[Array, "*batch"]:
+    """t* = (K - 1) c / (|theta|^2 + (K - 1) c), which calibrates in the limit; below 1/2 where c < |theta|^2 / (K - 1).
+
+    Args:
+      ratio: c >= 0.
+      theta_norm: |theta| >= 0; NaN comes out where both are 0.
+      num_classes: K; static.
+
+    Raises:
+      ValueError: for a value out of its range (NaN under `jit`).
+    """
+    check_size("num_classes", num_classes, least=2)
+    ratio, theta_norm = aligned(*checked(ratio=ratio, theta_norm=theta_norm))
+    excess = (num_classes - 1.0) * ratio
+    return excess / (theta_norm**2 + excess)
+
+
+def limit_class_ece(
+    key: PRNGKeyArray,
+    ratio: ArrayLike,
+    theta_norm: ArrayLike,
+    t: ArrayLike,
+    *,
+    num_classes: int,
+    draws: int = 100_000,
+) -> ClassError:
+    r"""Top-label ECE as p/n -> `ratio`, for sigma = 1, by simulation of K logits: no data and no bins.
+
+    The truth, max softmax(rho z), is on one side of the claim, max softmax(z), for every z: the ECE is the mean of
+    their distance. All entries share the draws.
+
+    Args:
+      key: spent.
+      ratio: c >= 0.
+      theta_norm: |theta| >= 0.
+      t: Mixup weight in [0, 1); at 1 the claim is 1 / K, and the result NaN.
+      num_classes: K; static.
+      draws: of the logits; static.
+
+    Returns:
+      ECE of the broadcast shape with its standard error; 0 where rho = 1.
+
+    Raises:
+      ValueError: for a value out of its range (NaN under `jit`).
+    """
+    check_size("num_classes", num_classes, least=2)
+    check_size("draws", draws, least=2)
+    arrays = jnp.broadcast_arrays(*aligned(*checked(ratio=ratio, theta_norm=theta_norm, t=t)))
+    noise = normal(single(key), (draws, num_classes), arrays[0].dtype)
+    flat = _limit_class_ece(noise, *(array.reshape(-1) for array in arrays))
+    return jax.tree.map(lambda part: part.reshape(arrays[0].shape), flat)
+
+
+@jax.jit
+def _limit_class_ece(noise: jax.Array, ratio: jax.Array, theta_norm: jax.Array, t: jax.Array) -> ClassError:
+    return jax.lax.map(lambda cell: _of_cell(noise, *cell), (ratio, theta_norm, t))
+
+
+def _of_cell(noise: jax.Array, ratio: jax.Array, theta_norm: jax.Array, t: jax.Array) -> ClassError:
+    """The class that is right is the first; what is common to all logits does not matter."""
+    draws, num_classes = noise.shape
+    square, keep = theta_norm**2, jnp.where(t < 1, 1.0 - t, jnp.nan)
+    total = square + (num_classes - 1.0) * ratio
+    scale = num_classes / (num_classes - 1.0)
+    logits = keep * (jnp.sqrt(scale * total) * noise).at[:, 0].add(scale * square)
+    rho = jnp.where(total > 0, square / (keep * total), jnp.nan)
+    top = partial(jnp.max, axis=-1)
+    distance = top(jax.nn.softmax(logits)) - top(jax.nn.softmax(rho * logits))
+    return ClassError(jnp.abs(jnp.mean(distance)), jnp.std(distance) / draws**0.5)

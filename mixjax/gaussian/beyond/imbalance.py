@@ -1,0 +1,100 @@
+r"""Classes of unequal size, P(y = +1) = pi: the exact law of the score over training sets, and its limit.
+
+Not in the paper, whose classes are balanced. x | y ~ N(y theta, sigma^2 I) as before, and theta_hat(0) = mean y_i x_i
+has the same law whatever pi. Given the labels everything in `samplers` holds, so that only the law of ybar changes,
+to 2 Bin(n, pi) / n - 1. In theta_hat(t) = kappa theta_hat(0) + t ybar D the shrinkage is that of the labels' variance,
+kappa = 1 - t (1 - ybar^2), and D, which is noise, no longer vanishes: as p/n -> c, with delta = 2 pi - 1,
+
+    kappa = 1 - t (1 - delta^2) = 1 - 4 pi (1 - pi) t,
+    mean = kappa |theta|^2,    var = kappa^2 (|theta|^2 + c) + t^2 delta^2 (1 - delta^2) c.
+
+So Mixup is weaker the less balanced the classes are, and costs some accuracy. Its calibration: `imbalanced_ece`.
+"""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jax.typing import ArrayLike
+
+from mixjax.gaussian.samplers import Noise
+from mixjax.gaussian.score_law import ScoreLaw
+from mixjax.gaussian.training_sets import TrainingSets
+from mixjax.numerics.arguments import POINTS, aligned, checked
+from mixjax.numerics.threefry import Source
+
+__all__ = ["limit_imbalanced_scores", "with_positive_rate"]
+
+_PURPOSE = 17  # of the words that labels are made of
+
+
+def with_positive_rate(sets: TrainingSets, positive_rate: ArrayLike) -> TrainingSets:
+    """The same noise with other labels: training sets of P(y = +1) = `positive_rate`, exact at every n and p.
+
+    Args:
+      sets: as drawn, of n up to 1e7.
+      positive_rate: pi, in (0, 1), of a shape that broadcasts with the sets' [*cell]. Labels that are +1 at one rate
+        are so at every larger one.
+
+    Returns:
+      Sets of the broadcast shape [*cell, replicates].
+
+    Raises:
+      ValueError: for a value out of its range (NaN under `jit`).
+
+    Time: O(n). positive_rate is data: changing it does not recompile.
+    """
+    n, rate = checked({"n": POINTS}, n=sets.n, positive_rate=positive_rate)
+    return _with_positive_rate(sets, n, rate[..., None].astype(n.dtype))
+
+
+@jax.jit
+def _with_positive_rate(sets: TrainingSets, n: jax.Array, rate: jax.Array) -> TrainingSets:
+    n, rate, *noise = aligned(n, rate, *sets.noise)
+    count = _count_positive(sets.source(_PURPOSE, noise[0]), n, rate)
+    mean_label = jnp.clip(2.0 * count / n - 1.0, -1.0, 1.0)  # XLA may divide by way of a rounded 1/n
+    wrong = jnp.isnan(n + rate + noise[0])
+    noise[0] = jnp.where(wrong, jnp.nan, mean_label)
+    return sets._replace(noise=Noise(*jnp.broadcast_arrays(*noise)))
+
+
+def _count_positive(source: Source, n: jax.Array, rate: jax.Array) -> jax.Array:
+    """Bin(n, rate), label by label; the rate is rounded to 32 binary digits."""
+    threshold = jnp.floor(rate * 2.0**32).astype(np.uint32)
+
+    def add_two(turn: jax.Array, count: jax.Array) -> jax.Array:
+        for number, word in enumerate(source.words(turn)):
+            counts = (word < threshold) & (2 * turn + number < n.astype(np.int32))
+            count = count + counts.astype(np.int32)
+        return count
+
+    shape = jnp.broadcast_shapes(source.shape, n.shape, rate.shape)
+    turns = jnp.ceil(0.5 * jnp.max(jnp.nan_to_num(n))).astype(np.int32)
+    return lax.fori_loop(jnp.int32(0), turns, add_two, jnp.zeros(shape, np.int32)).astype(n.dtype)
+
+
+def limit_imbalanced_scores(
+    ratio: ArrayLike, theta_norm: ArrayLike, t: ArrayLike, positive_rate: ArrayLike
+) -> ScoreLaw:
+    """The law of the score as p/n -> `ratio` at Mixup weight t, for sigma = 1; `limit_scores` at positive_rate 1/2.
+
+    Args:
+      ratio: c >= 0.
+      theta_norm: |theta| >= 0.
+      t: Mixup weight in [0, 1].
+      positive_rate: pi, in (0, 1).
+
+    Returns:
+      Laws of the broadcast shape.
+
+    Raises:
+      ValueError: for a value out of its range (NaN under `jit`).
+    """
+    ratio, theta_norm, t, rate = aligned(*checked(ratio=ratio, theta_norm=theta_norm, t=t, positive_rate=positive_rate))
+    square, spread = theta_norm**2, 4.0 * rate * (1.0 - rate)
+    lost = t * spread
+    keep, added = 1.0 - lost, t**2 * (1.0 - spread) * spread * ratio
+    mean, gap = jnp.broadcast_arrays(keep * square, keep * (keep * ratio - lost * square) + added)
+    return ScoreLaw(jnp.where(jnp.isnan(gap), gap, mean), gap)

@@ -1,0 +1,125 @@
+r"""Temperature scaling with many held-out points, and how many of them the best Mixup weight is worth.
+
+Not in the paper. Temperature scaling leaves a law N(M, M) but for the error of the fit, with M = m^2/w of the score's
+law (Phi(sqrt(M)) is the accuracy). By maximum likelihood, after m_h held-out points,
+
+    T*/T ~ N(1, 1/(m_h I)),    I = E x^2 sech^2 x,    ECE = |T*/T - 1| K,    K = (1/2) E |x| sech^2 x,    x ~ N(M, M),
+
+to leading order, so that E ECE = K sqrt(2 / (pi m_h I)). The Mixup weight t* that calibrates in the limit p/n -> c
+leaves an error too, that of the training set, of the order of 1/sqrt(n): rho of its score is 1 with variance V/n,
+
+    V = (c^2 + |theta|^4) / (|theta|^2 (|theta|^2 + c)^2)    for t* itself,
+    V = (|theta|^2 + 2c) / |theta|^4                         for the weight estimated from the training set
+                                                             (`estimated_weight`).
+
+Both errors are normal, so that Mixup and temperature scaling are equal on average, in ECE and in MCE, at
+m_h / n = 1 / (I V).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Literal, get_args
+
+import jax
+import jax.numpy as jnp
+from jax.typing import ArrayLike
+from jaxtyping import Array, Float
+
+from mixjax.gaussian.score_law import ScoreLaw, checked_law
+from mixjax.numerics.arguments import aligned, checked
+from mixjax.numerics.quadrature import half_line_integrals
+
+__all__ = ["critical_held_out_ratio", "held_out_ece", "held_out_to_match"]
+
+Weight = Literal["best", "estimated"]
+
+
+def held_out_ece(law: ScoreLaw, n_held_out: ArrayLike) -> Float[Array, "*batch"]:
+    """Expected ECE after temperature scaling on n_held_out points, to leading order: K sqrt(2 / (pi n_held_out I)).
+
+    Args:
+      law: of the score before, with a mean above 0.
+      n_held_out: whole numbers from 1 to 1e7; the larger, the more accurate.
+
+    Returns:
+      Numbers of the broadcast shape; NaN where the mean or the variance is not positive.
+
+    Raises:
+      ValueError: for an n_held_out out of its range (NaN under `jit`).
+
+    Accuracy: for accuracies from 0.69 to 0.98, within 3 % from 1000 points on, and within 1 % from 10,000
+    (tests/gaussian/beyond/test_temperature_limits.py).
+    """
+    (n_held_out,) = checked(n_held_out=n_held_out)
+    size, information = _size_and_information(law)
+    size, information, n_held_out = aligned(size, information, n_held_out.astype(size.dtype))
+    return size * jnp.sqrt(2.0 / (math.pi * n_held_out * information))
+
+
+def held_out_to_match(law: ScoreLaw, ece: ArrayLike) -> Float[Array, "*batch"]:
+    """How many held-out points give temperature scaling an expected ECE, to leading order: 2 K^2 / (pi I ece^2).
+
+    Args:
+      law: of the score before, with a mean above 0.
+      ece: > 0, as of a Mixup classifier to compare with.
+
+    Returns:
+      Numbers of the broadcast shape, not rounded; NaN where the mean or the variance is not positive.
+
+    Raises:
+      ValueError: unless ece is positive (NaN under `jit`).
+    """
+    (ece,) = checked(ece=ece)
+    size, information = _size_and_information(law)
+    size, information, ece = aligned(size, information, ece.astype(size.dtype))
+    return 2.0 * (size / ece) ** 2 / (math.pi * information)
+
+
+def critical_held_out_ratio(
+    ratio: ArrayLike, theta_norm: ArrayLike, *, weight: Weight = "best"
+) -> Float[Array, "*batch"]:
+    """n_held_out / n up to which Mixup is better calibrated than temperature scaling, in the limit.
+
+    Args:
+      ratio: c >= 0, the limit of p/n.
+      theta_norm: |theta| >= 0 (divide by sigma first).
+      weight: static. "best", `best_weight` of (c, |theta|), which has to be known; or "estimated", `estimated_weight`.
+
+    Returns:
+      1 / (I V) of the broadcast shape where a Beta law has that weight, c < |theta|^2; else 0.
+
+    Raises:
+      ValueError: for another weight, or a value out of its range (NaN under `jit`).
+    """
+    if weight not in get_args(Weight):
+        raise ValueError(f"weight must be one of {get_args(Weight)}, got {weight!r}")
+    ratio, theta_norm = jnp.broadcast_arrays(*aligned(*checked(ratio=ratio, theta_norm=theta_norm)))
+    square = theta_norm**2
+    within = ratio < square
+    safe = jnp.where(within, square, 1.0)  # 0 only where it is not within
+    if weight == "best":
+        variance = (ratio**2 + safe**2) / (safe * (safe + ratio) ** 2)
+    else:
+        variance = (safe + 2.0 * ratio) / safe**2
+    strength = safe**2 / (safe + ratio)  # M
+    _, information = _size_and_information(ScoreLaw(strength, jnp.zeros_like(strength)))
+    return jnp.where(jnp.isnan(ratio + theta_norm), jnp.nan, jnp.where(within, 1.0 / (information * variance), 0.0))
+
+
+def _size_and_information(law: ScoreLaw) -> tuple[jax.Array, jax.Array]:
+    """K and I of a law. Folded at 0, N(x; M, M) sech^2 x is 4 N(x; -M, M) / (1 + e^(-2x)) on x > 0."""
+    return _integrals(checked_law(law))
+
+
+@jax.jit
+def _integrals(law: ScoreLaw) -> tuple[jax.Array, jax.Array]:
+    right = (law.mean > 0) & (law.var > 0)
+    strength = jnp.where(right, law.mean, 1.0) ** 2 / jnp.where(right, law.var, 1.0)
+
+    def integrand(x: jax.Array) -> tuple[jax.Array, ...]:
+        weight = 4.0 * x / (1.0 + jnp.exp(-2.0 * x))
+        return 0.5 * weight, x * weight
+
+    size, information = half_line_integrals(-strength, strength, integrand)
+    return jnp.where(right, size, jnp.nan), jnp.where(right, information, jnp.nan)

@@ -1,0 +1,114 @@
+"""Theorems 3.1 to 3.5 and 5.1 to 5.3 as signed numbers: Mixup against the plain classifier."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.typing import ArrayLike
+from jaxtyping import PRNGKeyArray
+
+from mixjax.gaussian.capacity import turning_ratio
+from mixjax.gaussian.claims.claim import LARGEST_WEIGHT, Claim, Error, Values, dimension
+from mixjax.gaussian.limits import best_weight, derivative_at_zero, limit_scores
+from mixjax.gaussian.ood import best_ood_weight, limit_ood_scores, sample_ood_scores, sufficient_ood
+from mixjax.gaussian.population import population_ece
+from mixjax.gaussian.samplers import sample_scores
+from mixjax.gaussian.score_law import ScoreLaw
+from mixjax.gaussian.weights import mixup_weight
+
+
+def chosen_weight(ratio: float, theta_norm: float) -> float:
+    """The weight that calibrates in the limit p/n -> ratio, or the largest that is to be had."""
+    return min(float(best_weight(ratio, theta_norm)), LARGEST_WEIGHT)
+
+
+def _sample(key: PRNGKeyArray, n: ArrayLike, p: ArrayLike, **options: Any) -> ScoreLaw:
+    """Laws of the plain classifier and of the mixed one on the same training sets, shape [2, sizes, replicates]."""
+    t = np.array([[0.0], [options.pop("t")]], np.float32)
+    return sample_scores(key, n=np.asarray(n, np.float32), p=np.asarray(p, np.float32), t=t, **options)
+
+
+def helps(theorem: str, statement: str, error: Error, **options: Any) -> Claim:
+    """Theorems 3.1, 3.5 and 5.1: error(mix) - error at p = ratio n, with the weight chosen for (ratio, |theta|)."""
+
+    def value(key: PRNGKeyArray, n: ArrayLike, replicates: int, *, ratio: float, theta_norm: float) -> Values:
+        t = chosen_weight(ratio, theta_norm)
+        sizes = {"n": n, "p": dimension(n, ratio), "replicates": replicates}
+        plain, mixed = error(_sample(key, **sizes, theta_norm=theta_norm, t=t, **options))
+        return mixed - plain
+
+    def limit(*, ratio: float, theta_norm: float) -> float:
+        plain, mixed = error(limit_scores(ratio, theta_norm, np.array([0.0, chosen_weight(ratio, theta_norm)])))
+        return float(mixed - plain)
+
+    return Claim(theorem, statement, value, limit, stated=lambda ratio, theta_norm: ratio > 0 and theta_norm > 0)
+
+
+def hurts(theorem: str, statement: str, error: Error) -> Claim:
+    """Theorems 3.2 and 5.2: error - error(mix) at a fixed p and a fixed alpha = beta."""
+
+    def value(key: PRNGKeyArray, n: ArrayLike, replicates: int, *, p: float, theta_norm: float, alpha: float) -> Values:
+        t = float(mixup_weight(alpha, alpha))
+        plain, mixed = error(_sample(key, n, p, theta_norm=theta_norm, t=t, replicates=replicates))
+        return plain - mixed
+
+    def limit(*, p: float, theta_norm: float, alpha: float) -> float:
+        plain, mixed = error(limit_scores(0.0, theta_norm, np.array([0.0, float(mixup_weight(alpha, alpha))])))
+        return float(plain - mixed)
+
+    return Claim(theorem, statement, value, limit, stated=lambda p, theta_norm, alpha: theta_norm > 0 and alpha > 0)
+
+
+def improves_with_capacity(theorem: str, statement: str, error: Error, norm: float, condition: str = "") -> Claim:
+    """Theorems 3.3 and 5.3: D = d error / d alpha at 0+, beta = 1; the larger of D(high) - D(low) and D(high)."""
+
+    def value(
+        key: PRNGKeyArray, n: ArrayLike, replicates: int, *, theta_norm: float, low: float, high: float
+    ) -> Values:
+        n = np.asarray(n, np.float32)
+        p = np.stack([dimension(n, low), dimension(n, high)]).astype(np.float32)
+
+        def errors(t: jax.Array) -> jax.Array:
+            return error(sample_scores(key, n=n, p=p, theta_norm=theta_norm, t=t, replicates=replicates))
+
+        zero = jnp.zeros((), np.float32)
+        at_low, at_high = jax.jvp(errors, (zero,), (jnp.ones_like(zero),))[1]  # dt/dalpha = 1 at beta = 1
+        return jnp.maximum(at_high - at_low, at_high)
+
+    def limit(*, theta_norm: float, low: float, high: float) -> float:
+        at_low, at_high = derivative_at_zero(np.array([low, high]), theta_norm, beta=1.0, norm=norm)
+        return float(jnp.maximum(at_high - at_low, at_high))
+
+    return Claim(
+        theorem,
+        statement,
+        value,
+        limit,
+        stated=lambda theta_norm, low, high: theta_norm > 0 and 0 < low < high,
+        met=lambda theta_norm, low, high: bool(high <= turning_ratio(theta_norm, norm=norm)),
+        condition=condition,
+    )
+
+
+def helps_out_of_domain(theorem: str, statement: str) -> Claim:
+    """ECE(mix) - ECE on test data of another mean, at p = ratio n and the weight that calibrates in the limit."""
+
+    def weight(cell: Mapping[str, float]) -> float:
+        return min(float(best_ood_weight(**cell)), LARGEST_WEIGHT)
+
+    def value(key: PRNGKeyArray, n: ArrayLike, replicates: int, *, ratio: float, **means: float) -> Values:
+        t = np.array([[0.0], [weight({"ratio": ratio, **means})]], np.float32)
+        n = np.asarray(n, np.float32)
+        laws = sample_ood_scores(key, n=n, p=dimension(n, ratio), t=t, replicates=replicates, **means)
+        plain, mixed = population_ece(laws)
+        return mixed - plain
+
+    def limit(**cell: float) -> float:
+        plain, mixed = population_ece(limit_ood_scores(**cell, t=np.array([0.0, weight(cell)])))
+        return float(mixed - plain)
+
+    return Claim(theorem, statement, value, limit, stated=lambda **cell: bool(sufficient_ood(**cell)))

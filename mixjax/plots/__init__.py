@@ -1,0 +1,41 @@
+"""Pictures of stored results: drawn on the Axes that you give, in the style of a paper, and written with captions.
+
+Importing this needs no matplotlib: it is imported where something is drawn.
+"""
+
+from mixjax.plots.axes import (
+    BAND,
+    COLOURS,
+    COLUMN_WIDTH,
+    MARKERS,
+    band_key,
+    cased_line,
+    decades,
+    heat_map,
+    level_line,
+    line_key,
+    panels,
+    paper_style,
+    points_with_bars,
+    signed,
+)
+from mixjax.plots.files import Figure, write_figures
+
+__all__ = [
+    "BAND",
+    "COLOURS",
+    "COLUMN_WIDTH",
+    "MARKERS",
+    "Figure",
+    "band_key",
+    "cased_line",
+    "decades",
+    "heat_map",
+    "level_line",
+    "line_key",
+    "panels",
+    "paper_style",
+    "points_with_bars",
+    "signed",
+    "write_figures",
+]

@@ -1,0 +1,35 @@
+"""Runs: a folder on a disk or in an object store whose finished work no crash can harm.
+
+`directory` the run and its pieces; `manifest` what a run is, `origin` what made it; `shards` arrays with a checksum;
+`storage` disks and object stores, `lock` and `lease` one writer a folder, `writing` whole files; `untrusted`, `npz` and
+`files` reading without trust; `errors` what a user can put right; `memory` how much of it there is.
+"""
+
+from mixjax.runs.directory import RunDirectory
+from mixjax.runs.errors import RunError, explained
+from mixjax.runs.inventory import Inventory, counted
+from mixjax.runs.manifest import differences, read_manifest
+from mixjax.runs.origin import ENVIRONMENT, provenance
+from mixjax.runs.progress import Tell
+from mixjax.runs.storage import Location, PathOrUrl, each, local, located, modified
+from mixjax.runs.writing import write_atomically
+
+__all__ = [
+    "ENVIRONMENT",
+    "Inventory",
+    "Location",
+    "PathOrUrl",
+    "RunDirectory",
+    "RunError",
+    "Tell",
+    "counted",
+    "differences",
+    "each",
+    "explained",
+    "local",
+    "located",
+    "modified",
+    "provenance",
+    "read_manifest",
+    "write_atomically",
+]

@@ -1,0 +1,222 @@
+"""A run directory: what a run is, what made it, and its finished pieces, none of which a crash can harm.
+
+    DIR/manifest.json       the spec (what is computed), the environment (what computes it) and the configuration
+    DIR/shards/NAME.npz     one immutable file a finished unit of work, with a checksum of it, its name and the spec
+    DIR/.lock               held by the process that is at work; it ends with the process (in a store, a lease)
+    DIR/dataset.nc, figures/, provenance.json     made from the shards at the end (a run of nets: summary.csv, figures/)
+
+Every file is written beside its place, flushed to disk and renamed into it, so that a file that
+exists is whole. DIR may be a URL of an object store, where a file is put whole or not at all. Nothing that is
+read can execute code, and a folder in which links lead elsewhere is refused.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import weakref
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mixjax.runs.errors import RunError, explained
+from mixjax.runs.inventory import Inventory
+from mixjax.runs.lease import PERIOD, Lease
+from mixjax.runs.lock import LOCK, Hold, hold
+from mixjax.runs.manifest import FORMAT, read_manifest, refuse_difference
+from mixjax.runs.shards import MOST_BYTES, sealed, unsealed
+from mixjax.runs.storage import Location, PathOrUrl, each, located, modified
+from mixjax.runs.untrusted import printable, read_content, refuse_links
+from mixjax.runs.writing import TEMPORARY, sweep, write_atomically, write_once
+
+
+class RunDirectory:
+    """One run, on a disk or in a store; open or create it with `RunDirectory.open`, as a context that releases it."""
+
+    def __init__(self, path: PathOrUrl, manifest: Mapping[str, Any], product: str = "dataset.nc"):
+        self.path = located(path)
+        self.manifest = manifest
+        self.product = product
+        self._hold = Hold()
+        self._release: Callable[[], object] | None = None
+
+    @classmethod
+    def open(
+        cls,
+        path: PathOrUrl,
+        *,
+        spec: Mapping[str, Any],
+        environment: Mapping[str, str],
+        layout: Mapping[str, int],
+        config: Mapping[str, Any] | None = None,
+        product: str = "dataset.nc",
+        lock: bool = True,
+        allow_mixed: bool | None = None,
+        warn: Callable[[str], None] = print,
+    ) -> RunDirectory:
+        """Create the run, or resume it if the folder holds the same spec, made by the same environment.
+
+        Args:
+          path: a folder, or the URL of one in a store, that is new, empty, or holds this run.
+          spec: JSON values that determine every number of the run.
+          environment: versions, source and device, on which the last digits depend.
+          layout: how the work is cut into units; a run that is resumed keeps the one it was begun with.
+          config: JSON values from which the work can be made again, for those who find the folder.
+          product: the file that is made last, and says that the run is finished.
+          lock: whether this process alone may work in the folder until `close`; a finished run is not locked.
+          allow_mixed: whether a run may be gone on with by another environment, which its manifest then lists; None
+            if that is nothing that a user can choose.
+          warn: told where there are no locks, and, in a store, while it is seen whether another run is alive.
+
+        Raises:
+          RunError: if the folder holds something else, cannot be written, or another process is at work in it.
+        """
+        run = cls(path, {}, product)
+        try:
+            with explained(run.path):
+                run.path.mkdir(parents=True, exist_ok=True)
+                if not (run.path / "manifest.json").exists():
+                    run._refuse_strangers()
+                refuse_links(run.path)
+                if not (run.path / "manifest.json").exists():
+                    run._lock(lock, warn)
+                    parts = {"spec": spec, "environment": environment, "layout": layout, "config": config or {}}
+                    write_once(run.path / "manifest.json", _json({"format": FORMAT, **parts}))
+                run.manifest = read_manifest(run.path)
+                refuse_difference(run.path, "spec", run.manifest["spec"], spec)
+                if not run.finished:
+                    run._refuse_environment(environment, allow_mixed)
+                    run._lock(lock, warn)
+                    run._list_environment(environment)
+                (run.path / "shards").mkdir(exist_ok=True)
+        except BaseException:
+            run.close()
+            raise
+        return run
+
+    def close(self) -> None:
+        """Let another process work in the folder."""
+        if self._release is not None:
+            self._release()
+
+    def check(self) -> None:
+        """Raise a RunError if another run has taken over the folder, as far as is known: only in a store it can."""
+        self._hold.check()
+
+    def __enter__(self) -> RunDirectory:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def finished(self) -> bool:
+        """Whether what is made last is there."""
+        return (self.path / self.product).exists()
+
+    @property
+    def environments(self) -> list[dict[str, str]]:
+        """All that have worked on the run, the first first."""
+        return [self.manifest["environment"], *self.manifest.get("mixed", [])]
+
+    def has(self, name: str) -> bool:
+        """Whether a unit of work is stored and intact."""
+        return self._read(name) is not None
+
+    def write(self, name: str, arrays: Mapping[str, np.ndarray]) -> None:
+        """Store a finished unit.
+
+        Raises:
+          RunError: if the folder cannot be written, or another run has taken it over.
+        """
+        self.check()
+        with explained(self.path):
+            write_atomically(self._shard(name), sealed(arrays, self._spec_digest + name.encode()))
+
+    def read(self, name: str) -> dict[str, np.ndarray]:
+        """A stored unit.
+
+        Raises:
+          RunError: if it is missing or damaged.
+        """
+        arrays = self._read(name)
+        if arrays is None:
+            raise RunError(f"{self._shard(name)} is missing or damaged; run the same command again to compute it anew")
+        return arrays
+
+    def read_all(self, names: Iterable[str]) -> list[dict[str, np.ndarray]]:
+        """Stored units, in this order."""
+        return list(each(self.read, names, self.path))
+
+    def times(self, names: Iterable[str]) -> list[float]:
+        """When units were stored, in seconds since 1970."""
+        return list(each(lambda name: modified(self._shard(name)), names, self.path))
+
+    def inventory(self, names: Sequence[str]) -> Inventory:
+        """What is stored of the units of these names, given in the order in which they are computed."""
+        folder = self.path / "shards"
+        found = folder.iterdir() if folder.exists() else ()
+        files = {child.name for child in found if not child.name.startswith(TEMPORARY)}
+        there = [name for name in names if f"{name}.npz" in files]
+        stored = frozenset(name for name, whole in zip(there, each(self.has, there, self.path), strict=True) if whole)
+        return Inventory(
+            stored=stored,
+            damaged=tuple(name for name in there if name not in stored),
+            strays=tuple(sorted(files - {f"{name}.npz" for name in names})),
+        )
+
+    def _shard(self, name: str) -> Location:
+        if os.path.basename(name) != name or "\0" in name:
+            raise RunError(f"{printable(name)!r} is no name of a unit of work")
+        return self.path / "shards" / f"{name}.npz"
+
+    @cached_property
+    def _spec_digest(self) -> bytes:
+        return hashlib.sha256(json.dumps(self.manifest.get("spec"), sort_keys=True).encode()).digest()
+
+    def _read(self, name: str) -> dict[str, np.ndarray] | None:
+        try:
+            return unsealed(read_content(self._shard(name), MOST_BYTES), self._spec_digest + name.encode())
+        except (OSError, ValueError):
+            return None
+
+    def _lock(self, wanted: bool, warn: Callable[[str], None]) -> None:
+        """Hold the folder, and clear away what a killed process was writing in it."""
+        if not wanted or self._release is not None:
+            return
+        if isinstance(self.path, Path):
+            held = hold(self.path)
+            if held is None:
+                warn(f"{self.path} is on a file system without locks: let no second run work in it")
+            else:
+                sweep(self.path)
+                sweep(self.path / "shards")
+            self._hold = held or Hold()
+        else:
+            self._hold = Lease(self.path, warn, period=PERIOD)
+        self._release = weakref.finalize(self, self._hold.close)
+
+    def _refuse_strangers(self) -> None:
+        for child in self.path.iterdir():
+            if child.name not in ("shards", LOCK, "manifest.json") and not child.name.startswith(TEMPORARY):
+                raise RunError(f"{self.path} holds files that are not a run; choose another output folder")
+
+    def _refuse_environment(self, environment: Mapping[str, str], allow_mixed: bool | None) -> None:
+        if not allow_mixed and dict(environment) not in self.environments:
+            way = " (--allow-mixed goes on all the same)" if allow_mixed is not None else ""
+            refuse_difference(self.path, "environment", self.manifest["environment"], environment, way)
+
+    def _list_environment(self, environment: Mapping[str, str]) -> None:
+        """Note in the manifest who else works on the run."""
+        self.manifest = read_manifest(self.path)
+        if dict(environment) not in self.environments:
+            self.manifest = {**self.manifest, "mixed": [*self.environments[1:], dict(environment)]}
+            write_atomically(self.path / "manifest.json", _json(self.manifest))
+
+
+def _json(values: Mapping[str, Any]) -> bytes:
+    return json.dumps(values, indent=2).encode()

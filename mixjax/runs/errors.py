@@ -1,0 +1,34 @@
+"""Errors that the user of a run can put right, each one sentence."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+KEPT = "finished work is kept, and the same command goes on from it"
+
+
+class RunError(Exception):
+    """Report something about a run that its user can put right; the message says what, in one sentence."""
+
+
+@contextmanager
+def explained(path: object, kept: str = KEPT) -> Iterator[None]:
+    """Turn what the file system refuses into one sentence; `kept` is what to say of a disk that is full."""
+    try:
+        yield
+    except OSError as error:
+        reason = os.strerror(error.errno).lower() if error.errno else str(error)
+        full = {
+            errno.ENOSPC: "the disk is full",
+            errno.EDQUOT: "the disk quota is used up",
+            errno.EFBIG: "no file as large is allowed",
+        }.get(error.errno or 0)
+        advice = "choose another folder"
+        if full:
+            reason, advice = full, kept
+        elif error.errno in (errno.EEXIST, errno.ENOTDIR):
+            reason = "it is a file, or in one"
+        raise RunError(f"cannot write to {path}: {reason}; {advice}") from None

@@ -1,0 +1,213 @@
+"""One writer a folder of a store: a lease, which its holder renews, so that others see whether it lives.
+
+A lease is the object DIR/.lock/NUMBER, with who holds it and how often it was renewed; the greatest number is what
+counts. It is taken over from a dead holder by creating the next number: of several that create one object at once a
+store lets one, and what the former holder puts, should it come back, is under another name. No clock is compared with
+another: a holder is taken for dead if its lease does not change while somebody watches it, for PATIENCE periods.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import secrets
+import socket
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from mixjax.runs.errors import KEPT, RunError
+from mixjax.runs.lock import LOCK, Hold, refusal
+from mixjax.runs.storage import ObjectPath
+from mixjax.runs.untrusted import printable, read_json
+
+PERIOD = 10.0  # seconds from one renewal to the next
+PATIENCE = 3  # periods for which a lease is watched; a holder that is late by as much loses it
+_LOOKS = 10  # at a lease in a period
+_TRIES = 3  # to read the latest of leases that come and go
+_NUMBER = re.compile("[1-9][0-9]{0,17}")  # others are no leases
+_MOST_BYTES = 2**12
+
+
+@dataclass(frozen=True)
+class _Found:
+    """A lease as somebody reads it.
+
+    Attributes:
+      path: of the object; its name is the number.
+      host, process: who holds it, as it says.
+      token: drawn by its holder.
+      renewals: how often it was renewed.
+    """
+
+    path: ObjectPath
+    host: str = "unknown"
+    process: str = "unknown"
+    token: str = ""
+    renewals: str = ""
+
+    def __str__(self) -> str:
+        return f"process {self.process} on {self.host}"
+
+
+class Lease(Hold):
+    """A folder of a store that is held until `close`; renewed by a thread meanwhile, and by `renew`."""
+
+    def __init__(
+        self,
+        folder: ObjectPath,
+        tell: Callable[[str], None],
+        *,
+        period: float = PERIOD,
+        pause: Callable[[float], object] = time.sleep,
+    ):
+        """Take the lease of a folder, if it is free or its holder dead.
+
+        Args:
+          folder: of the run.
+          tell: told when a lease is watched, which takes `PATIENCE` periods, and when one is taken over.
+          period: seconds from one renewal to the next; of all who work in the folder the same.
+          pause: waits between two looks.
+
+        Raises:
+          RunError: if another run holds it and is alive, or the store cannot be used.
+        """
+        self._folder, self._period = folder, period
+        self._token, self._renewals, self._lost = secrets.token_hex(8), 0, ""
+        self._ended, self._thread = threading.Event(), threading.Thread(target=self._keep, daemon=True)
+        found = _latest(folder)
+        self._number = 1 + (_dead(folder, found, tell, period, pause) if found else 0)
+        try:
+            self._path.write_once(self._content(0))
+            if not self._is_mine():  # or somebody else was faster
+                raise refusal(folder, _latest(folder) or "which has just begun")
+            _clear(folder, self._number)
+            self._thread.start()
+        except BaseException:
+            self.close()
+            raise
+
+    def renew(self) -> None:
+        """Show that the holder lives; or learn that another took it for dead, which `check` then says.
+
+        Raises:
+          RunError: if the store does not answer; the lease is held all the same, as long as nobody takes it.
+        """
+        if self._is_mine():
+            self._path.write_bytes(self._content(self._renewals + 1))
+            self._renewals += 1
+        else:
+            other = _latest(self._folder)
+            taken = f"another run ({other}) has taken over {self._folder}, where this one was not heard of for long"
+            self._lost = taken if other else f"the lease of this run in {self._folder} is gone"
+
+    def check(self) -> None:
+        """Raise if the last renewal found the lease taken.
+
+        Raises:
+          RunError: that says by whom.
+        """
+        if self._lost:
+            raise RunError(f"{self._lost}; {KEPT}")
+
+    def close(self) -> None:
+        """Delete the lease, if it is there and its own; one that cannot be deleted just now is taken for dead later."""
+        self._ended.set()
+        if self._thread.is_alive():
+            self._thread.join(self._period)
+        with suppress(RunError, FileNotFoundError):
+            if _read(self._path).token == self._token:
+                self._path.unlink()
+
+    @property
+    def _path(self) -> ObjectPath:
+        return self._folder / LOCK / str(self._number)
+
+    def _content(self, renewals: int) -> bytes:
+        holder = {"host": socket.gethostname(), "process": os.getpid(), "token": self._token}
+        return json.dumps({**holder, "renewals": renewals}).encode()
+
+    def _is_mine(self) -> bool:
+        if max(_numbers(self._folder), default=0) > self._number:
+            return False
+        try:
+            return _read(self._path).token == self._token
+        except FileNotFoundError:
+            return False
+
+    def _keep(self) -> None:
+        """Renew until the end; what fails is tried again, a period later."""
+        while not self._lost and not self._ended.wait(self._period):
+            with suppress(RunError):
+                self.renew()
+
+
+def holder_of(folder: ObjectPath) -> str | None:
+    """Who holds the lease of a folder, alive or dead, and when it was put by the clock of the store; None if nobody.
+
+    Raises:
+      RunError: if the store cannot be read.
+    """
+    found = _latest(folder)
+    if found is None:
+        return None
+    try:
+        put = datetime.fromtimestamp(found.path.modified(), UTC)
+    except FileNotFoundError:  # just deleted
+        return None
+    return f"{found}, which renewed its lease at {put:%Y-%m-%d %H:%M:%S} UTC by the clock of the store"
+
+
+def _dead(
+    folder: ObjectPath, found: _Found, tell: Callable[[str], None], period: float, pause: Callable[[float], object]
+) -> int:
+    """The number of a lease that does not change for long, or 0 when it goes away; raise when it changes."""
+    span = f"{PATIENCE * period:g} s"
+    tell(f"{folder} is held by {found}: watching for {span} whether that is alive")
+    for _ in range(PATIENCE * _LOOKS):
+        pause(period / _LOOKS)
+        now = _latest(folder)
+        if now is None:
+            return 0
+        if now != found:
+            raise refusal(folder, now)
+    tell(f"{found} has not renewed its lease in {span}: it is taken for dead, and {folder} taken over")
+    return int(found.path.name)
+
+
+def _latest(folder: ObjectPath) -> _Found | None:
+    """The lease that counts; None if there is none."""
+    for _ in range(_TRIES):
+        number = max(_numbers(folder), default=0)
+        if not number:
+            break
+        with suppress(FileNotFoundError):  # replaced since it was listed
+            return _read(folder / LOCK / str(number))
+    return None
+
+
+def _numbers(folder: ObjectPath) -> list[int]:
+    names = [child.name for child in (folder / LOCK).iterdir()]
+    return [int(name) for name in names if _NUMBER.fullmatch(name)]
+
+
+def _read(path: ObjectPath) -> _Found:
+    """A lease, or what is in its place."""
+    try:
+        content = read_json(path, _MOST_BYTES)
+        parts = {name: printable(content[name]) for name in ("host", "process", "token", "renewals")}
+    except (ValueError, LookupError, TypeError):
+        return _Found(path)
+    return _Found(path, **parts)
+
+
+def _clear(folder: ObjectPath, number: int) -> None:
+    """Delete the leases before one, as far as that is allowed."""
+    for former in _numbers(folder):
+        if former < number:
+            with suppress(RunError):
+                (folder / LOCK / str(former)).unlink(missing_ok=True)

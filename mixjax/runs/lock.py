@@ -1,0 +1,119 @@
+"""One writer a folder of a disk: a lock that ends with the process that holds it, however that ends.
+
+In a store there are no locks; `mixjax.runs.lease` is there what this is here.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from mixjax.runs.errors import RunError
+from mixjax.runs.storage import Location
+
+try:
+    import fcntl
+except ImportError:  # as on Windows
+    fcntl = None  # type: ignore[assignment]
+
+LOCK = ".lock"  # stays in the folder: what locks is the system's, not that the file is there
+_NO_LOCKS = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL)
+_SAFE = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)  # what is locked is written: no link is followed
+_TRIES, _PAUSE = 5, 0.1  # `in_use` holds a lock for an instant
+
+
+class Hold:
+    """What keeps a folder to one run until `close`, as a context; this one keeps nothing, for want of locks."""
+
+    def check(self) -> None:
+        """Raise a RunError if the folder is no longer held."""
+
+    def close(self) -> None:
+        """Let others in."""
+
+    def __enter__(self) -> Hold:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class FileLock(Hold):
+    """A file that is locked, by its descriptor."""
+
+    def __init__(self, descriptor: int):
+        self._opened = [descriptor]
+
+    def close(self) -> None:
+        """Unlock it."""
+        while self._opened:
+            os.close(self._opened.pop())
+
+
+def refusal(folder: Location, who: object) -> RunError:
+    """What a second run is told."""
+    return RunError(f"another run is at work in {folder} ({who}); wait for it, stop it, or choose another folder")
+
+
+def hold(folder: Path) -> FileLock | None:
+    """Lock the folder for this process, until what is returned is closed or the process ends.
+
+    Returns:
+      The lock, or None where the system or the file system has none.
+
+    Raises:
+      RunError: if another run holds it.
+      OSError: if the folder cannot be written.
+    """
+    if fcntl is None:
+        return None
+    descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | _SAFE, 0o644)
+    try:
+        if not _locked(descriptor):
+            os.close(descriptor)
+            return None
+    except BlockingIOError:
+        owner = os.read(descriptor, 32).decode(errors="replace").strip()
+        os.close(descriptor)
+        raise refusal(folder, f"process {owner or 'unknown'}") from None
+    with suppress(OSError):  # a full disk: the lock is held all the same
+        os.ftruncate(descriptor, 0)
+        os.write(descriptor, b"%d\n" % os.getpid())
+    return FileLock(descriptor)
+
+
+def in_use(folder: Path) -> bool:
+    """Whether a run is at work in the folder, as far as locks can tell."""
+    if fcntl is None:
+        return False
+    try:
+        descriptor = os.open(folder / LOCK, os.O_RDONLY | _SAFE)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError as error:
+        return isinstance(error, BlockingIOError)
+    finally:
+        os.close(descriptor)
+    return False
+
+
+def _locked(descriptor: int) -> bool:
+    """Whether the lock is held now; False where there are none, BlockingIOError where another holds it."""
+    for tried in range(1, _TRIES + 1):
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            break
+        except BlockingIOError:
+            if tried == _TRIES:
+                raise
+            time.sleep(_PAUSE)
+        except OSError as error:
+            if error.errno in _NO_LOCKS:
+                return False
+            raise
+    return True

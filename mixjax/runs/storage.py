@@ -1,0 +1,225 @@
+"""A folder on a disk or in an object store: `pathlib` for the one, for the other the part of it that a run needs.
+
+A store is reached through fsspec, whose packages raise errors of their own kinds; here they become one sentence. It has
+no folders and renames, and needs none of them: an object is put whole or not at all, under its last name. What a store
+lists is taken for names of children, and never leads outside the folder.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path, PurePosixPath
+from typing import Any, TypeVar
+
+from mixjax.runs.errors import KEPT, RunError
+
+_SCHEME, _ON_DISK = re.compile("[a-z][a-z0-9+.-]*"), ("file://", "local://")
+_AT_ONCE, _BATCH = 16, 1024  # questions to a store that are under way, and that are waiting
+
+Item = TypeVar("Item")
+Answer = TypeVar("Answer")
+
+
+@dataclass(frozen=True)
+class ObjectPath:
+    """An object in a store, or the common beginning of the names of several; methods are those of `pathlib.Path`.
+
+    Attributes:
+      url: as it was given, and is said.
+      key: what the store calls it.
+      system: the fsspec file system.
+    """
+
+    url: str
+    key: str
+    system: Any
+
+    def __str__(self) -> str:
+        return self.url
+
+    def __truediv__(self, name: str) -> ObjectPath:
+        _refuse_strange(name, name)
+        return ObjectPath(f"{self.url}/{name}", f"{self.key}/{name}", self.system)
+
+    @property
+    def name(self) -> str:
+        """What comes last in it."""
+        return self.url.rpartition("/")[2]
+
+    @property
+    def stem(self) -> str:
+        """Its name without what says of which kind it is."""
+        return PurePosixPath(self.name).stem
+
+    @property
+    def parent(self) -> ObjectPath:
+        """What it is in."""
+        return ObjectPath(self.url.rpartition("/")[0], self.key.rpartition("/")[0], self.system)
+
+    def with_suffix(self, suffix: str) -> ObjectPath:
+        """Another beside it, of the same name and another kind."""
+        return self.parent / f"{self.stem}{suffix}"
+
+    def exists(self) -> bool:
+        """Whether there is such an object, or anything below it, at this moment."""
+        self.system.invalidate_cache(self.key)
+        try:
+            with self._asked("read", FileNotFoundError):
+                self.system.info(self.key)
+        except FileNotFoundError:
+            return False
+        return True
+
+    def iterdir(self) -> Iterator[ObjectPath]:
+        """What is directly below it at this moment; nothing, if there is no such folder."""
+        self.system.invalidate_cache(self.key)
+        try:
+            with self._asked("listed", FileNotFoundError):
+                listed = self.system.ls(self.key, detail=False)
+        except FileNotFoundError:
+            return
+        for entry in listed:
+            parent, _, name = entry.strip("/").rpartition("/")
+            if parent == self.key.strip("/") and name not in ("", ".", ".."):
+                yield self / name
+
+    def mkdir(self, parents: bool = False, exist_ok: bool = False) -> None:
+        """Do nothing: what has no folders needs none."""
+
+    def read_bytes(self) -> bytes:
+        """The whole object.
+
+        Raises:
+          FileNotFoundError: if there is none.
+        """
+        with self._asked("read", FileNotFoundError):
+            return bytes(self.system.cat_file(self.key))
+
+    def read_text(self) -> str:
+        """The whole object, as UTF-8."""
+        return self.read_bytes().decode()
+
+    def write_bytes(self, content: bytes) -> None:
+        """Put the object, whole or not at all."""
+        with self._asked("written"):
+            self.system.pipe_file(self.key, content)
+
+    def write_once(self, content: bytes) -> None:
+        """Put the object unless there is one; of two that do so at once one stays, where the store can see to that."""
+        try:
+            with self._asked("written"):
+                self.system.pipe_file(self.key, content, mode="create")
+        except RunError:  # there is one, or the store does not know how to create
+            if not self.exists():
+                self.write_bytes(content)
+
+    def unlink(self, missing_ok: bool = False) -> None:
+        """Delete the object."""
+        try:
+            with self._asked("deleted", FileNotFoundError):
+                self.system.rm_file(self.key)
+        except FileNotFoundError:
+            if not missing_ok:
+                raise
+
+    def modified(self) -> float:
+        """When it was put, in seconds since 1970."""
+        with self._asked("read", FileNotFoundError):
+            return float(self.system.modified(self.key).timestamp())
+
+    @contextmanager
+    def _asked(self, deed: str, *passed: type[Exception]) -> Iterator[None]:
+        """Turn what a store raises into one sentence, but for errors of some kinds."""
+        try:
+            yield
+        except passed:
+            raise
+        except Exception as error:
+            kept = f"; {KEPT}" if deed == "written" else ""
+            raise RunError(f"{self} cannot be {deed}: {_brief(error)}{kept}") from error
+
+
+Location = Path | ObjectPath
+PathOrUrl = str | os.PathLike[str] | ObjectPath
+
+
+def located(path: PathOrUrl) -> Location:
+    """What a path or a URL names: file:///runs/map is a path, s3://bucket/map a folder in a store.
+
+    Raises:
+      RunError: for what is no URL of a folder, and for a store that needs a package which is not installed.
+    """
+    if isinstance(path, ObjectPath):
+        return path
+    if not isinstance(path, str) or "://" not in path:
+        return Path(path)
+    scheme, _, rest = path.partition("://")
+    if path.startswith(_ON_DISK):
+        if not rest.startswith("/"):
+            raise RunError(f"the URL of a local folder is file:// and its absolute path, got {path}")
+        return Path(rest)
+    if not _SCHEME.fullmatch(scheme):
+        raise RunError(f"a URL is SCHEME://BUCKET/FOLDER, got {path}")
+    _refuse_strange(rest.strip("/"), path)
+    return _reached(path.rstrip("/"))
+
+
+def local(path: PathOrUrl) -> Path:
+    """A path on a disk.
+
+    Raises:
+      RunError: for a URL of anything else.
+    """
+    far = isinstance(path, str) and "://" in path and not path.startswith(_ON_DISK)
+    folder = None if far else located(path)
+    if not isinstance(folder, Path):
+        raise RunError(f"{path} is a URL, and this needs a folder on a disk")
+    return folder
+
+
+def modified(path: Location) -> float:
+    """When a file was written, in seconds since 1970."""
+    return path.stat().st_mtime if isinstance(path, Path) else path.modified()
+
+
+def each(function: Callable[[Item], Answer], items: Iterable[Item], *places: Location) -> Iterator[Answer]:
+    """As `map`; where one of the places is in a store, with several questions under way at a time."""
+    if all(isinstance(place, Path) for place in places):
+        yield from map(function, items)
+        return
+    waiting = iter(items)
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        while batch := list(islice(waiting, _BATCH)):
+            yield from pool.map(function, batch)
+
+
+def _reached(url: str) -> ObjectPath:
+    """The folder of a URL, in the store of its scheme."""
+    try:
+        from fsspec.core import url_to_fs
+    except ImportError:
+        raise RunError(f"{url} needs fsspec, which the extra `remote` installs: pip install fsspec") from None
+    try:
+        system, key = url_to_fs(url)
+    except Exception as error:
+        raise RunError(f"{url} cannot be used: {_brief(error)}") from error
+    log = logging.getLogger(type(system).__module__.partition(".")[0])
+    if not log.handlers:  # or tracebacks of what is tried again, and said in a sentence at last, go to the terminal
+        log.addHandler(logging.NullHandler())
+    return ObjectPath(url, key, system)
+
+
+def _refuse_strange(path: str, given: str) -> None:
+    if {"", ".", ".."} & set(path.split("/")):
+        raise RunError(f"what is in a store has no empty part in its name, no . and no .., got {given!r}")
+
+
+def _brief(error: Exception) -> str:
+    return str(error).strip().split("\n")[0] or type(error).__name__

@@ -1,0 +1,49 @@
+"""Write files that are whole or not there."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+from mixjax.runs.storage import Location
+
+TEMPORARY = ".tmp-"  # how the name of what is being written begins
+
+
+def write_atomically(path: Location, content: bytes) -> None:
+    """Write a file that is either whole or not there, whatever happens on the way."""
+    if not isinstance(path, Path):
+        path.write_bytes(content)
+        return
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=TEMPORARY)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+    directory = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(directory)
+    finally:
+        os.close(directory)
+
+
+def write_once(path: Location, content: bytes) -> None:
+    """Write a file unless there is one."""
+    if not isinstance(path, Path):
+        path.write_once(content)
+    elif not path.exists():
+        write_atomically(path, content)
+
+
+def sweep(folder: Path) -> None:
+    """Clear away what a killed process was writing in a folder."""
+    for debris in folder.glob(f"{TEMPORARY}*"):
+        shutil.rmtree(debris) if debris.is_dir() and not debris.is_symlink() else debris.unlink()

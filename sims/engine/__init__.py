@@ -1,0 +1,1 @@
+"""The simulation engine: a study becomes units of work, one compiled program computes all of them."""

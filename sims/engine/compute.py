@@ -1,0 +1,74 @@
+"""The simulation engine: one compiled program computes all units of work, on threads and devices.
+
+Units are spread over threads and devices: their numbers are the same to the last bit in any order, cut into any sizes,
+on any number of cores or devices, and after any restart.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from typing import TypeVar
+
+import jax
+
+from mixjax.runs import Tell
+
+from ..grid import Grid
+from .devices import default_threads
+from .program import Experiment, HostArrays
+from .tiles import Tiles
+from .units import Layout, Unit
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+def tiles_on_devices(experiment: Experiment, grid: Grid, *, study: str, seed: int, layout: Layout) -> list[Tiles]:
+    """Where the units of a grid are computed: one for each local device."""
+    return [Tiles(experiment, grid, device, study=study, seed=seed, layout=layout) for device in jax.local_devices()]
+
+
+def compute(
+    tiles: Sequence[Tiles],
+    units: Iterable[Unit],
+    store: Callable[[Unit, HostArrays], None],
+    *,
+    threads: int | None = None,
+    warn: Tell = print,
+) -> Iterator[Unit]:
+    """Compute the units on these devices, hand the moments of each to `store`, and yield it when it is stored.
+
+    By default a CPU has a thread for each of its cores, and an accelerator two: one of them is served while the
+    other brings in results.
+
+    Raises:
+      RunError: if memory has no room for one cell.
+    """
+    threads = threads or default_threads()
+    pool = ThreadPoolExecutor(threads)
+    try:
+        list(pool.map(lambda device: device.prepare(warn), tiles))
+
+        def finished(numbered: tuple[int, Unit]) -> Unit:
+            number, unit = numbered
+            store(unit, tiles[number % len(tiles)].moments(unit, warn))
+            return unit
+
+        yield from _in_order(pool, finished, enumerate(units), ahead=2 * threads)
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _in_order(
+    pool: Executor, function: Callable[[Item], Result], items: Iterable[Item], ahead: int
+) -> Iterator[Result]:
+    """Results in the order of the items, of which no more than `ahead` are waiting at a time."""
+    waiting: deque[Future[Result]] = deque()
+    for item in items:
+        waiting.append(pool.submit(function, item))
+        if len(waiting) > ahead:
+            yield waiting.popleft().result()
+    while waiting:
+        yield waiting.popleft().result()

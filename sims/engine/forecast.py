@@ -1,0 +1,24 @@
+"""What a run will be, said before it starts: its size, and how long it takes at the rate of a first measured tile."""
+
+from __future__ import annotations
+
+
+def amount(number: float) -> str:
+    """As in 950, 70 million, 1.5e12."""
+    for size, name in ((1e12, "trillion"), (1e9, "billion"), (1e6, "million")):
+        if number >= size:
+            return f"{number / size:.3g} {name}"
+    return f"{number:,.0f}"
+
+
+def several(number: int, thing: str) -> str:
+    """As in 1 unit, 2,000 units."""
+    return f"{number:,} {thing}{'s' * (number != 1)}"
+
+
+def duration(seconds: float) -> str:
+    """As in 45 s, 3 min, 2.5 h or 6 days."""
+    for size, name in ((86400, "days"), (3600, "h"), (60, "min")):
+        if seconds >= 3 * size:
+            return f"{seconds / size:.2g} {name}"
+    return f"{seconds:.2g} s"

@@ -1,0 +1,1 @@
+"""Findings of the studies in Markdown, from their stored tables alone."""

@@ -1,0 +1,117 @@
+"""Intervals: what they cover, and that a bootstrap of counts is one of rows."""
+
+from __future__ import annotations
+
+import jax
+import numpy as np
+import pytest
+from scipy.special import expit
+
+from mixjax.calibration import ece, mce
+from mixjax.calibration import intervals as bootstrap
+from mixjax.calibration.intervals import bootstrap_intervals, mean_interval
+
+MEAN, VAR, BINS = 1.2, 2.0, 15  # over-confident: rho = 0.6
+
+
+def gaussian_sample(rng, size):
+    """(confidence, correct) of the Gaussian model's score."""
+    y = rng.choice([-1, 1], size)
+    v = y * MEAN + np.sqrt(VAR) * rng.standard_normal(size)
+    return expit(2 * np.abs(v)), v * y > 0
+
+
+def truth():
+    """Binned errors of the population, by summing the score's density on a grid of step 2e-5."""
+    v = np.linspace(-15, 15, 1_500_001)
+    density = np.exp(-((v - MEAN) ** 2) / (2 * VAR))
+    density /= density.sum()
+    confidence, accuracy = expit(2 * np.abs(v)), expit(2 * MEAN / VAR * np.abs(v))
+    both = density + density[::-1]  # of |v|, each half twice
+    index = np.minimum((confidence * BINS).astype(int), BINS - 1)
+    mass = np.bincount(index, 0.5 * both, BINS)
+    gap = np.bincount(index, 0.5 * both * (confidence - accuracy), BINS)
+    inside = mass > 0
+    return {"signed_gap": gap.sum(), "debiased_ece2": (gap[inside] ** 2 / mass[inside]).sum(), "ece": np.abs(gap).sum()}
+
+
+@pytest.fixture(scope="module")
+def coverage(module_key):
+    """Of 1000 samples of 2000 rows, for which share an interval of 95 % holds the truth."""
+    rng = np.random.default_rng(np.asarray(jax.random.key_data(module_key)))
+    true, hits = truth(), {"signed_gap": 0, "debiased_ece2": 0, "ece": 0}
+    for number in range(1000):
+        found = bootstrap_intervals(jax.random.key(number), *gaussian_sample(rng, 2000), num_bins=BINS, replicates=300)
+        for name in hits:
+            interval = getattr(found, name)
+            hits[name] += interval.low <= true[name] <= interval.high
+    return {name: count / 1000 for name, count in hits.items()}
+
+
+@pytest.mark.parametrize("name", ["signed_gap", "debiased_ece2"])
+def test_intervals_cover_what_they_say(coverage, name):
+    """93 to 97 %: 2.9 standard errors of the count on each side."""
+    assert 0.93 <= coverage[name] <= 0.97, coverage
+
+
+def test_the_plain_ece_is_covered_less(coverage):
+    """Its bias costs coverage; it stays a useful interval away from exact calibration."""
+    assert 0.85 <= coverage["ece"] <= 0.97, coverage
+
+
+def test_counts_are_as_good_as_rows(rng, key):
+    """The standard deviation over bootstrap samples of rows, within 4 of its standard errors (1/sqrt(2 * 2000))."""
+    confidence, correct = gaussian_sample(rng, 400)
+    found = bootstrap_intervals(key, confidence, correct, num_bins=5, replicates=2000)
+    rows = rng.integers(0, 400, (2000, 400))
+    index = np.minimum((confidence * 5).astype(int), 4)
+    gaps = [np.bincount(index[r], (correct - confidence)[r], 5) for r in rows]
+    literal = {"ece": np.abs(gaps).sum(1) / 400, "signed_gap": -np.sum(gaps, 1) / 400}
+    for name, values in literal.items():
+        interval = getattr(found, name)
+        assert abs(interval.standard_error / values.std() - 1) < 4 * np.sqrt(2 / 4000)
+
+
+def test_estimates_are_the_estimators(rng, key):
+    confidence, correct = gaussian_sample(rng, 300)
+    for options in ({"num_bins": 7}, {"binning": "equal-mass"}, {"closed": "right"}, {"where": np.arange(300) < 200}):
+        found = bootstrap_intervals(key, confidence, correct, replicates=10, **options)
+        np.testing.assert_allclose(found.ece.estimate, ece(confidence, correct, **options), rtol=1e-10)
+        np.testing.assert_allclose(found.rms_ece.estimate, ece(confidence, correct, norm=2, **options), rtol=1e-10)
+        np.testing.assert_allclose(found.mce.estimate, mce(confidence, correct, **options), rtol=1e-10)
+    again = bootstrap_intervals(key, confidence, correct, replicates=10, **options)
+    assert again == found
+
+
+def test_many_bins_take_the_room_of_those_that_hold_rows(key, rng, monkeypatch):
+    """A million bins of 40 rows are 40 bins; samples are drawn in parts if they take much room."""
+    rows = rng.random(40), rng.random(40) < 0.5
+    many = bootstrap_intervals(key, *rows, num_bins=2**20, replicates=400)
+    few = bootstrap_intervals(key, *rows, num_bins=2**19, replicates=400)
+    np.testing.assert_array_equal(many, few)
+    assert many.ece.low < many.ece.estimate  # each bin has one row
+    monkeypatch.setattr(bootstrap, "_BLOCK", 40 * 6 * 100)
+    parts = bootstrap_intervals(key, *rows, num_bins=2**20, replicates=400)
+    np.testing.assert_allclose(parts.signed_gap.standard_error, many.signed_gap.standard_error, rtol=0.3)
+
+
+def test_the_mean_interval_is_the_normal_one():
+    interval = mean_interval([1.0, 2.0, 3.0, 6.0])
+    error = np.std([1, 2, 3, 6], ddof=1) / 2
+    np.testing.assert_allclose(interval, (3, 3 - 1.959963985 * error, 3 + 1.959963985 * error, error), rtol=1e-9)
+    assert np.isnan(mean_interval([1.0]).low)
+    assert np.isnan(mean_interval([]).estimate)
+    assert mean_interval([1e308, 1e308, -1e308]).high == np.inf
+
+
+def test_wrong_and_degenerate_input(key):
+    assert np.isnan(bootstrap_intervals(key, [], [], replicates=5).ece.low)
+    for interval in bootstrap_intervals(key, [0.5, np.nan], [0, 1], replicates=5):
+        assert np.isnan(interval).all()
+    with pytest.raises(ValueError, match="confidence must be in"):
+        bootstrap_intervals(key, [1.5], [1])
+    for level in (0, 1, 95):
+        with pytest.raises(ValueError, match="level must be between 0 and 1"):
+            bootstrap_intervals(key, [0.5], [1], level=level)
+        with pytest.raises(ValueError, match="level must be between 0 and 1"):
+            mean_interval([0.5, 1.0], level=level)

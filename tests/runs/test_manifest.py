@@ -1,0 +1,50 @@
+"""Manifests: unreadable ones, those of a newer release, and those of another spec or environment are refused."""
+
+import json
+
+import pytest
+
+from mixjax.runs import RunDirectory, RunError, read_manifest
+from tests.runs.run_folder import ENVIRONMENT, LAYOUT, SPEC
+
+
+def test_another_spec_is_refused_with_what_differs(run):
+    with pytest.raises(RunError, match=r"another spec \(seed is 0 there and 1 here\)"):
+        RunDirectory.open(run.path, spec={**SPEC, "seed": 1}, environment=ENVIRONMENT, layout=LAYOUT)
+
+
+def test_of_a_run_of_something_else_only_that_is_said(run):
+    said = r'another spec \(experiment is null there and "s" here; study is "s" there and null here\)'
+    with pytest.raises(RunError, match=said):
+        RunDirectory.open(run.path, spec={"experiment": "s", "n": 3}, environment=ENVIRONMENT, layout=LAYOUT)
+
+
+def test_another_environment_is_refused_until_the_run_is_finished(run):
+    other = {**ENVIRONMENT, "jax": "2"}
+    with pytest.raises(RunError, match='jax is "1" there and "2" here'):
+        RunDirectory.open(run.path, spec=SPEC, environment=other, layout=LAYOUT)
+    (run.path / "dataset.nc").touch()
+    assert RunDirectory.open(run.path, spec=SPEC, environment=other, layout=LAYOUT).finished
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["", "{", "[]", "null", '{"format": 999}', '{"format": 1}', '{"format": 1, "spec": [], "environment": {}}', "\x00"],
+)
+def test_an_unreadable_manifest_is_refused(tmp_path, content):
+    (tmp_path / "manifest.json").write_text(content)
+    with pytest.raises(RunError, match=r"manifest\.json"):
+        read_manifest(tmp_path)
+    with pytest.raises(RunError, match=r"manifest\.json"):
+        RunDirectory.open(tmp_path, spec=SPEC, environment=ENVIRONMENT, layout=LAYOUT)
+    assert (tmp_path / "manifest.json").read_text() == content
+
+
+def test_a_manifest_of_a_newer_release_is_refused(run):
+    run.close()
+    manifest = json.loads((run.path / "manifest.json").read_text())
+    (run.path / "manifest.json").write_text(json.dumps(manifest | {"format": 2}))
+    with pytest.raises(
+        RunError, match=r"written by a newer release \(format 2, and this one reads 1\); upgrade mixjax"
+    ):
+        RunDirectory.open(run.path, spec=SPEC, environment=ENVIRONMENT, layout=LAYOUT)

@@ -1,0 +1,102 @@
+"""Shards: read as they were written, damage that is seen, and nothing unpickled."""
+
+import hashlib
+import json
+import zipfile
+
+import numpy as np
+import pytest
+
+from mixjax.runs import RunDirectory, RunError
+from tests.runs.run_folder import ARRAYS, ENVIRONMENT, LAYOUT, SPEC
+
+
+def test_what_is_written_is_read(run):
+    assert not run.has("a")
+    run.write("a", ARRAYS)
+    assert run.has("a")
+    stored = run.read("a")
+    for name, array in ARRAYS.items():
+        np.testing.assert_array_equal(stored[name], array)
+        assert stored[name].dtype == array.dtype
+
+
+@pytest.mark.parametrize("cut", [0, 1, 50, -1])
+def test_a_truncated_shard_is_not_there(run, cut):
+    run.write("a", ARRAYS)
+    path = run.path / "shards" / "a.npz"
+    path.write_bytes(path.read_bytes()[:cut])
+    assert not run.has("a")
+    with pytest.raises(RunError, match="missing or damaged"):
+        run.read("a")
+
+
+def test_every_flipped_bit_is_seen(run):
+    run.write("a", ARRAYS)
+    path = run.path / "shards" / "a.npz"
+    content = path.read_bytes()
+    for position in range(len(content)):
+        damaged = bytearray(content)
+        damaged[position] ^= 1 << position % 8
+        path.write_bytes(damaged)
+        assert not run.has("a"), position
+    path.write_bytes(content)
+    assert run.has("a")
+
+
+def test_a_shard_with_more_or_other_bytes_is_not_there(run):
+    run.write("a", ARRAYS)
+    run.write("b", {**ARRAYS, "mean": ARRAYS["mean"] + 1})
+    a, b = (run.path / "shards" / f"{name}.npz" for name in "ab")
+    whole = a.read_bytes()
+    a.write_bytes(whole + b"\0")
+    assert not run.has("a")
+    a.write_bytes(whole[:-32] + b.read_bytes()[-32:])  # another shard's checksum
+    assert not run.has("a")
+
+
+def test_a_deleted_shard_is_not_there(run):
+    run.write("a", ARRAYS)
+    (run.path / "shards" / "a.npz").unlink()
+    assert not run.has("a")
+
+
+def test_a_shard_is_of_its_unit_and_its_run(run, tmp_path):
+    """Under another name, or among those of another spec, it is damage, whole as it is."""
+    run.write("a", ARRAYS)
+    content = (run.path / "shards" / "a.npz").read_bytes()
+    (run.path / "shards" / "b.npz").write_bytes(content)
+    assert run.inventory(["a", "b"]).damaged == ("b",)
+    for seed, held in ((0, True), (1, False)):
+        parts = {"environment": ENVIRONMENT, "layout": LAYOUT}
+        with RunDirectory.open(tmp_path / str(seed), spec={**SPEC, "seed": seed}, **parts) as other:
+            (other.path / "shards" / "a.npz").write_bytes(content)
+            assert other.has("a") == held
+
+
+def test_numpy_reads_a_shard(run):
+    """It is a plain .npz: nobody needs this code to look into one."""
+    run.write("a", ARRAYS)
+    with np.load(run.path / "shards" / "a.npz") as stored:
+        assert sorted(stored.files) == ["count", "mean"]
+        np.testing.assert_array_equal(stored["mean"], ARRAYS["mean"])
+
+
+class Trap:
+    """Unpickling it would raise."""
+
+    def __reduce__(self):
+        return eval, ("1/0",)
+
+
+def test_a_shard_with_objects_is_never_unpickled(run):
+    """Even if its checksum is right."""
+    path = run.path / "shards" / "a.npz"
+    np.savez(path, mean=np.array([Trap()], dtype=object), allow_pickle=True)
+    assert not run.has("a")
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.comment = bytes(32)
+    body = path.read_bytes()[:-32]
+    unit = hashlib.sha256(json.dumps(SPEC, sort_keys=True).encode()).digest() + b"a"
+    path.write_bytes(body + hashlib.sha256(unit + body).digest())
+    assert not run.has("a")

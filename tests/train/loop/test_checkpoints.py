@@ -1,0 +1,233 @@
+"""Checkpoints: what is kept comes back, what is damaged is told of and passed over."""
+
+from __future__ import annotations
+
+import errno
+import gc
+import shutil
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from mixjax.train.loop import checkpoints
+from mixjax.train.loop.checkpoints import Checkpoints
+
+from mixjax.runs import RunError
+
+
+def state(epoch: int) -> dict[str, object]:
+    weights = jnp.asarray(np.random.default_rng(epoch).normal(size=(30, 20)), jnp.float32)
+    return {"nets": {"weights": weights}, "labels": jnp.full((2, 50), epoch, jnp.int32), "history": np.full(3, np.nan)}
+
+
+def restored(folder, said):
+    kept = Checkpoints(folder, said.append, seconds=0)
+    found = kept.restore(jax.tree.map(jnp.zeros_like, state(0)))
+    kept.close(delete=False)
+    return found
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("kept") / "job"
+    these = Checkpoints(folder, print, seconds=0)
+    for epoch in (1, 2, 3):
+        these.save(epoch, state(epoch))
+    assert these.last == 3
+    these.close(delete=False)
+    return folder
+
+
+def test_the_last_comes_back_and_two_are_kept(kept, tmp_path):
+    folder = shutil.copytree(kept, tmp_path / "job")
+    said = []
+    epoch, found = restored(folder, said)
+    assert epoch == 3 and said == []
+    jax.tree.map(np.testing.assert_array_equal, found, state(3))
+    assert sorted(path.name for path in folder.iterdir() if path.name.isdecimal()) == ["2", "3"]
+
+
+def damaged(content: bytes, damage: str) -> bytes:
+    middle = len(content) // 2
+    return {
+        "truncated": content[:middle],
+        "flipped": content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :] if content else b"",
+        "emptied": b"",
+    }[damage]
+
+
+@pytest.mark.parametrize("damage", ["truncated", "flipped", "emptied", "deleted"])
+def test_a_damaged_file_is_never_parsed(kept, tmp_path, damage):
+    """Whichever file of the last checkpoint it is; and one that was added."""
+    folder = shutil.copytree(kept, tmp_path / "job")
+    these = Checkpoints(folder, print, seconds=0)
+    for path in sorted(path for path in (folder / "3").rglob("*") if path.is_file()):
+        content = path.read_bytes()
+        path.unlink()
+        if damage != "deleted":
+            path.write_bytes(damaged(content, damage))
+        assert these._intact(3) is (damage != "deleted" and not content), path
+        path.write_bytes(content)
+        assert these._intact(3), path
+    (folder / "3" / "added").touch()
+    assert not these._intact(3)
+    these.close(delete=False)
+
+
+def test_what_is_damaged_is_told_of_and_the_one_before_is_taken(kept, tmp_path):
+    folder = shutil.copytree(kept, tmp_path / "job")
+    largest = max((path for path in (folder / "3").rglob("*") if path.is_file()), key=lambda path: path.stat().st_size)
+    largest.write_bytes(damaged(largest.read_bytes(), "flipped"))
+    said: list[str] = []
+    epoch, found = restored(folder, said)
+    assert epoch == 2 and said == [checkpoints._DAMAGED.format(3, folder)]
+    jax.tree.map(np.testing.assert_array_equal, found, state(2))
+    assert not (folder / "3").exists()
+
+
+def sealed(folder, epoch):
+    """The checksum of what is there now."""
+    (folder / "checksums" / f"{epoch}.sha256").write_bytes(checkpoints._digest(folder / str(epoch)))
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # Orbax drops reads that it has begun
+@pytest.mark.parametrize("change", ["parameters of words", "another shape", "an epoch too far"])
+def test_files_with_a_checksum_that_are_no_state_are_passed_over(kept, tmp_path, change):
+    folder = shutil.copytree(kept, tmp_path / "job")
+    if change == "parameters of words":
+        for path in (folder / "3" / "default").rglob("*"):
+            if path.is_file():
+                path.write_bytes(b"[" * 1000)
+        sealed(folder, 3)
+    elif change == "another shape":
+        shutil.rmtree(folder / "3")
+        other = Checkpoints(folder, print, seconds=0)
+        other.save(3, {**state(3), "labels": jnp.zeros((3, 5), jnp.int32)})
+        other.close(delete=False)
+    else:
+        shutil.move(folder / "3", folder / "9")
+        sealed(folder, 9)
+    said: list[str] = []
+    these = Checkpoints(folder, said.append, seconds=0)
+    epoch, found = these.restore(jax.tree.map(jnp.zeros_like, state(0)), epochs=8)
+    these.close(delete=False)
+    gc.collect()
+    assert epoch == 2 and len(said) == 1
+    jax.tree.map(np.testing.assert_array_equal, found, state(2))
+
+
+def test_words_in_place_of_what_a_checkpoint_says_of_itself(kept, tmp_path):
+    folder = shutil.copytree(kept, tmp_path / "job")
+    for path in (folder / "3").iterdir():
+        if path.is_file():
+            path.write_bytes(b"[" * 100_000)
+    sealed(folder, 3)
+    with pytest.raises(RunError, match=f"the checkpoints in {folder} cannot be read; delete them"):
+        Checkpoints(folder, print)
+
+
+def test_a_link_in_a_checkpoint_is_not_followed(kept, tmp_path):
+    folder = shutil.copytree(kept, tmp_path / "job")
+    (tmp_path / "outside").mkdir()
+    (folder / "4").symlink_to(tmp_path / "outside")
+    with pytest.raises(RunError, match="4 is a link; a run is made of files and folders"):
+        Checkpoints(folder, print)
+
+
+def test_nothing_to_restore(tmp_path):
+    assert restored(tmp_path / "job", []) is None
+
+
+def test_an_epoch_soon_after_another_is_not_kept(tmp_path, monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr(checkpoints.time, "monotonic", lambda: now[0])
+    kept = Checkpoints(tmp_path / "job", print)
+    for epoch, seconds in enumerate((1, 1, 1.5, 0.4, 2), start=1):
+        now[0] += seconds
+        kept.save(epoch, state(epoch))
+    assert kept.last == 5
+    kept.close(delete=False)
+    assert sorted(path.name for path in (tmp_path / "job").iterdir() if path.name.isdecimal()) == ["2", "5"]
+
+
+def test_a_folder_that_cannot_be_made(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(RunError, match="cannot write to"):
+        Checkpoints(tmp_path / "file" / "job", print)
+
+
+def test_where_writing_takes_long_fewer_are_kept(tmp_path, monkeypatch):
+    """A write of one second is followed by none for twenty, so that training loses a twentieth at most."""
+    now = [0.0]
+
+    def slowly(path, content):
+        now[0] += 1
+        path.write_bytes(content)
+
+    monkeypatch.setattr(checkpoints.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(checkpoints, "write_atomically", slowly)
+    these = Checkpoints(tmp_path / "job", print, seconds=2)
+    last = []
+    for now[0] in (1, 3, 14, 23, 25):
+        these.save(int(now[0]), state(1))
+        last.append(these.last)
+    these.close(delete=False)
+    assert last == [0, 3, 3, 3, 25]
+
+
+def test_the_last_epoch_is_kept_if_it_is_to_stay(tmp_path):
+    """`--keep-checkpoints` promises the parameters of the final nets, however quick they were."""
+    for stay in (False, True):
+        these = Checkpoints(tmp_path / str(stay), print, seconds=1e9, stay=stay)
+        these.save(1, state(1))
+        these.save(2, state(2), last=True)
+        assert these.last == (2 if stay else 0)
+        these.close(delete=False)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # of writes that fail after the first
+def test_what_the_file_system_refuses_is_one_sentence(kept, tmp_path):
+    """As a disk that is full; what was kept before stays, and a checkpoint is kept again where there is room."""
+    resource = pytest.importorskip("resource")
+    these = Checkpoints(shutil.copytree(kept, tmp_path / "job"), print, seconds=0)
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, before[1]))
+    try:
+        with pytest.raises(RunError, match="no file as large is allowed; finished work is kept"):
+            these.save(4, state(4))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    these.close(delete=False)
+    epoch, found = restored(tmp_path / "job", [])
+    assert epoch == 3
+    jax.tree.map(np.testing.assert_array_equal, found, state(3))
+
+
+def test_a_full_disk_is_found_before_orbax_finds_it(kept, tmp_path, monkeypatch):
+    """Its threads would print tracebacks; nothing is begun, and what was kept before stays."""
+    these = Checkpoints(shutil.copytree(kept, tmp_path / "job"), print, seconds=0)
+    usage = shutil.disk_usage(tmp_path)
+    monkeypatch.setattr(checkpoints.shutil, "disk_usage", lambda _: usage._replace(free=2**20))
+    monkeypatch.setattr(these._manager, "save", None)
+    with pytest.raises(RunError, match="the disk is full; finished work is kept"):
+        these.save(4, state(4))
+    assert these.last == 3
+    these.close(delete=False)
+
+
+def test_what_cannot_be_read_just_now_is_kept(kept, tmp_path, monkeypatch):
+    """A file system that fails for a while says nothing against the checkpoint."""
+    folder = shutil.copytree(kept, tmp_path / "job")
+    these = Checkpoints(folder, print, seconds=0)
+
+    def refused(*_, **__):
+        raise OSError(errno.EIO, "Input/output error")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(these._manager, "restore", refused)
+        with pytest.raises(RunError, match=r"checkpoint 3 in .* cannot be read now, and is kept: input/output error"):
+            these.restore(jax.tree.map(jnp.zeros_like, state(0)))
+    found = these.restore(jax.tree.map(jnp.zeros_like, state(0)))
+    these.close(delete=False)
+    assert found is not None and found[0] == 3

@@ -1,0 +1,64 @@
+"""What each net of a job is given: seeds, alphas, rows and labels, beside the same in sets and loops."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from mixjax.train.loop.job import Arm, Job, Phase, Recipe
+from mixjax.train.loop.members import HIDDEN, alphas_of, divided, first_part_size, lanes_of
+from mixjax.train.nets.shapes import MLPShape
+
+ARMS, SEEDS = (Arm("erm", (0.0, 0.0)), Arm("mixup", (0.3, 1.5))), (4, 0, 7)
+SIZES = {"none": 101, "halves": 50, "held-out": 91}  # of 101 rows: all, half rounded down, all but a tenth
+
+
+def job_of(division, arms=ARMS, seeds=SEEDS):
+    return Job("job", Recipe(MLPShape(4, 1)), arms, seeds, (Phase(1), Phase(1)), division)
+
+
+@pytest.fixture
+def labels(rng):
+    return rng.integers(0, 4, 101).astype(np.int32)
+
+
+@pytest.mark.parametrize("division", SIZES)
+def test_each_lane_has_the_seed_and_alpha_of_its_arm(labels, division):
+    lanes, size = lanes_of(job_of(division), labels)
+    assert size == first_part_size(job_of(division), labels) == SIZES[division]
+    np.testing.assert_array_equal(lanes.seed, [4, 0, 7, 4, 0, 7])
+    np.testing.assert_array_equal(lanes.alpha, np.float32([0, 0, 0, 0.3, 0.3, 0.3]))
+    np.testing.assert_array_equal(alphas_of(job_of(division), 1), np.float32([0, 0, 0, 1.5, 1.5, 1.5]))
+    for arm in (0, 3):
+        for seed in range(3):
+            np.testing.assert_array_equal(lanes.rows[seed], lanes.rows[arm + seed])
+
+
+@pytest.mark.parametrize("division", SIZES)
+def test_labels_of_the_first_part_are_seen_and_no_others(labels, division):
+    lanes, size = lanes_of(job_of(division), labels)
+    for rows, seen in zip(np.asarray(lanes.rows), np.asarray(lanes.labels), strict=True):
+        first, other = set(rows[:size].tolist()), set(rows[size:].tolist())
+        assert first.isdisjoint(other) and first | other == set(range(101)) and len(rows) == 101
+        expected = [labels[row] if row in first else HIDDEN for row in range(101)]
+        np.testing.assert_array_equal(seen, expected)
+
+
+def test_seeds_divide_otherwise_and_shares_of_classes_are_kept(labels):
+    for division in ("halves", "held-out"):
+        parts = [divided(division, labels, seed) for seed in (0, 1)]
+        assert (parts[0][0] != parts[1][0]).any()
+        for rows, size in parts:
+            share = np.bincount(labels) * size / 101
+            assert (abs(np.bincount(labels[rows[:size]], minlength=4) - share) < 1).all()
+
+
+def test_without_a_division_rows_are_as_they_are(labels):
+    rows, size = divided("none", labels, 5)
+    np.testing.assert_array_equal(rows, np.arange(101))
+    assert size == 101
+
+
+def test_a_training_set_that_cannot_be_divided():
+    assert first_part_size(job_of("held-out"), np.zeros(2, np.int32)) == 1  # one row is held out at least
+    with pytest.raises(ValueError, match="a part of 1 rows out of 1 leaves a part empty"):
+        first_part_size(job_of("held-out"), np.zeros(1, np.int32))

@@ -1,0 +1,76 @@
+"""Metrics of a net: one-shot, in fractions, by definition; lanes side by side."""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from mixjax.train.loop.metrics import METRICS, score_logits
+from scipy.special import softmax
+
+
+def scored(logits, labels):
+    found = score_logits(jnp.asarray(logits, jnp.float32)[None], jnp.asarray(labels, jnp.int32)[None])
+    return {name: float(value[0]) for name, value in found.items()}
+
+
+@pytest.fixture(scope="module")
+def case():
+    rng = np.random.default_rng(5)
+    return (3 * rng.normal(size=(200, 4))).astype(np.float32), rng.integers(0, 4, 200)
+
+
+def test_figures_by_their_definitions(case):
+    """Report 24: fractions, 15 bins closed at the left."""
+    logits, labels = case
+    found, probs = scored(logits, labels), softmax(logits.astype(np.float64), axis=1)
+    confidence, correct = probs.max(1), probs.argmax(1) == labels
+    place = np.minimum((confidence * 15).astype(int), 14)
+    gaps = [abs((confidence - correct)[place == b].sum()) / 200 for b in range(15)]
+    shares = [(place == b).mean() for b in range(15)]
+    largest = max(gap / share for gap, share in zip(gaps, shares, strict=True) if share)
+    expected = {
+        "accuracy": correct.mean(),
+        "nll": -np.log(probs[np.arange(200), labels]).mean(),
+        "brier": ((probs - np.eye(4)[labels]) ** 2).sum(1).mean(),
+        "ece": sum(gaps),
+        "ece_2": sum(gap**2 / share for gap, share in zip(gaps, shares, strict=True) if share) ** 0.5,
+        "mce": largest,
+        "signed_gap": confidence.mean() - correct.mean(),
+    }
+    for name, value in expected.items():
+        np.testing.assert_allclose(found[name], value, atol=2e-6, err_msg=name)
+    assert found.keys() == METRICS.keys()
+
+
+def test_a_perfect_net_has_no_error():
+    """Report 25."""
+    labels = np.arange(40) % 4
+    found = scored(np.where(np.eye(4)[labels], 200.0, -200.0), labels)
+    assert found["accuracy"] == 1
+    for name in ("ece", "ece_2", "mce", "signed_gap", "classwise_ece", "nll", "brier"):
+        assert found[name] == 0, name
+
+
+def test_two_classes_are_scored_by_the_top_label():
+    """Report 26: the confidence is the larger of the two probabilities, never that of class 1."""
+    logits, labels = np.array([[2.0, 0.0]] * 10), np.zeros(10, int)
+    found = scored(logits, labels)
+    np.testing.assert_allclose(found["ece"], 1 - softmax([2.0, 0.0])[0], atol=1e-6)
+    assert found["signed_gap"] < 0
+
+
+def test_lanes_are_scored_alone(case):
+    logits, labels = case
+    both = score_logits(jnp.stack([logits, -logits]), jnp.stack([jnp.asarray(labels, jnp.int32)] * 2))
+    for lane, values in enumerate((logits, -logits)):
+        for name, value in scored(values, labels).items():
+            np.testing.assert_allclose(both[name][lane], value, rtol=0, atol=1e-6)
+
+
+def test_logits_that_are_not_finite_are_not_scored(case):
+    logits, labels = case
+    spoilt = logits.copy()
+    spoilt[3, 1] = np.nan
+    found = scored(spoilt, labels)
+    assert np.isnan(found["ece"]) and np.isnan(found["nll"])

@@ -1,0 +1,34 @@
+"""Several processes: what one is refused all are, and what cannot be joined (`test_processes` has real ones)."""
+
+from __future__ import annotations
+
+import pytest
+from mixjax.train.loop import placement
+from mixjax.train.loop.placement import join, together
+
+from mixjax.runs import RunError
+
+
+def test_what_another_process_is_refused_this_one_is(monkeypatch):
+    with together():
+        pass
+    monkeypatch.setattr(placement, "_first_said", lambda text: text or "another run is at work in the folder")
+    with pytest.raises(RunError, match="another run is at work in the folder"), together():
+        pass
+    with pytest.raises(RunError, match="it is its own"), together():
+        raise RunError("it is its own")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("here:1234", 2, 2), r"process must be in \[0, processes\), got 2 of 2"),
+        (("here:1234", 2, -1), "got -1 of 2"),
+        (("here:1234", 0, 0), "got 0 of 0"),
+        (("here", 2, 0), "coordinator must be HOST:PORT, got 'here'"),
+        ((":1234", 2, 0), "coordinator must be HOST:PORT, got ':1234'"),
+    ],
+)
+def test_what_cannot_be_joined(arguments, message):
+    with pytest.raises(RunError, match=message):
+        join(*arguments)

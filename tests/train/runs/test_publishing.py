@@ -1,0 +1,134 @@
+"""Published results: what the README says is what the run's files say, and nothing else is overwritten."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+
+import numpy as np
+import pytest
+from mixjax.train.loop.metrics import METRICS
+from mixjax.train.runs.publishing import publish
+from mixjax.train.runs.records import write_records
+from scipy import stats
+
+from mixjax.runs import RunDirectory, RunError
+
+SPEC = {
+    "experiment": "width",
+    "options": {"epochs": 2, "width": [8, 16]},
+    "dataset": {"name": "digits", "source": "scikit-learn", "sha256": "ab" * 32, "rows": [150, 355], "classes": 10},
+    "metrics": {"num_bins": 15, "unit": "fraction"},
+}
+MADE = {
+    "mixjax": "0.1.0", "commit": "0123456789ab", "jax": "0.10.1", "jaxlib": "0.10.1", "python": "3.11.9",
+    "platform": "cpu", "device": "a processor", "devices": 1, "cores": 2, "memory_gib": 23,
+    "command": "python -m train width --out run", "seconds": 1.5, "jobs": "2 of 2",
+}  # fmt: skip
+NLL = {8: ([2.0, 2.25, 2.125], [1.5, 2.0, 1.25]), 16: ([1.0, 1.5, 1.75], [0.75, 1.0, 2.0])}  # (erm, mixup) by seed
+
+
+def records():
+    """Two widths, two arms, three seeds; the first epoch is better and is not reported."""
+    for width, arms in NLL.items():
+        for arm, values in zip(("erm", "mixup"), arms, strict=True):
+            for seed, value in enumerate(values):
+                for epoch in (1, 2):
+                    net = f"mlp-{width}x1"
+                    common = {"job": net, "net": net, "width": width, "depth": 1, "arm": arm, "seed": seed}
+                    figures = {name: 0.125 for name in METRICS} | {"accuracy": 0.9, "nll": value / (3 - epoch)}
+                    yield {**common, "epoch": epoch, "classes": 10, "alpha": 1.0, "evaluation": "test", **figures}
+                table = {"count": [20.0] * 15, "confidence": [0.5] * 15, "accuracy_in_bin": [0.5] * 15}
+                yield {**common, "epoch": 2, "classes": 10, "evaluation": "reliability", **table}
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("runs") / "width"
+    RunDirectory.open(folder, spec=SPEC, environment={}, layout={}, product="summary.csv").close()
+    write_records(folder / "records.jsonl", records())
+    (folder / "provenance.json").write_text(json.dumps(MADE))
+    (folder / "summary.csv").touch()
+    return folder
+
+
+@pytest.fixture(scope="module")
+def published(finished, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("results") / "width"
+    assert publish(finished, folder) == folder / "README.md"
+    return folder
+
+
+def test_the_readme_says_what_the_run_says(published, tmp_path):
+    rows = dict(line.strip("| ").split(" | ", 1) for line in (published / "README.md").read_text().splitlines()
+                if line.startswith("| ") and line != "| | |")  # fmt: skip
+    assert rows["command"] == "`python -m train width --out run`"
+    assert rows["options"] == "epochs = 2, width = [8, 16]"
+    assert rows["data"] == (
+        "digits (scikit-learn): 150 training and 355 test rows, 10 classes, SHA-256 abababababababab..."
+    )
+    assert rows["metrics"] == "num_bins = 15, unit = fraction"
+    assert rows["computing"] == "1.5 s, compilation included; jobs: 2 of 2"
+    assert rows["machine"] == "a processor, 2 cores, 23 GiB; devices: 1 cpu"
+    assert rows["versions"] == "mixjax 0.1.0 (0123456789ab), jax 0.10.1, jaxlib 0.10.1, Python 3.11.9"
+    assert str(tmp_path.parent) not in (published / "README.md").read_text()
+
+
+def test_every_figure_is_there_with_its_caption(published):
+    text = (published / "README.md").read_text()
+    pictures = sorted(path.stem for path in (published / "figures").glob("*.png"))
+    assert {"ece", "ece_2", "mce", "relative_loss", "accuracy"} < set(pictures)
+    for name in pictures:
+        caption = (published / "figures" / f"{name}.txt").read_text().strip()
+        assert f"![{name}](figures/{name}.png)\n\n{caption}" in text
+    assert {path.name for path in published.iterdir()} == {"README.md", "summary.csv", "figures"}
+
+
+def test_the_table_is_of_the_last_epoch(published):
+    """Means, intervals of Student's t, and arms seed by seed, beside SciPy."""
+    with (published / "summary.csv").open() as file:
+        rows = {(row["net"], row["arm"]): row for row in csv.DictReader(file)}
+    assert len(rows) == 6
+    for width, (erm, mixup) in NLL.items():
+        for arm, values in (("erm", erm), ("mixup", mixup), ("mixup - erm", np.subtract(mixup, erm))):
+            row = rows[f"mlp-{width}x1", arm]
+            low, high = stats.t.interval(0.95, 2, np.mean(values), stats.sem(values))
+            found = [float(row[f"nll_{part}"]) for part in ("mean", "low", "high", "sd")]
+            np.testing.assert_allclose(found, [np.mean(values), low, high, np.std(values, ddof=1)], rtol=1e-4)
+
+
+def test_published_results_are_made_anew_and_nothing_else_is_touched(finished, published, tmp_path):
+    folder = shutil.copytree(published, tmp_path / "again")
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.suffix != ".png" and path.is_file()}
+    (folder / "summary.csv").write_text("old")
+    publish(finished, folder)
+    assert {path: path.read_bytes() for path in before} == before
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    (mine / "README.md").write_text("my own")
+    with pytest.raises(RunError, match="holds files that are not published results; choose another folder"):
+        publish(finished, mine)
+    assert [path.name for path in mine.iterdir()] == ["README.md"]
+
+
+@pytest.mark.parametrize("damage", ["unfinished", "no provenance", "half a provenance", "no data"])
+def test_what_cannot_be_published(finished, tmp_path, damage):
+    run = shutil.copytree(finished, tmp_path / "run")
+    message = "does not say command, and is not what a run leaves"
+    if damage == "unfinished":
+        (run / "summary.csv").unlink()
+        message = "holds no finished run"
+    elif damage == "no provenance":
+        (run / "provenance.json").unlink()
+        message = r"provenance.json cannot be read"
+    elif damage == "half a provenance":
+        (run / "provenance.json").write_text('{"seconds": 1}')
+    else:
+        manifest = json.loads((run / "manifest.json").read_text())
+        manifest["spec"] = {"experiment": "width", "options": {}}
+        (run / "manifest.json").write_text(json.dumps(manifest))
+        message = "manifest.json does not say on what the nets were trained"
+    with pytest.raises(RunError, match=message):
+        publish(run, tmp_path / "out")
+    assert not (tmp_path / "out").exists()

@@ -1,0 +1,1 @@
+"""Images on the device: batches, augmentation, splits, and shifted test sets."""

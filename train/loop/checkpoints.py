@@ -1,0 +1,173 @@
+"""The state of a job after an epoch, on disk: the last two that were kept, should one be damaged."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import logging
+import re
+import shutil
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import jax
+import orbax.checkpoint as ocp
+
+from mixjax.runs import RunError, explained, write_atomically
+from mixjax.runs.untrusted import read_content, refuse_links
+
+from .placement import barrier, is_first
+
+__all__ = ["Checkpoints"]
+
+SECONDS = 2.0
+_SHARE = 20  # of what writing one took
+_KEPT = 2
+_SMALL_FILES = 2**20  # bytes on a disk beside the arrays, generously
+_DAMAGED = "checkpoint of epoch {} in {} is damaged, or was being written when the run ended; going on without it"
+
+
+class Checkpoints:
+    """Of one job, in a folder of its own.
+
+    Args:
+      folder: made if it is not there.
+      warn: told, in a sentence, of a checkpoint that cannot be read.
+      seconds: within which one checkpoint is enough, and more where writing it takes long; 0 keeps every epoch.
+      stay: whether the last epoch is kept in any case, for those who want the parameters.
+
+    Raises:
+      RunError: if the folder cannot be used, holds links, or checkpoints that are whole but none of Orbax's.
+    """
+
+    def __init__(self, folder: Path, warn: Callable[[str], None], *, seconds: float = SECONDS, stay: bool = False):
+        logging.getLogger("absl").setLevel(logging.CRITICAL)  # orbax tells of each file; its errors are raised as well
+        self.folder, self.warn, self.seconds, self.stay = folder, warn, seconds, stay
+        self._last, self._took = time.monotonic(), 0.0
+        with explained(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+            refuse_links(folder)
+            self._drop_damaged()
+            self._manager = _manager_of(folder)
+
+    @property
+    def last(self) -> int:
+        """The number of epochs before the last checkpoint; 0 if there is none."""
+        return self._manager.latest_step() or 0
+
+    def save(self, epoch: int, state: Any, *, last: bool = False) -> None:
+        """Keep a state, a pytree of arrays, if it is time, or the last and to stay; those before two are deleted.
+
+        Raises:
+          RunError: if it cannot be written; what was kept before stays.
+        """
+        pause = max(self.seconds, _SHARE * self._took) if self.seconds else 0.0
+        started = time.monotonic()
+        soon = started - self._last < pause and not (last and self.stay)
+        if jax.process_count() == 1 and soon:
+            return  # processes have clocks of their own, and must agree
+        with explained(self.folder), _errors_of_files():
+            self._refuse_full_disk(state)
+            self._manager.save(epoch, args=ocp.args.StandardSave(state), force=True)
+            self._manager.wait_until_finished()
+            if jax.process_index() == 0:
+                self._checksum(epoch).parent.mkdir(exist_ok=True)
+                write_atomically(self._checksum(epoch), _digest(self.folder / str(epoch)))
+        self._last = time.monotonic()
+        self._took = self._last - started
+
+    def restore(self, like: Any, epochs: int = sys.maxsize) -> tuple[int, Any] | None:
+        """(epoch, state) of the last checkpoint that can be read, or None; others are deleted.
+
+        Args:
+          like: a state of the same structure, shapes, dtypes and layout over devices.
+          epochs: how many the job has; a checkpoint after more of them is none of its.
+        """
+        abstract = jax.tree.map(ocp.utils.to_shape_dtype_struct, like)
+        for epoch in sorted(self._manager.all_steps(), reverse=True):
+            state = self._read(epoch, abstract) if epoch <= epochs else None
+            if state is not None:
+                return epoch, state
+            self.warn(_DAMAGED.format(epoch, self.folder))
+            self._manager.delete(epoch)
+        return None
+
+    def _refuse_full_disk(self, state: Any) -> None:
+        """Before Orbax finds out: its threads then print pages of what went wrong in them."""
+        needed = sum(leaf.nbytes for leaf in jax.tree.leaves(state)) + _SMALL_FILES
+        if jax.process_count() == 1 and shutil.disk_usage(self.folder).free < needed:
+            raise OSError(errno.ENOSPC, "too little room for a checkpoint")
+
+    def _drop_damaged(self) -> None:
+        """Before Orbax looks at any of them."""
+        if is_first():
+            for path in self.folder.iterdir():
+                if path.name.isdecimal() and not self._intact(path.name):
+                    self.warn(_DAMAGED.format(path.name, self.folder))
+                    shutil.rmtree(path)
+        barrier("checkpoints are looked at")
+
+    def _read(self, epoch: int, abstract: Any) -> Any:
+        """The state, or None if its files are as they were written and yet no state of this kind."""
+        try:
+            with _errors_of_files():
+                return self._manager.restore(epoch, args=ocp.args.StandardRestore(abstract))
+        except (MemoryError, jax.errors.JaxRuntimeError):
+            raise
+        except OSError as error:
+            reason = (error.strerror or str(error)).lower()
+            raise RunError(f"checkpoint {epoch} in {self.folder} cannot be read now, and is kept: {reason}") from error
+        except Exception:  # noqa: BLE001 - Orbax and TensorStore raise all kinds of them
+            return None
+
+    def _checksum(self, epoch: int | str) -> Path:
+        return self.folder / "checksums" / f"{epoch}.sha256"
+
+    def _intact(self, epoch: int | str) -> bool:
+        """Whether its files are those that were written; others are never parsed."""
+        try:
+            return read_content(self._checksum(epoch), 32) == _digest(self.folder / str(epoch))
+        except (OSError, ValueError):
+            return False
+
+    def close(self, *, delete: bool) -> None:
+        """Let go of the folder, and delete it if the job is done and stored."""
+        self._manager.close()
+        if delete and jax.process_index() == 0:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def _manager_of(folder: Path) -> ocp.CheckpointManager:
+    """Orbax's, which reads what each checkpoint says of itself."""
+    options = ocp.CheckpointManagerOptions(max_to_keep=_KEPT, enable_async_checkpointing=False)
+    try:
+        return ocp.CheckpointManager(folder.resolve(), options=options)
+    except OSError:
+        raise
+    except Exception as error:
+        raise RunError(f"the checkpoints in {folder} cannot be read; delete them") from error
+
+
+@contextmanager
+def _errors_of_files() -> Iterator[None]:
+    """What the file system refuses to TensorStore, which says the number in its text alone, as OSError."""
+    try:
+        yield
+    except (ValueError, RuntimeError) as error:
+        if number := re.search(r"os_error_code='(\d+)'", str(error)):
+            raise OSError(int(number[1]), "TensorStore") from None
+        raise
+
+
+def _digest(folder: Path) -> bytes:
+    """SHA-256 of the names and the contents of all files."""
+    digest = hashlib.sha256()
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        digest.update(str(path.relative_to(folder)).encode() + b"\0")
+        with path.open("rb") as file:
+            digest.update(hashlib.file_digest(file, "sha256").digest())
+    return digest.digest()

@@ -1,0 +1,32 @@
+"""Cross-entropy, in float32 whatever the logits are."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+from mixjax.numerics.arguments import float_dtype
+
+__all__ = ["cross_entropy"]
+
+
+def cross_entropy(logits: Float[Array, "N K"], targets: Float[Array, "N K"] | Int[Array, " N"]) -> Float[Array, " N"]:
+    r""":math:`-\sum_k y_k \log \mathrm{softmax}(z)_k` of each row, in nats.
+
+    Args:
+      logits: computed with in float32 at least.
+      targets: soft targets [N, K], or labels [N], which count as their one-hot vectors. With Mixup's soft targets it
+        is the two-term loss of the reference code, lambda * CE(own label) + (1 - lambda) * CE(partner's).
+
+    Raises:
+      ValueError: for targets of another shape.
+    """
+    logits = logits.astype(float_dtype(logits=logits))
+    if jnp.issubdtype(targets.dtype, jnp.integer) and targets.ndim == 1:
+        targets = jax.nn.one_hot(targets, logits.shape[-1], dtype=logits.dtype)
+    if logits.ndim != 2 or targets.shape != logits.shape:
+        raise ValueError(
+            f"targets must be labels [N] or have the shape of the logits, {logits.shape}, got {targets.shape}"
+        )
+    return -jnp.sum(targets.astype(logits.dtype) * jax.nn.log_softmax(logits, axis=-1), axis=-1)

@@ -1,0 +1,92 @@
+"""Which Mixup, and where in a step: on the batch before the net, or on hidden values inside it.
+
+ERM is alpha = 0, in the same program: the batch is then left as it is, to the last bit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, get_args
+
+import jax
+import jax.numpy as jnp
+from jax.typing import ArrayLike
+from jaxtyping import Array, Float, Int, PRNGKeyArray
+
+from mixjax.mixing import CutMixDraw, MixupDraw, Pairing, Weight, draw_cutmix, draw_mixup
+
+from ..nets.hidden_mixing import MixHidden, unmixed
+
+__all__ = ["Mixing", "StepDraw", "draw_step", "mix_batch"]
+
+Kind = Literal["mixup", "cutmix", "manifold", "regmixup"]
+
+
+@dataclass(frozen=True)
+class Mixing:
+    """How to mix; how much is alpha, which is data.
+
+    Attributes:
+      kind: "mixup" of inputs; "cutmix"; "manifold", Mixup of the inputs of a layer that is chosen anew for each batch
+        (V. Verma et al., "Manifold Mixup", ICML 2019); or "regmixup".
+      weight, pairing, fold: as of `mixjax.mixup`.
+
+    Raises:
+      ValueError: for unknown options, and for `fold` with CutMix, which has no such thing.
+    """
+
+    kind: Kind = "mixup"
+    weight: Weight = "batch"
+    pairing: Pairing = "permutation"
+    fold: bool = False
+
+    def __post_init__(self) -> None:
+        for name, options in (("kind", Kind), ("weight", Weight), ("pairing", Pairing)):
+            if getattr(self, name) not in get_args(options):
+                raise ValueError(f"{name} must be one of {get_args(options)}, got {getattr(self, name)!r}")
+        if self.kind == "cutmix" and self.fold:
+            raise ValueError("fold has no meaning for cutmix")
+
+
+class StepDraw(NamedTuple):
+    """The random part of mixing a batch: of a pair of rows, and the place of manifold Mixup."""
+
+    pairs: MixupDraw | CutMixDraw
+    place: Int[Array, ""]
+
+
+def draw_step(
+    mixing: Mixing, key: PRNGKeyArray, alpha: ArrayLike, size: int, image_shape: tuple[int, int], places: int
+) -> StepDraw:
+    """Draw for a batch of `size` images (H, W), and a net with `places` to mix at."""
+    key_pairs, key_place = jax.random.split(key)
+    place = (
+        jax.random.randint(key_place, (), 0, places, jnp.int32)
+        if mixing.kind == "manifold"
+        else jnp.zeros((), jnp.int32)
+    )
+    options: dict[str, Any] = {"alpha": alpha, "weight": mixing.weight, "pairing": mixing.pairing}
+    if mixing.kind == "cutmix":
+        return StepDraw(draw_cutmix(key_pairs, size, image_shape, **options), place)
+    return StepDraw(draw_mixup(key_pairs, size, fold=mixing.fold, **options), place)
+
+
+def mix_batch(
+    mixing: Mixing, draw: StepDraw, images: Float[Array, "N H W C"], targets: Float[Array, "N K"]
+) -> tuple[jax.Array, jax.Array, MixHidden]:
+    """(images, targets, what the net does to its hidden values)."""
+    if isinstance(draw.pairs, CutMixDraw):
+        return draw.pairs.paste(images), draw.pairs.area.mix(targets), unmixed
+    mix = draw.pairs.mix
+    if mixing.kind == "manifold":
+        return images, mix(targets), _at(draw.place, draw.pairs)
+    if mixing.kind == "regmixup":
+        return jnp.concatenate([images, mix(images)]), jnp.concatenate([targets, mix(targets)]), unmixed
+    return mix(images), mix(targets), unmixed
+
+
+def _at(chosen: jax.Array, pairs: MixupDraw) -> MixHidden:
+    def mix_hidden(values: jax.Array, place: int) -> jax.Array:
+        return pairs._replace(lam=jnp.where(chosen == place, pairs.lam, 1.0)).mix(values)
+
+    return mix_hidden

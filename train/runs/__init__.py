@@ -1,0 +1,1 @@
+"""What a run of nets keeps: records, summary, published results."""

@@ -1,0 +1,69 @@
+"""From options to a configuration, and back to the words of a command line."""
+
+from __future__ import annotations
+
+import dataclasses
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from mixjax.commands import display_path, named, preset_with
+from mixjax.runs import RunError, read_manifest
+from mixjax.runs.untrusted import printable
+
+from ..config import Config
+from ..experiments import EXPERIMENTS
+
+__all__ = ["command_line", "configured", "how_to_go_on", "words_of"]
+
+_LONGEST = 1000
+
+
+def configured(experiment: str, preset: str = "digits", **options: Any) -> Config:
+    """The options of an experiment: a preset with some replaced.
+
+    Raises:
+      RunError: for an unknown experiment, preset or option, and for options that are out of range.
+    """
+    chosen = named("experiment", experiment, EXPERIMENTS)
+    values = preset_with(chosen, preset, options)
+    try:
+        return chosen.config(**values)
+    except (TypeError, ValueError) as error:
+        raise RunError(str(error)) from None
+
+
+def command_line(experiment: str, out: str, options: Mapping[str, Any], prog: str = "python -m train") -> str:
+    """Return the command, as it may be published."""
+    return shlex.join([*prog.split(), experiment, "--out", out, *words_of(options)])
+
+
+def words_of(options: Mapping[str, Any]) -> list[str]:
+    """As they are written; of a file its place below the folder where the command runs, or its name alone."""
+    words = []
+    for option, value in options.items():
+        text = ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
+        text = display_path(Path(text)) if option == "dataset" else text  # a file, maybe
+        words += [f"--{option.replace('_', '-')}", *([] if value is True else [text])]
+    return words
+
+
+def how_to_go_on(run: Path) -> str:
+    """What to do with a run that is not finished, by the options that its manifest has.
+
+    Of a data set in a file the manifest has the name, and of `--data-dir` nothing: results name no path.
+
+    Raises:
+      RunError: if the folder holds no run.
+    """
+    spec = read_manifest(run)["spec"]
+    try:
+        name, stored = spec["experiment"], spec["options"]
+        usual = dataclasses.asdict(configured(name))
+        plain = {option: tuple(value) if isinstance(value, list) else value for option, value in stored.items()}
+        changed = {option: value for option, value in plain.items() if value != usual[option]}
+        configured(name, "digits", **changed)
+    except (LookupError, TypeError, AttributeError, RunError):
+        return "run the same command again to go on"
+    return f"go on with: {printable(command_line(name, str(run), changed), _LONGEST)}"
