@@ -8,6 +8,8 @@ import sys
 
 import pytest
 
+from tests.paths import ROOT
+
 ONLY_THE_PACKAGE = "import mixjax"
 EVERY_MODULE = """
 import importlib, pkgutil, mixjax
@@ -18,7 +20,6 @@ for module in pkgutil.walk_packages(mixjax.__path__, "mixjax."):
 WHAT_HAPPENED = """
 import sys, jax
 from jax._src import xla_bridge
-from tests.paths import ROOT
 assert not xla_bridge._backends, f"started {list(xla_bridge._backends)}"
 optional = {"PIL", "flax", "fsspec", "matplotlib", "optax", "tensorflow_datasets"}
 unwanted = sorted((optional | {"sims", "train"}) & sys.modules.keys())

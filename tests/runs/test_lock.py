@@ -10,6 +10,7 @@ import pytest
 from mixjax.runs import RunDirectory, RunError
 from mixjax.runs import lock as _lock
 from mixjax.runs.lock import in_use
+from tests.paths import ROOT
 from tests.runs.run_folder import ARRAYS, ENVIRONMENT, LAYOUT, SPEC
 
 
@@ -34,7 +35,6 @@ def test_a_finished_run_is_not_locked(run):
 HOLD = """
 import sys
 from mixjax.runs import RunDirectory
-from tests.paths import ROOT
 run = RunDirectory.open(sys.argv[1], spec={"a": 1}, environment={}, layout={})
 print("held", flush=True)
 sys.stdin.read()

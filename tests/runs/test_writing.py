@@ -9,8 +9,8 @@ import sys
 
 import pytest
 
-from mixjax import runs
-from mixjax.runs import RunDirectory, RunError, write_atomically
+from mixjax.runs import RunDirectory, RunError, write_atomically, writing
+from tests.paths import ROOT
 from tests.runs.run_folder import ARRAYS, ENVIRONMENT, LAYOUT, SPEC
 
 
@@ -32,7 +32,6 @@ FILL = """
 import subprocess, sys
 import numpy as np
 from mixjax.runs import RunDirectory, RunError
-from tests.paths import ROOT
 folder = sys.argv[1]
 run = RunDirectory.open(folder + "/run", spec={}, environment={}, layout={})
 ballast = open(folder + "/ballast", "wb")
@@ -99,7 +98,7 @@ def test_a_write_that_fails_leaves_nothing_and_says_why(run, monkeypatch, code, 
     def refuse(*_):
         raise OSError(code, os.strerror(code))
 
-    monkeypatch.setattr(runs.os, step, refuse)
+    monkeypatch.setattr(writing.os, step, refuse)
     with pytest.raises(RunError, match=words) as raised:
         run.write("a", ARRAYS)
     assert "\n" not in str(raised.value)
@@ -114,7 +113,7 @@ def test_a_write_that_is_interrupted_leaves_what_was_there(tmp_path, monkeypatch
     def interrupt(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(runs.os, step, interrupt)
+    monkeypatch.setattr(writing.os, step, interrupt)
     with pytest.raises(KeyboardInterrupt):
         write_atomically(tmp_path / "file", b"new")
     assert (tmp_path / "file").read_bytes() == b"old"

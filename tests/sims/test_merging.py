@@ -13,7 +13,7 @@ from mixjax.sims.engine.execution import execute
 from mixjax.sims.engine.units import Layout
 from mixjax.sims.engine.work import ExecutionOptions
 from mixjax.sims.merging import merge
-from mixjax.sims.status import status
+from mixjax.sims.status import describe, status
 from mixjax.sims.studies import STUDIES
 
 from mixjax import sims
@@ -142,4 +142,4 @@ def test_rate_and_time_left_are_of_late(folders, tmp_path):
         os.utime(shard, (when, when))
     found = status(tmp_path / "run")
     assert found.rate == pytest.approx(0.1)
-    assert "0.1 units/s; 40 s left once it goes on" in described(found, tmp_path / "run")
+    assert "0.1 units/s; 40 s left once it goes on" in describe(found, tmp_path / "run")

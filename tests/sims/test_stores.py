@@ -207,7 +207,7 @@ def test_a_run_that_is_taken_over_ends_and_loses_nothing(undisturbed, monkeypatc
             hold(out, [].append, period=1000.0, pause=lambda _: None)
             leases[0].renew()
 
-    monkeypatch.setattr(mixjax.runs, "Lease", hold)
+    monkeypatch.setattr(mixjax.runs.directory, "Lease", hold)
     with pytest.raises(RunError, match=r"^another run \(process .*\) has taken over memory://bucket/run, where this"):
         sims.run("phase_diagram", out, layout=SMALL, progress=suspend, **AXES)
     stored = len(status(out).inventory.stored)

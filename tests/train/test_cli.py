@@ -28,7 +28,7 @@ BAD = {
     "no epochs": (["pseudo_label", "--epochs", "1"], "epochs must be at least 2"),
     "no run to draw": (["figures", "/nonexistent"], "holds no run"),
     "no run to publish": (["publish", "/nonexistent", "x"], "holds no run"),
-    "no folder": (["figures"], "figures takes 1 folder;"),
+    "no folder": (["figures"], "figures takes 1 folder, as in: python -m train figures runs/training/width"),
     "one folder": (["publish", "x"], "publish takes 2 folders"),
     "no such place": (["width", *TINY, "--out", "/proc/nowhere/run"], "cannot write to"),
 }

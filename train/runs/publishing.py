@@ -7,7 +7,7 @@ from typing import Any
 
 from mixjax.commands.publishing import origin_table, picture_section, refuse_other_files, write_readme
 from mixjax.plots import write_figures
-from mixjax.runs import RunError, read_manifest, write_atomically
+from mixjax.runs import Location, RunError, read_manifest, write_atomically
 from mixjax.runs.origin import read_provenance
 
 from ..running import experiment_of, load_records
@@ -16,7 +16,7 @@ from .summary import summary_csv
 __all__ = ["publish"]
 
 
-def publish(run: Path, folder: Path) -> Path:
+def publish(run: Path, folder: Path) -> Location:
     """Write figures with captions, summary.csv and README.md of a run into a folder; returns the README.
 
     Raises:
@@ -30,7 +30,7 @@ def publish(run: Path, folder: Path) -> Path:
     write_atomically(folder / "summary.csv", summary_csv(records).encode())
     summary = f"{experiment.summary[0].upper()}{experiment.summary[1:]}."
     sections = [f"# {experiment.name}", summary, origin]
-    return Path(write_readme(folder, [*sections, *map(picture_section, pictures)]))
+    return write_readme(folder, [*sections, *map(picture_section, pictures)])
 
 
 def _origin(run: Path, spec: dict[str, Any]) -> str:

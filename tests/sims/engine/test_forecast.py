@@ -5,7 +5,7 @@ import pytest
 from mixjax.sims import grid
 from mixjax.sims.cli import main
 from mixjax.sims.configuration import configured
-from mixjax.sims.engine import division, forecast, tiles
+from mixjax.sims.engine import division, tiles
 from mixjax.sims.engine.division import work_of
 from mixjax.sims.engine.execution import execute
 from mixjax.sims.engine.forecast import amount, duration, several
@@ -90,16 +90,6 @@ def test_a_grid_too_large_for_memory_is_refused_before_it_is_made(monkeypatch):
         RunError, match=r"100 ratio x 100 theta_norm x 2 settings = 20,000 values takes 0.0056 GiB .*cut it"
     ):
         work(ratio="1:2:100", theta_norm="1:2:100")
-
-
-def test_memory_is_that_of_the_machine_or_of_its_container(monkeypatch, tmp_path):
-    machine = forecast.memory()
-    assert 2**28 < machine < 2**63
-    (tmp_path / "memory.max").write_text("1000000\n")
-    monkeypatch.setattr(forecast, "_CGROUP", tmp_path / "memory.max")
-    assert forecast.memory() == 1_000_000
-    (tmp_path / "memory.max").write_text("max\n")
-    assert forecast.memory() >= machine
 
 
 def test_a_run_of_too_many_units_is_refused_before_they_are_listed():

@@ -22,12 +22,12 @@ BAD = {
 @pytest.mark.parametrize(("arguments", "message"), BAD.values(), ids=BAD)
 def test_bad_input(arguments, message):
     with pytest.raises(RunError, match=message):
-        main(arguments)
+        main(arguments, "python -m train")
 
 
 def test_the_help_says_where_to_get_each(capsys):
     with pytest.raises(SystemExit, match="0"):
-        main(["--help"])
+        main(["--help"], "python -m train")
     said = " ".join(capsys.readouterr().out.split())
     assert all(known.advice in said for known in KNOWN.values())
 
@@ -35,7 +35,10 @@ def test_the_help_says_where_to_get_each(capsys):
 def test_an_archive_that_is_not_there(tmp_path):
     pytest.importorskip("tensorflow_datasets", reason="tensorflow-datasets is not installed")
     with pytest.raises(MissingDataError, match=r"there is nothing at .*; get cifar-10-binary.tar.gz from"):
-        main(["cifar10", "--from", str(tmp_path / "cifar-10-binary.tar.gz"), "--data-dir", str(tmp_path)])
+        main(
+            ["cifar10", "--from", str(tmp_path / "cifar-10-binary.tar.gz"), "--data-dir", str(tmp_path)],
+            "python -m train",
+        )
 
 
 def test_it_writes_what_is_then_loaded(tmp_path, rng, monkeypatch, capsys):
@@ -45,7 +48,7 @@ def test_it_writes_what_is_then_loaded(tmp_path, rng, monkeypatch, capsys):
     monkeypatch.setenv("TFDS_DATA_DIR", str(tmp_path / "tfds"))
     rows = cifar_rows(rng, "cifar10", 7), cifar_rows(rng, "cifar10", 3)
     archive = write_tar(tmp_path / "cifar-10-binary.tar.gz", cifar_members("cifar10", *rows))
-    assert main(["cifar10", "--from", str(archive)]) == 0
+    assert main(["cifar10", "--from", str(archive)], "python -m train") == 0
     assert capsys.readouterr().out == f"{tmp_path / 'tfds' / 'cifar10' / '3.0.2'}\n"
     found = load("cifar10")
     assert found.source.startswith("tensorflow-datasets")
