@@ -195,9 +195,9 @@ def _box(key: jax.Array, lam: jax.Array, shape: tuple[int, int]) -> jax.Array:
     """Which pixels [..., H, W] are the partner's."""
     insides = []
     for side_key, length in zip(jax.random.split(key), shape, strict=True):
-        centre = jax.random.randint(side_key, lam.shape, 0, length, np.int32)
+        center = jax.random.randint(side_key, lam.shape, 0, length, np.int32)
         side = jnp.floor(length * jnp.sqrt(1 - lam)).astype(np.int32)
-        first, pixel = centre - side // 2, jnp.arange(length, dtype=np.int32).reshape((1,) * lam.ndim + (-1,))
+        first, pixel = center - side // 2, jnp.arange(length, dtype=np.int32).reshape((1,) * lam.ndim + (-1,))
         insides.append((pixel >= first[..., None]) & (pixel < (first + side)[..., None]))
     rows, columns = insides
     return rows[..., :, None] & columns[..., None, :]

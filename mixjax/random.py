@@ -27,7 +27,7 @@ from mixjax.numerics.binomial import count_ones, log_ratio, log_ratio_bound
 from mixjax.numerics.elementary import polynomial, thrice_log1p_remainder
 from mixjax.numerics.threefry import Source, Words, single
 
-__all__ = ["centred_chisquare", "normal", "rademacher_mean"]
+__all__ = ["centered_chisquare", "normal", "rademacher_mean"]
 
 # z = x f(w) with x = erf(z / sqrt 2) and w = -log(1 - x^2). Minimax rational approximation of f on
 # 0 <= w <= 23 (|z| <= 6.4), relative error 1.3e-8; fitted with mpmath, checked by tests/random/test_random_normal.py.
@@ -122,7 +122,7 @@ def _first_accepted(like: jax.Array, propose: Callable[[jax.Array], jax.Array]) 
     return lax.while_loop(missing, again, (jnp.int32(0), jnp.full_like(like, jnp.nan)))[1]
 
 
-def centred_chisquare(key: PRNGKeyArray, df: ArrayLike, shape: Sequence[int] | None = None) -> Float[Array, "..."]:
+def centered_chisquare(key: PRNGKeyArray, df: ArrayLike, shape: Sequence[int] | None = None) -> Float[Array, "..."]:
     r"""Draws of :math:`\chi^2_\nu - \nu`, exact for every :math:`\nu \ge 1`.
 
     The difference is what float32 can hold: at :math:`\nu = 10^{10}` the draw itself would have
@@ -144,34 +144,34 @@ def centred_chisquare(key: PRNGKeyArray, df: ArrayLike, shape: Sequence[int] | N
     """
     (df,) = as_floats(df=df)
     shape = df.shape if shape is None else tuple(shape)
-    return _centred_chisquare(single(key), jnp.broadcast_to(df, shape))
+    return _centered_chisquare(single(key), jnp.broadcast_to(df, shape))
 
 
 @jax.jit
-def _centred_chisquare(key: PRNGKeyArray, df: jax.Array) -> jax.Array:
-    return centred_chisquare_from(Source.of(key, df.shape), df)
+def _centered_chisquare(key: PRNGKeyArray, df: jax.Array) -> jax.Array:
+    return centered_chisquare_from(Source.of(key, df.shape), df)
 
 
-def centred_chisquare_from(source: Source, df: jax.Array) -> jax.Array:
-    """`centred_chisquare` from a source of words."""
+def centered_chisquare_from(source: Source, df: jax.Array) -> jax.Array:
+    """`centered_chisquare` from a source of words."""
     df = jnp.broadcast_to(df, source.shape)
     valid = (df > 0) & jnp.isfinite(df)
     a = jnp.where(valid, 0.5 * df, 1.0)
     small = a < 1  # Gamma(a) = Gamma(a + 1) U^(1/a)
-    centred = centred_gamma_from(source, jnp.where(small, a + 1.0, a))
+    centered = centered_gamma_from(source, jnp.where(small, a + 1.0, a))
 
     def boosted() -> jax.Array:
         exponential = normal_and_exponential(source, _BOOST_STREAM, a.dtype)[1]
-        return jnp.where(small, (centred + a + 1.0) * jnp.exp(-exponential / a) - a, centred)
+        return jnp.where(small, (centered + a + 1.0) * jnp.exp(-exponential / a) - a, centered)
 
-    centred = lax.cond(jnp.any(small), boosted, lambda: centred)
-    return jnp.where(valid, 2.0 * centred, jnp.where(df == 0, 0.0, jnp.nan).astype(df.dtype))
+    centered = lax.cond(jnp.any(small), boosted, lambda: centered)
+    return jnp.where(valid, 2.0 * centered, jnp.where(df == 0, 0.0, jnp.nan).astype(df.dtype))
 
 
 _BOOST_STREAM = 1 << 22  # beyond any number of rejections
 
 
-def centred_gamma_from(source: Source, a: jax.Array) -> jax.Array:
+def centered_gamma_from(source: Source, a: jax.Array) -> jax.Array:
     """Gamma(a) - a for a >= 1."""
     d = a - 1 / 3
     scale = lax.rsqrt(9.0 * d)

@@ -94,7 +94,7 @@ def _kept(table: xr.Dataset) -> xr.Dataset:
 
 MOST_ROWS = 20_000
 _FIRST = ("n", "p", "ratio", "theta_norm", "alpha", "beta", "t")
-_LEFT_OUT = ("_mix", "_mix_se", "_low", "_high", "_sd", "_limit", "_critical_ratio", "accuracy_se", "realised_ratio")
+_LEFT_OUT = ("_mix", "_mix_se", "_low", "_high", "_sd", "_limit", "_critical_ratio", "accuracy_se", "realized_ratio")
 
 
 def _tables_by_axes(table: xr.Dataset) -> dict[str, str]:
@@ -114,7 +114,7 @@ def _csv(table: xr.Dataset) -> str:
     flat = _kept(table).reset_coords()
     flat = flat.drop_vars([name for name in flat if str(name).endswith(_LEFT_OUT)])
     if "p" not in flat.coords:
-        flat = flat.rename(realised_p="p")
+        flat = flat.rename(realized_p="p")
     frame = flat.to_dataframe().reset_index()
     first = [name for name in _FIRST if name in frame]
     rest = [name for name in frame if name not in (*first, "mixup")]

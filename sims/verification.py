@@ -53,7 +53,7 @@ def z_scores(table: xr.Dataset) -> xr.Dataset:
 def _grid_of(table: xr.Dataset) -> Grid:
     """The cells and settings of a table, or of a part of one."""
     dims = ("n", "ratio" if "ratio" in table.dims else "p", "theta_norm")
-    meshes = xr.broadcast(*(table[name] for name in ("n", "realised_p", "theta_norm")))
+    meshes = xr.broadcast(*(table[name] for name in ("n", "realized_p", "theta_norm")))
     cells = {
         name: mesh.transpose(*dims).values.ravel() for name, mesh in zip(("n", "p", "theta_norm"), meshes, strict=True)
     }

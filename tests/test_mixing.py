@@ -195,8 +195,8 @@ def test_cutmix_boxes_follow_their_law(key, rng):
     found = 1 - np.asarray(draws.area.lam)
     cut, expected = np.sqrt(1 - rng.beta(1, 1, 4000)), np.ones(4000)
     for length in (9, 7):
-        side, centre = np.floor(length * cut), rng.integers(0, length, 4000)
-        first = centre - side // 2
+        side, center = np.floor(length * cut), rng.integers(0, length, 4000)
+        first = center - side // 2
         expected *= (np.minimum(first + side, length) - np.maximum(first, 0)) / length
     pixels = (np.rint(63 * share) for share in (found, expected))
     assert stats.ks_2samp(*pixels).pvalue > 1e-6

@@ -19,7 +19,7 @@ def ax():
 
 def test_a_heat_map_shows_each_value_at_its_place(ax):
     values = np.array([[-2.0, 0.0, 1.0], [0.5, 2.0, 9.0]])
-    mesh = plots.heat_map(ax, X, Y, values, centre=0.0, limit=2.0)
+    mesh = plots.heat_map(ax, X, Y, values, center=0.0, limit=2.0)
     np.testing.assert_array_equal(mesh.get_array().reshape(2, 3), values)
     corners = mesh.get_coordinates()
     np.testing.assert_allclose(corners[0, :, 0], 10.0 ** np.array([-1.5, -0.5, 0.5, 1.5]), rtol=1e-12)
@@ -28,20 +28,20 @@ def test_a_heat_map_shows_each_value_at_its_place(ax):
     assert ax.get_xlim() == (0.1, 10.0)
 
 
-def test_a_heat_map_may_be_linear_near_its_centre_only(ax):
-    norm = plots.heat_map(ax, X, Y, np.zeros((2, 3)), centre=0.0, limit=1.0, linear=0.01).norm
+def test_a_heat_map_may_be_linear_near_its_center_only(ax):
+    norm = plots.heat_map(ax, X, Y, np.zeros((2, 3)), center=0.0, limit=1.0, linear=0.01).norm
     assert norm(0.0) == pytest.approx(0.5)
     assert norm(0.1) - norm(0.01) == pytest.approx(norm(1.0) - norm(0.1), rel=1e-6)
 
 
 def test_an_axis_of_one_value_is_drawn(ax):
-    mesh = plots.heat_map(ax, np.array([2.0]), Y, np.zeros((2, 1)), centre=0.0, limit=1.0)
+    mesh = plots.heat_map(ax, np.array([2.0]), Y, np.zeros((2, 1)), center=0.0, limit=1.0)
     low, high = mesh.get_coordinates()[0, :, 0]
     assert low < 2.0 < high
 
 
 def test_an_axis_that_begins_at_zero_is_linear(ax):
-    mesh = plots.heat_map(ax, X, np.array([0.0, 1.0, 3.0]), np.zeros((3, 3)), centre=0.0, limit=1.0)
+    mesh = plots.heat_map(ax, X, np.array([0.0, 1.0, 3.0]), np.zeros((3, 3)), center=0.0, limit=1.0)
     assert mesh.get_coordinates()[:, 0, 1].tolist() == [-0.5, 0.5, 2.0, 4.0]
     assert (ax.get_xscale(), ax.get_yscale()) == ("log", "linear")
     plots.decades(ax, x=True, y=True)
@@ -50,7 +50,7 @@ def test_an_axis_that_begins_at_zero_is_linear(ax):
 
 def test_cells_without_a_value_are_left_blank(ax):
     values = np.array([[np.nan, 0.0, 1.0], [0.5, 2.0, 9.0]])
-    mesh = plots.heat_map(ax, X, Y, values, centre=0.0, limit=2.0)
+    mesh = plots.heat_map(ax, X, Y, values, center=0.0, limit=2.0)
     assert np.ma.getmaskarray(mesh.get_array()).sum() == 1
 
 
@@ -77,7 +77,7 @@ def test_what_has_no_contour_draws_nothing(ax, values):
     assert not ax.collections
 
 
-def test_a_cased_line_has_edges_of_another_colour(ax):
+def test_a_cased_line_has_edges_of_another_color(ax):
     plots.cased_line(ax, X, X, casing="white", **LINE)
     edge, line = ax.lines[0].get_path_effects()
     assert edge._gc["foreground"] == "white"
@@ -95,7 +95,7 @@ def test_keys_look_like_what_they_explain(ax):
 
 def test_bars_are_two_standard_errors_and_the_band_is_as_given(ax):
     mean, error = np.array([1.0, 2.0]), np.array([0.1, 0.2])
-    plots.points_with_bars(ax, Y, mean, error, colour="k", marker="o", label="mean", band=(mean - 0.5, mean + 0.6))
+    plots.points_with_bars(ax, Y, mean, error, color="k", marker="o", label="mean", band=(mean - 0.5, mean + 0.6))
     (container,) = ax.containers
     segments = np.array(container[2][0].get_segments())
     np.testing.assert_allclose(segments[:, :, 1], np.stack([mean - 2 * error, mean + 2 * error], axis=1))
@@ -104,7 +104,7 @@ def test_bars_are_two_standard_errors_and_the_band_is_as_given(ax):
 
 
 def test_without_a_band_there_is_none(ax):
-    plots.points_with_bars(ax, Y, Y, Y, colour="k", marker="o", label="mean")
+    plots.points_with_bars(ax, Y, Y, Y, color="k", marker="o", label="mean")
     assert len(ax.collections) == 1  # the bars
 
 

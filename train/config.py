@@ -10,7 +10,7 @@ from mixjax.commands import option
 from mixjax.mixing import Pairing, Weight
 from mixjax.numerics.arguments import NOT_NEGATIVE, POSITIVE, Rule, check_size, checked
 
-from .loop.job import Augment, Optimiser, Phase, Recipe
+from .loop.job import Augment, Optimizer, Phase, Recipe
 from .loop.mixing import Kind, Mixing
 from .nets.initializers import Init
 from .nets.mlp import Norm
@@ -68,7 +68,7 @@ class Config:
 
     def recipe(self, net: NetShape, mixing: Mixing | None = None) -> Recipe:
         """How to train a net."""
-        rule = Optimiser(self.learning_rate, self.momentum, self.weight_decay)
+        rule = Optimizer(self.learning_rate, self.momentum, self.weight_decay)
         return Recipe(net, mixing or self.mixing(), rule, self.batch_size, self.augment, self.dtype)
 
     @property

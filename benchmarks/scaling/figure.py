@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mixjax.plots import COLOURS, COLUMN_WIDTH, MARKERS, paper_style
+from mixjax.plots import COLORS, COLUMN_WIDTH, MARKERS, paper_style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,9 +37,9 @@ def _size(ax: Axes, rows: Rows) -> None:
     }
     last = max(row["cells"] * row["replicates_of_each"] for row in rows)
     ax.plot((first[0], last), (first[1], first[1] * last / first[0]), "--", color="0.6", label="proportional")
-    for (name, chosen), colour, marker in zip(kinds.items(), COLOURS, MARKERS, strict=False):
+    for (name, chosen), color, marker in zip(kinds.items(), COLORS, MARKERS, strict=False):
         numbers = [row["cells"] * row["replicates_of_each"] for row in chosen]
-        ax.plot(numbers, [row["ms"] / 1e3 for row in chosen], marker, color=colour, markersize=4, label=name)
+        ax.plot(numbers, [row["ms"] / 1e3 for row in chosen], marker, color=color, markersize=4, label=name)
     ax.set(xscale="log", yscale="log", xlabel="cells x replicates", ylabel="seconds")
     ax.legend()
 
@@ -48,7 +48,7 @@ def _weights(ax: Axes, rows: Rows) -> None:
     numbers, first = [row["number_of_t"] for row in rows], rows[0]["median_ns"]
     ax.plot(numbers, numbers, "--", color="0.6", label="anew for each t")
     shared = [row["median_ns"] / first for row in rows]
-    ax.plot(numbers, shared, "o-", color=COLOURS[0], markersize=4, label="on the same training sets")
+    ax.plot(numbers, shared, "o-", color=COLORS[0], markersize=4, label="on the same training sets")
     ax.set(xscale="log", yscale="log", xlabel="number of Mixup weights t", ylabel="time, of that with one")
     ax.set_ylim(top=4 * max(numbers))  # room for the legend
     ax.set_xticks(numbers, map(str, numbers))
@@ -59,10 +59,10 @@ def _weights(ax: Axes, rows: Rows) -> None:
 def _speed(ax: Axes, rows: Rows) -> None:
     most = max(row["number"] for row in rows)
     ax.plot((1, most), (1, most), "--", color="0.6", label="proportional")
-    for of, colour, marker in zip(dict.fromkeys(row["of"] for row in rows), COLOURS, MARKERS, strict=False):
+    for of, color, marker in zip(dict.fromkeys(row["of"] for row in rows), COLORS, MARKERS, strict=False):
         chosen = [row for row in rows if row["of"] == of]
         fast = [row["times_as_fast_as_one"] for row in chosen]
-        ax.plot([row["number"] for row in chosen], fast, f"{marker}-", color=colour, markersize=4, label=of)
+        ax.plot([row["number"] for row in chosen], fast, f"{marker}-", color=color, markersize=4, label=of)
     ax.set(xlabel="number", ylabel="times as fast as one", ylim=(0, None))
     ax.set_xticks(sorted({row["number"] for row in rows}))
     ax.legend(loc="lower center")

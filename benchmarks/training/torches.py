@@ -77,7 +77,7 @@ class Torch:
         axes = (0, 2, 3)
         self.mean = self.pixels.float().mean(axes)[None, :, None, None]
         self.sd = self.pixels.float().std(axes, correction=0)[None, :, None, None]
-        self.optimiser = torch.optim.SGD(net.parameters(), 0.01, 0.9)
+        self.optimizer = torch.optim.SGD(net.parameters(), 0.01, 0.9)
 
     def train_epoch(self) -> np.ndarray:
         """The losses of the steps, [1, steps]."""
@@ -86,11 +86,11 @@ class Torch:
         for first in range(0, len(order) - self.batch + 1, self.batch):
             rows = order[first : first + self.batch]
             images = (self.pixels[rows].float() - self.mean) / self.sd
-            self.optimiser.zero_grad()
+            self.optimizer.zero_grad()
             with torch.autocast(self.device, torch.bfloat16, enabled=self.half):
                 logits = self.net(images)
             loss = nn.functional.cross_entropy(logits.float(), self.labels[rows])
             loss.backward()
-            self.optimiser.step()
+            self.optimizer.step()
             losses.append(loss.detach())
         return torch.stack(losses).cpu().numpy()[None]

@@ -10,13 +10,13 @@ from mixjax.calibration.corp import BrierDecomposition, brier_decomposition, iso
 from mixjax.calibration.debiased import DebiasedError, debiased_ece2
 from mixjax.calibration.intervals import CalibrationIntervals, Interval, bootstrap_intervals, mean_interval
 from mixjax.calibration.kde import kde_ece, kde_ece_canonical
-from mixjax.calibration.mmce import mmce
-from mixjax.calibration.reliability import Reliability, clopper_pearson, reliability
+from mixjax.calibration.kernel import mmce
+from mixjax.calibration.reliability_table import Reliability, clopper_pearson, reliability
 from mixjax.calibration.scoring import brier_score, nll, nll_from_logits, signed_gap
 from mixjax.calibration.significance import CalibrationTest, calibration_test
-from mixjax.calibration.skce import SkceEstimate, skce, skce_linear
 from mixjax.calibration.smooth import smooth_ece
 from mixjax.calibration.soft import soft_ece
+from mixjax.calibration.squared_kernel import skce, skce_linear
 from mixjax.calibration.state import CalibrationState
 from mixjax.calibration.sweep import sweep_ece
 
@@ -28,7 +28,6 @@ __all__ = [
     "DebiasedError",
     "Interval",
     "Reliability",
-    "SkceEstimate",
     "ace",
     "bootstrap_intervals",
     "brier_decomposition",

@@ -23,7 +23,7 @@ from jaxtyping import Array, Float
 from mixjax.calibration.rows.bins import Binning, BinSums, Closed, bin_sums, check_bins
 from mixjax.calibration.rows.clean import Rows
 from mixjax.calibration.rows.predictions import Predictions
-from mixjax.numerics.arguments import check_real
+from mixjax.numerics.arguments import check_norm
 
 __all__ = ["classwise_ece", "ece", "mce", "top_label_ece"]
 
@@ -85,13 +85,6 @@ def mce(
     r"""Maximum calibration error :math:`\max_b |\bar y_b - \bar f_b|` over the bins that hold rows; see `ece`."""
     options = {"num_bins": num_bins, "binning": binning, "closed": closed, "weights": weights, "where": where}
     return ece(confidence, correct, norm=np.inf, **options)  # type: ignore[arg-type]
-
-
-def check_norm(norm: float) -> None:
-    """Raise TypeError or ValueError for a norm that is no number, or below 1."""
-    check_real("norm", norm)
-    if not norm >= 1:
-        raise ValueError(f"norm must be at least 1, got {norm}")
 
 
 @partial(jax.jit, static_argnames=("num_bins", "binning", "norm", "closed"))

@@ -25,7 +25,7 @@ import numpy as np
 from jax.typing import ArrayLike
 from jaxtyping import PRNGKeyArray
 
-from mixjax.calibration.reliability import check_level
+from mixjax.calibration.reliability_table import check_level
 from mixjax.calibration.rows.bins import Binning, Closed, binned, check_bins
 from mixjax.calibration.rows.clean import Rows
 from mixjax.calibration.rows.scatter import sum_by_bin
@@ -48,12 +48,12 @@ class Interval(NamedTuple):
 
 
 class CalibrationIntervals(NamedTuple):
-    """Of the binned errors, each from the same bootstrap samples; `debiased_ece2` is the signed U-statistic."""
+    """Of the binned errors, each from the same bootstrap samples; `debiased_squared_ece` is the signed U-statistic."""
 
     ece: Interval
     rms_ece: Interval
     mce: Interval
-    debiased_ece2: Interval
+    debiased_squared_ece: Interval
     signed_gap: Interval
 
 
@@ -90,8 +90,12 @@ def bootstrap_intervals(
     rows = Rows.of(confidence, correct, None, where)
     sums = np.asarray(rows.answer(_category_sums(rows, num_bins, binning, closed)), np.float64)
     values = _sampled_errors(np.random.default_rng(seed), sums[..., sums[0].any(axis=0)], replicates)
-    kinds = {name: _basic(value[0], value[0], value[1:], level) for name, value in values.items() if name != "ece2"}
-    kinds["debiased_ece2"] = _basic(values["debiased_ece2"][0], values["ece2"][0], values["debiased_ece2"][1:], level)
+    kinds = {
+        name: _basic(value[0], value[0], value[1:], level) for name, value in values.items() if name != "squared_ece"
+    }
+    kinds["debiased_squared_ece"] = _basic(
+        values["debiased_squared_ece"][0], values["squared_ece"][0], values["debiased_squared_ece"][1:], level
+    )
     for name in ("ece", "rms_ece", "mce"):
         estimate, low, high, error = kinds[name]
         kinds[name] = Interval(estimate, float(np.clip(low, 0, 1)), float(np.clip(high, 0, 1)), error)
@@ -145,10 +149,10 @@ def _errors(sums: np.ndarray) -> dict[str, np.ndarray]:
         mean_square = (count * gap**2).sum(axis=1) / size
         return {
             "ece": np.abs(residual).sum(axis=1) / size,
-            "ece2": mean_square,
+            "squared_ece": mean_square,
             "rms_ece": np.sqrt(mean_square),
             "mce": gap.max(axis=1, initial=0.0) + 0.0 / size,
-            "debiased_ece2": unbiased.sum(axis=1) / size,
+            "debiased_squared_ece": unbiased.sum(axis=1) / size,
             "signed_gap": -residual.sum(axis=1) / size,
         }
 

@@ -26,10 +26,11 @@ from jax.scipy.special import digamma, gammaln, xlogy
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
-from mixjax.calibration.binned import check_norm, power_mean
+from mixjax.calibration.binned import power_mean
 from mixjax.calibration.rows.clean import Rows, width
 from mixjax.calibration.rows.predictions import Predictions
 from mixjax.calibration.rows.spread import mean_class, spread_rows
+from mixjax.numerics.arguments import check_norm
 
 __all__ = ["kde_ece", "kde_ece_canonical"]
 
@@ -119,7 +120,7 @@ def _kde_ece_canonical(predictions: Predictions, bandwidth: jax.Array | None, no
     return _error(f, jax.nn.one_hot(predictions.labels, f.shape[1], dtype=f.dtype), f, counts, bandwidth, norm)
 
 
-class _Centres(NamedTuple):
+class _Centers(NamedTuple):
     """Kernels at the rows f that count, for a bandwidth h."""
 
     f: jax.Array  # [K, N]: sums over classes are then sums of vectors
@@ -129,7 +130,7 @@ class _Centres(NamedTuple):
     digamma: jax.Array  # of f/h + 1, for derivatives
 
     @classmethod
-    def of(cls, f: jax.Array, counts: jax.Array, h: jax.Array) -> _Centres:
+    def of(cls, f: jax.Array, counts: jax.Array, h: jax.Array) -> _Centers:
         f = f.T
         a, s = lax.stop_gradient(f) / h, 1 / h
         rising = sum(jnp.log(s + m) for m in range(1, len(f)))
@@ -190,11 +191,11 @@ def _error(
     if len(f) == 0:
         return jnp.full((), jnp.nan, f.dtype)
     h = _likeliest(lax.stop_gradient(f), counts) if bandwidth is None else bandwidth
-    centres = _Centres.of(f, counts, h)
+    centers = _Centers.of(f, counts, h)
 
     @jax.checkpoint
     def of_row(row: tuple[jax.Array, jax.Array]) -> jax.Array:
-        kernel, _, _ = centres.of_others(*row)
+        kernel, _, _ = centers.of_others(*row)
         return jnp.matmul(kernel[None], targets, precision=lax.Precision.HIGHEST)[0] / jnp.sum(kernel)
 
     ratio = lax.map(of_row, (lax.iota(np.int32, len(f)), f), batch_size=_block(f))
@@ -208,10 +209,10 @@ def _likeliest(f: jax.Array, counts: jax.Array) -> jax.Array:
     chosen, valid = spread_rows(mean_class(f), counts, _SAMPLE)
 
     def log_likelihood(h: jax.Array) -> jax.Array:
-        centres = _Centres.of(f, counts, h)
+        centers = _Centers.of(f, counts, h)
 
         def of_row(j: jax.Array) -> jax.Array:
-            kernel, largest, least = centres.of_others(j, f[j])
+            kernel, largest, least = centers.of_others(j, f[j])
             return jnp.where(least == 0, largest + jnp.log(jnp.sum(kernel)), 0.0)
 
         each = lax.map(of_row, chosen, batch_size=_block(f))

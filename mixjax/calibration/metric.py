@@ -12,10 +12,10 @@ import jax
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
-from mixjax.calibration.binned import check_norm
 from mixjax.calibration.rows.bins import Closed
 from mixjax.calibration.rows.predictions import Predictions
 from mixjax.calibration.state import CalibrationState
+from mixjax.numerics.arguments import check_norm
 
 try:
     from flax import nnx

@@ -22,9 +22,10 @@ from jax import lax
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
-from mixjax.calibration.binned import check_norm, error_of
+from mixjax.calibration.binned import error_of
 from mixjax.calibration.rows.bins import BinSums, check_bins
 from mixjax.calibration.rows.clean import Rows, width
+from mixjax.numerics.arguments import check_norm
 
 __all__ = ["soft_ece"]
 

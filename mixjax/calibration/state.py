@@ -17,13 +17,13 @@ import numpy as np
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float, Int
 
-from mixjax.calibration.binned import check_norm, error_of
+from mixjax.calibration.binned import error_of
 from mixjax.calibration.rows.bins import BinSums, Closed, check_bins, equal_width_index
 from mixjax.calibration.rows.clean import Rows, known_nan, refuse
 from mixjax.calibration.rows.predictions import Predictions
 from mixjax.calibration.rows.scatter import sums_by_bin
 from mixjax.calibration.rows.sums import added
-from mixjax.numerics.arguments import check_size
+from mixjax.numerics.arguments import check_norm, check_size
 
 __all__ = ["CalibrationState"]
 

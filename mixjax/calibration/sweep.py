@@ -21,12 +21,13 @@ from jax import lax
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
-from mixjax.calibration.binned import check_norm, error_of
+from mixjax.calibration.binned import error_of
 from mixjax.calibration.rows.bins import BinSums
 from mixjax.calibration.rows.clean import Rows
 from mixjax.calibration.rows.order import sorted_rows
 from mixjax.calibration.rows.sums import Prefix, floor_product, over, prefix_sums, product_less
 from mixjax.calibration.rows.ties import Ties
+from mixjax.numerics.arguments import check_norm
 
 __all__ = ["sweep_ece"]
 

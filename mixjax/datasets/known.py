@@ -26,7 +26,7 @@ class Known(NamedTuple):
     advice: str
 
 
-_GREY, _COLOUR = (28, 28, 1), (32, 32, 3)
+_GREY, _COLOR = (28, 28, 1), (32, 32, 3)
 _FINE = """
     apple aquarium_fish baby bear beaver bed bee beetle bicycle bottle bowl boy bridge bus butterfly camel can castle
     caterpillar cattle chair chimpanzee clock cloud cockroach couch crab crocodile cup dinosaur dolphin elephant
@@ -61,14 +61,14 @@ KNOWN = {
         "get the four files from https://codh.rois.ac.jp/kmnist/",
     ),
     "cifar10": Known(
-        _COLOUR,
+        _COLOR,
         (50_000, 10_000),
         ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"),
         ("cifar10", "cifar-10"),
         "get cifar-10-binary.tar.gz from https://www.cs.toronto.edu/~kriz/cifar.html",
     ),
     "cifar100": Known(
-        _COLOUR,
+        _COLOR,
         (50_000, 10_000),
         tuple(_FINE.split()),
         ("cifar100", "cifar-100"),

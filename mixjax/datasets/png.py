@@ -13,7 +13,7 @@ from jaxtyping import UInt8
 from mixjax.datasets.packages import package
 
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
-_COLOUR_TYPES = {1: 0, 3: 2}  # channels: grey or red, green, blue; 8 bits each
+_COLOR_TYPES = {1: 0, 3: 2}  # channels: grey or red, green, blue; 8 bits each
 _WHAT = "a PNG image"
 
 
@@ -28,7 +28,7 @@ def decode_pngs(encoded: Sequence[bytes], shape: tuple[int, int, int]) -> UInt8[
     """
     pillow = package("PIL.Image", _WHAT)
     height, width, channels = shape
-    header = struct.pack(">II2B", width, height, 8, _COLOUR_TYPES[channels])
+    header = struct.pack(">II2B", width, height, 8, _COLOR_TYPES[channels])
     pixels = np.empty((len(encoded), *shape), np.uint8)
     for row, content in enumerate(encoded):
         if content[:8] != _SIGNATURE or content[16:26] != header:

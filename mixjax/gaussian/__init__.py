@@ -16,7 +16,6 @@ from mixjax.gaussian.beyond.class_ece import class_ece as class_ece
 from mixjax.gaussian.beyond.class_sets import ClassSets as ClassSets
 from mixjax.gaussian.beyond.class_sets import limit_class_sets as limit_class_sets
 from mixjax.gaussian.beyond.class_sets import sample_class_sets as sample_class_sets
-from mixjax.gaussian.beyond.classes import ClassError as ClassError
 from mixjax.gaussian.beyond.classes import best_class_weight as best_class_weight
 from mixjax.gaussian.beyond.classes import class_estimator as class_estimator
 from mixjax.gaussian.beyond.classes import class_means as class_means
@@ -51,6 +50,8 @@ from mixjax.gaussian.estimators import random_pairs_estimator as random_pairs_es
 from mixjax.gaussian.estimators import sigma_estimator as sigma_estimator
 from mixjax.gaussian.estimators import weighted_estimator as weighted_estimator
 from mixjax.gaussian.expectations import expected_errors as expected_errors
+from mixjax.gaussian.law import ScoreLaw as ScoreLaw
+from mixjax.gaussian.law import score_law as score_law
 from mixjax.gaussian.limits import best_weight as best_weight
 from mixjax.gaussian.limits import critical_ratio as critical_ratio
 from mixjax.gaussian.limits import critical_weight as critical_weight
@@ -76,8 +77,6 @@ from mixjax.gaussian.pseudo_label import sample_pseudo_label_scores as sample_ps
 from mixjax.gaussian.pseudo_label_limits import limit_pseudo_label_scores as limit_pseudo_label_scores
 from mixjax.gaussian.pseudo_label_limits import overshoot_ratio as overshoot_ratio
 from mixjax.gaussian.samplers import sample_scores as sample_scores
-from mixjax.gaussian.score_law import ScoreLaw as ScoreLaw
-from mixjax.gaussian.score_law import score_law as score_law
 from mixjax.gaussian.training_sets import TrainingSets as TrainingSets
 from mixjax.gaussian.training_sets import sample_training_sets as sample_training_sets
 from mixjax.gaussian.weights import mixup_weight as mixup_weight

@@ -21,9 +21,9 @@ import jax
 import jax.numpy as jnp
 from jax.typing import ArrayLike
 
+from mixjax.gaussian.law import ScoreLaw
 from mixjax.gaussian.population import CalibrationErrors, population_errors
 from mixjax.gaussian.rules import LARGEST_NORMAL, chi_rule, gauss_rule, panels
-from mixjax.gaussian.score_law import ScoreLaw
 from mixjax.numerics.arguments import aligned, check_size, checked
 
 __all__ = ["expected_errors"]
@@ -92,17 +92,17 @@ def _expected_errors_of_cell(
 
 
 def _along_rule(
-    centre: jax.Array, tau: jax.Array, length: jax.Array, theta: jax.Array, num_nodes: int
+    center: jax.Array, tau: jax.Array, length: jax.Array, theta: jax.Array, num_nodes: int
 ) -> tuple[jax.Array, jax.Array]:
     """Nodes and weights for Z, in five panels.
 
     They meet at Z = 0 and where u = centre + tau Z is 0 or solves u (u - theta) + length = 0.
     """
-    reach = LARGEST_NORMAL[centre.dtype]
+    reach = LARGEST_NORMAL[center.dtype]
     root = jnp.sqrt(jnp.maximum(theta**2 - 4.0 * length, 0.0))
     larger = 0.5 * (theta + root)  # without real roots, any point will do
     smaller = jnp.minimum(larger, length / jnp.maximum(larger, jnp.finfo(larger.dtype).tiny))
-    breaks = [(u - centre) / tau for u in (jnp.zeros_like(root), smaller, larger)]
+    breaks = [(u - center) / tau for u in (jnp.zeros_like(root), smaller, larger)]
     z, dz = panels([*breaks, jnp.zeros_like(root)], -reach, reach, num_nodes)
     return z, dz * jnp.exp(-0.5 * z**2) / math.sqrt(2.0 * math.pi)
 

@@ -22,10 +22,10 @@ from jax import lax
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
+from mixjax.gaussian.law import ScoreLaw
 from mixjax.gaussian.maximum import widest_point
-from mixjax.gaussian.population import check_norm, population_ece
-from mixjax.gaussian.score_law import ScoreLaw
-from mixjax.numerics.arguments import Rule, aligned, checked
+from mixjax.gaussian.population import population_ece
+from mixjax.numerics.arguments import Rule, aligned, check_norm, checked
 from mixjax.numerics.quadrature import half_line_integrals
 
 __all__ = ["best_weight", "critical_ratio", "critical_weight", "derivative_at_zero", "limit_scores"]

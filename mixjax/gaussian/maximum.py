@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from mixjax.gaussian.score_law import ScoreLaw, checked_law
+from mixjax.gaussian.law import ScoreLaw, checked_law
 from mixjax.numerics.elementary import one_minus_exp
 
 __all__ = ["population_mce"]

@@ -24,11 +24,11 @@ import jax.numpy as jnp
 from jax.typing import ArrayLike
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
+from mixjax.gaussian.law import ScoreLaw
 from mixjax.gaussian.samplers import cell_source, standard_normals
-from mixjax.gaussian.score_law import ScoreLaw
 from mixjax.numerics.arguments import aligned, check_size, checked
 from mixjax.numerics.threefry import Source, single
-from mixjax.random import centred_chisquare_from, rademacher_mean_from
+from mixjax.random import centered_chisquare_from, rademacher_mean_from
 
 __all__ = ["best_ood_weight", "limit_ood_scores", "mixup_can_help_ood", "sample_ood_scores", "sufficient_ood"]
 
@@ -121,11 +121,11 @@ def draw_noise(source: Source, n: jax.Array, p: jax.Array) -> Noise:
         mean_label=rademacher_mean_from(source.spend_on(_LABELS), n),
         along=along,
         aside=jnp.where(p >= 2, aside, 0.0),
-        across=centred_chisquare_from(source.spend_on(_ACROSS), jnp.maximum(p - 2.0, 0.0)),
+        across=centered_chisquare_from(source.spend_on(_ACROSS), jnp.maximum(p - 2.0, 0.0)),
         difference_along=difference_along,
         difference_aside=jnp.where(p >= 2, difference_aside, 0.0),
         difference_aligned=jnp.where(p >= 3, difference_aligned, 0.0),
-        difference_across=centred_chisquare_from(source.spend_on(_DIFFERENCE), jnp.maximum(p - 3.0, 0.0)),
+        difference_across=centered_chisquare_from(source.spend_on(_DIFFERENCE), jnp.maximum(p - 3.0, 0.0)),
     )
 
 

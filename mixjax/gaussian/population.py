@@ -28,9 +28,9 @@ from jax.scipy.special import ndtr
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
+from mixjax.gaussian.law import ScoreLaw, checked_law
 from mixjax.gaussian.maximum import population_mce
-from mixjax.gaussian.score_law import ScoreLaw, checked_law
-from mixjax.numerics.arguments import aligned, checked
+from mixjax.numerics.arguments import aligned, check_norm, checked
 from mixjax.numerics.elementary import one_minus_exp
 from mixjax.numerics.quadrature import half_line_integrals
 
@@ -53,7 +53,7 @@ class CalibrationErrors(NamedTuple):
     """ECE_1, the root of ECE_2, and MCE, each of the batch shape of the laws."""
 
     ece: Float[Array, "*batch"]
-    ece2: Float[Array, "*batch"]
+    rms_ece: Float[Array, "*batch"]
     mce: Float[Array, "*batch"]
 
 
@@ -83,12 +83,6 @@ def population_ece(law: ScoreLaw, *, norm: float = 1) -> Float[Array, "*batch"]:
     return _root(_gap_moments(law, jnp.abs(law.gap), (norm,))[0], norm)
 
 
-def check_norm(norm: float) -> None:
-    """Raise ValueError unless `norm` is the r of an ECE_r: 1 or more, inf included."""
-    if not norm >= 1:
-        raise ValueError(f"norm must be at least 1, got {norm}")
-
-
 def population_errors(law: ScoreLaw) -> CalibrationErrors:
     """ECE, ECE_2 and MCE in one pass, at less than the cost of computing each; see `population_ece`."""
     law = checked_law(law)
@@ -106,7 +100,7 @@ def _root(moment: jax.Array, norm: float) -> jax.Array:
 def _gap_moments(law: ScoreLaw, size: jax.Array, norms: tuple[float, ...]) -> tuple[jax.Array, ...]:
     """E gap(v)^r for each r; `size` is |law.gap|, with the derivative that is wanted at 0."""
     under = jnp.minimum(law.gap, 0.0)
-    var, centre = law.var, -law.mean - 2.0 * under
+    var, center = law.var, -law.mean - 2.0 * under
     positive = var > 0
     var = jnp.where(positive, var, 1.0)
     kappa, slope = size / var, law.mean / var
@@ -119,7 +113,7 @@ def _gap_moments(law: ScoreLaw, size: jax.Array, norms: tuple[float, ...]) -> tu
         gap = ratio / (jnp.exp(2.0 * jnp.minimum(slope, 1.0) * v) + jnp.where(under < 0, 1.0 - excess, 1.0))
         return tuple(ratio * gap ** (r - 1) if r != 1 else ratio for r in norms)
 
-    moments = half_line_integrals(centre, var, integrand)
+    moments = half_line_integrals(center, var, integrand)
     scale = jnp.where(positive, jnp.exp(2.0 * under), jnp.nan)
     return tuple(scale * moment for moment in moments)
 

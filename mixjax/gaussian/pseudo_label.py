@@ -22,12 +22,12 @@ import jax.numpy as jnp
 from jax.typing import ArrayLike
 from jaxtyping import PRNGKeyArray
 
+from mixjax.gaussian.law import ScoreLaw
 from mixjax.gaussian.samplers import cell_source, standard_normals
-from mixjax.gaussian.score_law import ScoreLaw
 from mixjax.gaussian.unlabeled_sums import SumsLaw, UnlabeledSums, unlabeled_sums
 from mixjax.numerics.arguments import Rule, aligned, check_size, checked
 from mixjax.numerics.threefry import Source, single
-from mixjax.random import centred_chisquare_from, rademacher_mean_from
+from mixjax.random import centered_chisquare_from, rademacher_mean_from
 
 __all__ = ["sample_pseudo_label_scores"]
 
@@ -144,7 +144,7 @@ def _start(
     scale = jax.lax.rsqrt(n)
     a1, a2 = scale * z[0], jnp.where(p >= 2, scale * z[1], 0.0)
     df = jnp.maximum(p - 2.0, 0.0)
-    r_square = jnp.maximum(df + centred_chisquare_from(source.spend_on(_ACROSS), df), 0.0) / n
+    r_square = jnp.maximum(df + centered_chisquare_from(source.spend_on(_ACROSS), df), 0.0) / n
     across_square = a2**2 + r_square
     along = theta + a1
     length = jnp.sqrt(along**2 + across_square)
@@ -201,14 +201,14 @@ def _pool(
 
     total = n + n_u
     df = jnp.maximum(p - 3.0, 0.0)
-    length = g_scale * jnp.sqrt(jnp.maximum(df + centred_chisquare_from(source.spend_on(_REST), df), 0.0))
+    length = g_scale * jnp.sqrt(jnp.maximum(df + centered_chisquare_from(source.spend_on(_REST), df), 0.0))
     less = jnp.maximum(p - 4.0, 0.0)
-    remainder = jnp.maximum(less + centred_chisquare_from(source.spend_on(_REST + 1), less), 0.0)
+    remainder = jnp.maximum(less + centered_chisquare_from(source.spend_on(_REST + 1), less), 0.0)
     aligned_part = jnp.where(p >= 4, share * length + h_scale * noise[4], 0.0)
-    labelled = n * label * start.length + jnp.sqrt(n * spread) * z
+    labeled = n * label * start.length + jnp.sqrt(n * spread) * z
     return _Pooled(
         label=(n * label + unlabeled.pseudo_label) / total,
-        along=((n * start.length + unlabeled.size) / total, (labelled + unlabeled.signed_size) / total),
+        along=((n * start.length + unlabeled.size) / total, (labeled + unlabeled.signed_size) / total),
         first=pair(noise[0], noise[1], start.across[0], p >= 2),
         second=pair(noise[2], noise[3], start.across[1], p >= 3),
         rest=(length / total, aligned_part / total, (h_scale / total) ** 2 * remainder),

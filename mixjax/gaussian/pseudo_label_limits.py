@@ -20,8 +20,8 @@ from jax.scipy.stats import norm
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
+from mixjax.gaussian.law import ScoreLaw
 from mixjax.gaussian.limits import increasing_root, limit_scores
-from mixjax.gaussian.score_law import ScoreLaw
 from mixjax.numerics.arguments import aligned, checked
 
 __all__ = ["limit_pseudo_label_scores", "overshoot_ratio"]

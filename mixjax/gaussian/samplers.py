@@ -23,10 +23,10 @@ from jax import lax
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from mixjax.gaussian.score_law import ScoreLaw
+from mixjax.gaussian.law import ScoreLaw
 from mixjax.numerics.arguments import aligned, check_size, checked
 from mixjax.numerics.threefry import Source, Words, fold_in, key_words, single
-from mixjax.random import centred_chisquare_from, normals, rademacher_mean_from
+from mixjax.random import centered_chisquare_from, normals, rademacher_mean_from
 
 SigmaEstimate = Literal["known", "paper", "pooled"]
 
@@ -138,10 +138,10 @@ def draw_noise(source: Source, n: jax.Array, p: jax.Array) -> Noise:
     return Noise(
         mean_label=rademacher_mean_from(source.spend_on(_LABELS), n),
         along=along,
-        across=centred_chisquare_from(source.spend_on(_ACROSS), p - 1.0),
+        across=centered_chisquare_from(source.spend_on(_ACROSS), p - 1.0),
         difference_along=difference_along,
         difference_aligned=jnp.where(p >= 2, difference_aligned, 0.0),
-        difference_across=centred_chisquare_from(source.spend_on(_DIFFERENCE), jnp.maximum(p - 2.0, 0.0)),
+        difference_across=centered_chisquare_from(source.spend_on(_DIFFERENCE), jnp.maximum(p - 2.0, 0.0)),
     )
 
 
@@ -200,7 +200,7 @@ def _sigma_ratio(
         return spread * ratio, spread * excess - ybar**2
     mixed = spread > 0
     df = p * jnp.where(mixed, jnp.maximum(n - 2.0, 0.0), n - 1.0)
-    rest = centred_chisquare_from(spare, df)
+    rest = centered_chisquare_from(spare, df)
     pooled = (jnp.where(mixed, ratio, 0.0) + jnp.maximum(df + rest, 0.0) / p) / n
     return pooled, (jnp.where(mixed, excess, 0.0) + rest / p - 1.0) / n
 

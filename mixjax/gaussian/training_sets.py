@@ -14,8 +14,8 @@ import jax.numpy as jnp
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float, PRNGKeyArray, UInt32
 
+from mixjax.gaussian.law import ScoreLaw
 from mixjax.gaussian.samplers import Noise, cell_source, draw_noise, score_law_of
-from mixjax.gaussian.score_law import ScoreLaw
 from mixjax.numerics.arguments import aligned, check_size, checked
 from mixjax.numerics.threefry import Source, Words, single
 

@@ -7,7 +7,6 @@ Assumption 3.1; `learned` learns an inverse from data by the paper's criterion, 
 """
 
 from mixjax.generative.calibration import DensityError as DensityError
-from mixjax.generative.calibration import Estimate as Estimate
 from mixjax.generative.calibration import density_error as density_error
 from mixjax.generative.calibration import simulated_ece as simulated_ece
 from mixjax.generative.coupling import CouplingFlow as CouplingFlow

@@ -20,15 +20,9 @@ from jaxtyping import Array, Float
 
 from mixjax.generative.simulation import ScoreBins
 from mixjax.numerics.arguments import as_floats
+from mixjax.numerics.estimate import Estimate
 
 __all__ = ["DensityError", "Estimate", "density_error", "simulated_ece"]
-
-
-class Estimate(NamedTuple):
-    """A mean over batches of draws and its standard error, of one shape."""
-
-    value: Float[Array, "*batch"]
-    standard_error: Float[Array, "*batch"]
 
 
 def simulated_ece(bins: ScoreBins) -> Estimate:
@@ -62,9 +56,9 @@ def density_error(
       expectations are infinite as soon as the variance of v'h_hat(x) far out is 2 |v|^2 and 1.5 |v|^2.
     """
     classifiers, theta = as_floats(classifiers=classifiers, theta=theta)
-    centre = classifiers @ theta / jnp.linalg.norm(classifiers, axis=1)
+    center = classifiers @ theta / jnp.linalg.norm(classifiers, axis=1)
     labels = jnp.asarray([-1.0, 1.0], theta.dtype)
-    expected = _normal_masses(bins.edges[None, None] - (centre[:, None] * labels[None])[..., None])
+    expected = _normal_masses(bins.edges[None, None] - (center[:, None] * labels[None])[..., None])
     found = jnp.stack([bins.draws - bins.posterior, bins.posterior], axis=2)  # of each class
     total = jnp.sum(found, axis=-1, keepdims=True)
 

@@ -76,15 +76,15 @@ def learn_inverse(
     check_scalars(**dict(zip(rules, numbers, strict=True)))
     train = _training(steps, min(batch_size, len(rows) // 2), learning_rate)
     key_start, key_training = jax.random.split(single(key))
-    centre, scale = rows.mean(axis=0), max(rows.std(axis=0).max(), np.finfo(np.float32).tiny)
-    rows = (rows - centre) / scale  # so that a step means the same whatever the units of x
+    center, scale = rows.mean(axis=0), max(rows.std(axis=0).max(), np.finfo(np.float32).tiny)
+    rows = (rows - center) / scale  # so that a step means the same whatever the units of x
     start = looks_affine(key_start, affine_start(rows, labels, target), width=width, num_hidden=num_hidden, slope=slope)
     by_class = jnp.asarray(rows[np.argsort(labels, kind="stable")], np.float32)
     lower = jnp.int32(np.sum(labels < 0))
     with jax.numpy_dtype_promotion("standard"):  # Adam promotes its count of steps
         learned = train(key_training, start, by_class, lower, jnp.asarray(target, np.float32))
     first = learned.matrices[0] / np.float32(scale)
-    shift = learned.biases[0] - first @ jnp.asarray(centre, np.float32)
+    shift = learned.biases[0] - first @ jnp.asarray(center, np.float32)
     return LeakyReluNetwork((first, *learned.matrices[1:]), (shift, *learned.biases[1:]), learned.slope)
 
 

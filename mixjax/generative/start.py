@@ -25,7 +25,7 @@ class AffineStart(NamedTuple):
     """x -> matrix (x - centre), with matrix of shape [p, d]."""
 
     matrix: np.ndarray
-    centre: np.ndarray
+    center: np.ndarray
 
 
 def affine_start(x: np.ndarray, y: np.ndarray, theta: np.ndarray) -> AffineStart:
@@ -72,7 +72,7 @@ def looks_affine(
 
     Reference: D. Balduzzi et al., "The shattered gradients problem" (ICML 2017).
     """
-    half, (matrix, centre) = width // 2, affine
+    half, (matrix, center) = width // 2, affine
     keys = jax.random.split(key, num_hidden)
     frames = [np.asarray(jnp.linalg.qr(normal(k, (half, half), np.float32))[0], np.float64) for k in keys]
     so_far = frames[0][:, : len(matrix)]
@@ -81,7 +81,7 @@ def looks_affine(
         matrices.append(_paired_out(_paired_in(frame)) / (1 + slope))
         so_far = frame @ so_far
     matrices.append(_paired_in(so_far.T) / (1 + slope))
-    biases = [-matrices[0] @ centre, *(np.zeros(len(m)) for m in matrices[1:])]
+    biases = [-matrices[0] @ center, *(np.zeros(len(m)) for m in matrices[1:])]
     first, second = (tuple(jnp.asarray(a, np.float32) for a in part) for part in (matrices, biases))
     return LeakyReluNetwork(first, second, jnp.float32(slope))
 

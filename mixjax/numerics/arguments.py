@@ -156,6 +156,13 @@ def check_real(name: str, value: float) -> None:
         raise TypeError(f"{name} must be a number, got {type(value).__name__}")
 
 
+def check_norm(norm: float) -> None:
+    """Raise TypeError or ValueError unless `norm` is the r of an ECE_r: a number of 1 or more, inf included."""
+    check_real("norm", norm)
+    if not norm >= 1:
+        raise ValueError(f"norm must be at least 1, got {norm}")
+
+
 def check_scalars(**values: jax.Array) -> None:
     """Raise ValueError for an array where one number is wanted; the message names it."""
     for name, value in values.items():

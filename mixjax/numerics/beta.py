@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 
 from mixjax.numerics.threefry import Source
-from mixjax.random import centred_gamma_from, normal_and_exponential
+from mixjax.random import centered_gamma_from, normal_and_exponential
 
 
 def beta_from(source: Source, alpha: jax.Array, beta: jax.Array) -> jax.Array:
@@ -27,7 +27,7 @@ def _log_gamma_draw(source: Source, a: jax.Array) -> jax.Array:
     a = jnp.where(valid, a, 1.0)
     small = a < 1
     shape = jnp.where(small, a + 1.0, a)
-    log_draw = jnp.log(centred_gamma_from(source, shape) + shape)
+    log_draw = jnp.log(centered_gamma_from(source, shape) + shape)
     exponential = normal_and_exponential(source, _BOOST_STREAM, a.dtype)[1]
     return jnp.where(valid, log_draw - jnp.where(small, exponential / a, 0.0), jnp.nan)
 

@@ -89,7 +89,7 @@ def _step(there: Expansion) -> jax.Array:
     return -scale * jax.scipy.linalg.cho_solve(factor, scale * there.gradient)
 
 
-class Standardised(NamedTuple):
+class Standardized(NamedTuple):
     """Columns (values - shift) / scale of mean 0 and variance 1, 0 where `constant`."""
 
     values: Float[Array, "N *K"]
@@ -98,7 +98,7 @@ class Standardised(NamedTuple):
     constant: Bool[Array, "*K"]
 
 
-def standardised(values: Float[Array, "N *K"], share: Float[Array, " N"]) -> Standardised:
+def standardized(values: Float[Array, "N *K"], share: Float[Array, " N"]) -> Standardized:
     """Each column over the rows that have a share; no square overflows."""
     weight = share.reshape(share.shape + (1,) * (values.ndim - 1))
     counts = weight > 0
@@ -108,6 +108,6 @@ def standardised(values: Float[Array, "N *K"], share: Float[Array, " N"]) -> Sta
     unit = jnp.where(constant, 1.0, jnp.maximum(jnp.abs(low), jnp.abs(high)))
     scaled = jnp.where(counts, values, 0.0) / unit[None]
     shift = jnp.sum(weight * scaled, axis=0)
-    centred = jnp.where(counts & ~constant[None], scaled - shift[None], 0.0)
-    spread = jnp.where(constant, 1.0, jnp.sqrt(jnp.sum(weight * centred**2, axis=0)))
-    return Standardised(centred / spread[None], shift * unit, spread * unit, constant)
+    centered = jnp.where(counts & ~constant[None], scaled - shift[None], 0.0)
+    spread = jnp.where(constant, 1.0, jnp.sqrt(jnp.sum(weight * centered**2, axis=0)))
+    return Standardized(centered / spread[None], shift * unit, spread * unit, constant)

@@ -29,14 +29,14 @@ _SLOPE = 10.0  # of the map at 0, in units of f's own length
 Integrand = Callable[[jax.Array], tuple[jax.Array, ...]]
 
 
-def half_line_integrals(centre: jax.Array, var: jax.Array, integrand: Integrand) -> tuple[jax.Array, ...]:
+def half_line_integrals(center: jax.Array, var: jax.Array, integrand: Integrand) -> tuple[jax.Array, ...]:
     """The integrals of one or two functions; `integrand(v)` returns the tuple of their values at one v for each law.
 
     Two sums are carried as one complex array, since XLA would compute what they share once for each array.
     """
     dtype = var.dtype
-    low, width = _interval(centre, var, _REACH[dtype])
-    linear = jnp.minimum(1.0, (_SLOPE + 1.75 * jnp.maximum(centre - 2.0 * jnp.sqrt(var), 0.0)) / width)
+    low, width = _interval(center, var, _REACH[dtype])
+    linear = jnp.minimum(1.0, (_SLOPE + 1.75 * jnp.maximum(center - 2.0 * jnp.sqrt(var), 0.0)) / width)
     x, weights = unit_legendre(_NODES[dtype], dtype)
     half_precision = 0.5 / var
 
@@ -44,7 +44,7 @@ def half_line_integrals(centre: jax.Array, var: jax.Array, integrand: Integrand)
         square = x[k] * x[k]
         v = low + width * x[k] * (linear + (1.0 - linear) * square)
         slope = linear + 3.0 * (1.0 - linear) * square
-        weight = weights[k] * slope * jnp.exp(-half_precision * (v - centre) ** 2)
+        weight = weights[k] * slope * jnp.exp(-half_precision * (v - center) ** 2)
         weighted = [weight * value for value in integrand(v)]
         return weighted[0] if len(weighted) == 1 else lax.complex(*weighted)
 
@@ -59,13 +59,13 @@ def half_line_integrals(centre: jax.Array, var: jax.Array, integrand: Integrand)
     return (density * total,)
 
 
-def _interval(centre: jax.Array, var: jax.Array, reach: float) -> tuple[jax.Array, jax.Array]:
+def _interval(center: jax.Array, var: jax.Array, reach: float) -> tuple[jax.Array, jax.Array]:
     """Start and length of the part of v >= 0 outside which the density is exp(-reach) of its largest there."""
     spread = jnp.sqrt(2.0 * reach * var)
-    low = jnp.maximum(0.0, centre - spread)
-    tail = jnp.minimum(centre, 0.0)  # centre < 0: the tail falls by exp(-reach) sooner than over `spread`
+    low = jnp.maximum(0.0, center - spread)
+    tail = jnp.minimum(center, 0.0)  # centre < 0: the tail falls by exp(-reach) sooner than over `spread`
     beyond_zero = 2.0 * reach * var / (jnp.sqrt(tail**2 + 2.0 * reach * var) - tail)
-    return low, jnp.where(centre > 0, centre + spread - low, beyond_zero)
+    return low, jnp.where(center > 0, center + spread - low, beyond_zero)
 
 
 def unit_legendre(count: int, dtype: np.dtype) -> tuple[jax.Array, jax.Array]:

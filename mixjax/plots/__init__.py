@@ -5,7 +5,7 @@ Importing this needs no matplotlib: it is imported where something is drawn.
 
 from mixjax.plots.axes import (
     BAND,
-    COLOURS,
+    COLORS,
     COLUMN_WIDTH,
     MARKERS,
     band_key,
@@ -23,7 +23,7 @@ from mixjax.plots.files import Figure, write_figures
 
 __all__ = [
     "BAND",
-    "COLOURS",
+    "COLORS",
     "COLUMN_WIDTH",
     "MARKERS",
     "Figure",

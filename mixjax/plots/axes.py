@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.patches import Patch
 
 COLUMN_WIDTH = 3.35  # inches, one column of a two-column paper
-COLOURS = (
+COLORS = (
     "#0072B2",
     "#D55E00",
     "#009E73",
@@ -55,7 +55,7 @@ def heat_map(
     y: np.ndarray,
     values: np.ndarray,
     *,
-    centre: float,
+    center: float,
     limit: float,
     linear: float | None = None,
     cmap: str = "RdBu_r",
@@ -69,7 +69,7 @@ def heat_map(
     """
     from matplotlib.colors import Normalize, SymLogNorm
 
-    norm = Normalize(centre - limit, centre + limit) if linear is None else SymLogNorm(linear, vmin=-limit, vmax=limit)
+    norm = Normalize(center - limit, center + limit) if linear is None else SymLogNorm(linear, vmin=-limit, vmax=limit)
     columns, rows = _edges(x), _edges(y)
     shown = np.ma.masked_invalid(values)
     mesh = ax.pcolormesh(columns, rows, shown, norm=norm, cmap=cmap, rasterized=True)
@@ -115,17 +115,17 @@ def line_key(label: str, *, casing: str | None = None, linewidth: float = 0.9, *
     return Line2D([], [], label=label, linewidth=linewidth, path_effects=effects, **style)
 
 
-def band_key(label: str, colour: str) -> Patch:
+def band_key(label: str, color: str) -> Patch:
     """The entry of a band in a legend."""
     from matplotlib.patches import Patch
 
-    return Patch(facecolor=colour, alpha=BAND, linewidth=0, label=label)
+    return Patch(facecolor=color, alpha=BAND, linewidth=0, label=label)
 
 
-def _casing(colour: str, linewidth: float) -> list[Any]:
+def _casing(color: str, linewidth: float) -> list[Any]:
     from matplotlib.patheffects import Normal, Stroke
 
-    return [Stroke(linewidth=linewidth + 1.2, foreground=colour), Normal()]
+    return [Stroke(linewidth=linewidth + 1.2, foreground=color), Normal()]
 
 
 def points_with_bars(
@@ -134,16 +134,16 @@ def points_with_bars(
     mean: np.ndarray,
     standard_error: np.ndarray,
     *,
-    colour: str,
+    color: str,
     marker: str,
     label: str,
     band: tuple[np.ndarray, np.ndarray] | None = None,
 ) -> None:
     """Monte Carlo means with bars of two standard errors, over a band (from, to) of the replicates if there is one."""
     if band is not None:
-        ax.fill_between(x, *band, color=colour, alpha=BAND, linewidth=0)
+        ax.fill_between(x, *band, color=color, alpha=BAND, linewidth=0)
     ax.errorbar(
-        x, mean, 2 * standard_error, fmt=marker, color=colour, markersize=2.4, elinewidth=0.8, linewidth=0, label=label
+        x, mean, 2 * standard_error, fmt=marker, color=color, markersize=2.4, elinewidth=0.8, linewidth=0, label=label
     )
 
 
@@ -167,14 +167,14 @@ def signed(value: float, _: int | None = None) -> str:
     return f"{value:g}".replace("-", "\N{MINUS SIGN}")
 
 
-def _scale(centres: np.ndarray) -> str:
-    return "log" if centres[0] > 0 else "linear"
+def _scale(centers: np.ndarray) -> str:
+    return "log" if centers[0] > 0 else "linear"
 
 
-def _edges(centres: np.ndarray) -> np.ndarray:
+def _edges(centers: np.ndarray) -> np.ndarray:
     """Cell edges half way between the centres, on the scale of their axis."""
-    logarithmic = _scale(centres) == "log"
-    places = np.log(centres) if logarithmic else np.asarray(centres, float)
+    logarithmic = _scale(centers) == "log"
+    places = np.log(centers) if logarithmic else np.asarray(centers, float)
     if len(places) == 1:
         edges = np.array([places[0] - 0.5, places[0] + 0.5])
     else:

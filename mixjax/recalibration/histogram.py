@@ -14,10 +14,10 @@ from jax import lax
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
-from mixjax.calibration.reliability import Reliability, reliability
+from mixjax.calibration.reliability_table import Reliability, reliability
 from mixjax.calibration.rows.bins import Binning, Closed, equal_width_edges
 from mixjax.numerics.arguments import as_floats
-from mixjax.recalibration.labelled import refuse_outside
+from mixjax.recalibration.labeled import refuse_outside
 
 __all__ = ["HistogramBinning", "fit_histogram_binning"]
 

@@ -17,7 +17,7 @@ from mixjax.calibration.corp import fit
 from mixjax.calibration.rows.clean import Rows
 from mixjax.calibration.rows.order import sorted_rows
 from mixjax.numerics.arguments import as_floats
-from mixjax.recalibration.labelled import refuse_outside
+from mixjax.recalibration.labeled import refuse_outside
 
 __all__ = ["Isotonic", "fit_isotonic"]
 

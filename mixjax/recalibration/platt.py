@@ -20,8 +20,8 @@ from jaxtyping import Array, Float
 
 from mixjax.calibration.rows.sums import total
 from mixjax.numerics.arguments import as_floats
-from mixjax.numerics.newton import Expansion, minimise, standardised
-from mixjax.recalibration.labelled import Clean, Fit, LabelledLogits, refuse_infinite
+from mixjax.numerics.newton import Expansion, minimise, standardized
+from mixjax.recalibration.labeled import Clean, Fit, LabelledLogits, refuse_infinite
 
 __all__ = ["Platt", "fit_platt"]
 
@@ -100,7 +100,7 @@ def _apply(logits: jax.Array, scale: jax.Array, bias: jax.Array) -> jax.Array:
 def _fit(rows: LabelledLogits, smoothing: bool) -> Fit:
     clean = rows.clean()
     target = _targets(rows, clean) if smoothing else clean.labels.astype(clean.logits.dtype)
-    score = standardised(clean.logits, clean.share)
+    score = standardized(clean.logits, clean.share)
     separated = jnp.zeros((), bool) if smoothing else _separated(clean)
     minimum = minimise(lambda point: _expansion(point, score.values, target, clean.share), clean.start(2))
     scale = minimum.point[0] / score.scale

@@ -22,7 +22,7 @@ from jaxtyping import Array, Float
 from mixjax.calibration.rows.sums import total
 from mixjax.numerics.arguments import as_floats
 from mixjax.numerics.newton import Expansion, minimise
-from mixjax.recalibration.labelled import Clean, Fit, LabelledLogits, refuse_infinite
+from mixjax.recalibration.labeled import Clean, Fit, LabelledLogits, refuse_infinite
 from mixjax.recalibration.likelihood import likelihood, one_hot, over_label
 
 __all__ = ["Temperature", "fit_temperature"]

@@ -20,8 +20,8 @@ from jaxtyping import Array, Float
 
 from mixjax.calibration.rows.sums import total
 from mixjax.numerics.arguments import as_floats
-from mixjax.numerics.newton import Expansion, minimise, standardised
-from mixjax.recalibration.labelled import Fit, LabelledLogits, refuse_infinite
+from mixjax.numerics.newton import Expansion, minimise, standardized
+from mixjax.recalibration.labeled import Fit, LabelledLogits, refuse_infinite
 from mixjax.recalibration.likelihood import likelihood, one_hot, over_label
 
 __all__ = ["VectorScaling", "fit_vector_scaling"]
@@ -103,7 +103,7 @@ def _fit(rows: LabelledLogits) -> Fit:
     num_classes = clean.logits.shape[1]
     is_label = one_hot(clean.labels, num_classes)
     occurs = jnp.any(is_label & (clean.share > 0)[:, None], axis=0)
-    features = standardised(clean.logits, clean.share)
+    features = standardized(clean.logits, clean.share)
     minimum = minimise(
         lambda point: _expansion(point, features.values, is_label, clean.share),
         clean.start(2 * num_classes),

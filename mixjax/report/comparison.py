@@ -19,7 +19,7 @@ import jax
 import numpy as np
 
 from mixjax.calibration.intervals import Interval
-from mixjax.calibration.reliability import Reliability
+from mixjax.calibration.reliability_table import Reliability
 from mixjax.report.metrics import Metric, Report, interval_of_mean, losses, top_labels
 from mixjax.report.reading import FilePredictions
 from mixjax.runs import RunError

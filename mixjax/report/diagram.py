@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from mixjax.calibration.reliability import Reliability
-from mixjax.plots import COLOURS, MARKERS
+from mixjax.calibration.reliability_table import Reliability
+from mixjax.plots import COLORS, MARKERS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,12 +27,12 @@ DIAGONAL: dict[str, Any] = {"color": "0.5", "linewidth": 0.8, "linestyle": "-", 
 class Look(NamedTuple):
     """How a model is drawn: told apart by colour, by marker and by line, so that it prints in grey too."""
 
-    colour: str
+    color: str
     marker: str
     line: str
 
 
-LOOKS = tuple(map(Look, COLOURS, MARKERS, ("-", "--", ":", "-.", (0, (1, 1)), (0, (5, 1)))))  # type: ignore[arg-type]
+LOOKS = tuple(map(Look, COLORS, MARKERS, ("-", "--", ":", "-.", (0, (1, 1)), (0, (5, 1)))))  # type: ignore[arg-type]
 
 
 def draw_reliability(
@@ -63,7 +63,7 @@ def draw_reliability(
         _draw_band(ax, table, level, filled, edges)
     bars = np.maximum([accuracy - low, high - accuracy], 0)
     style = {
-        "color": look.colour,
+        "color": look.color,
         "markersize": 3,
         "linewidth": 0.8,
         "elinewidth": 0.7,
@@ -73,7 +73,7 @@ def draw_reliability(
     line: dict[str, Any] = {"linestyle": look.line if joined else "", "label": label or None, "mfc": "white", **style}
     ax.errorbar(confidence, accuracy, bars, fmt=look.marker, zorder=3, clip_on=False, **line)
     many = np.asarray(table.count)[filled] >= FEW
-    full: dict[str, Any] = {"linestyle": "", "marker": look.marker, "markersize": 3, "color": look.colour}
+    full: dict[str, Any] = {"linestyle": "", "marker": look.marker, "markersize": 3, "color": look.color}
     if many.any():  # no points would have a place all the same, beside the figure, which has to have room for it
         ax.plot(confidence[many], accuracy[many], zorder=4, clip_on=False, **full)
 
@@ -103,5 +103,5 @@ def draw_histogram(ax: Axes, count: np.ndarray, *, look: Look = LOOKS[0], fill: 
     share = np.asarray(count, np.float64) / np.sum(count, dtype=np.float64)
     edges = np.linspace(0, 1, len(share) + 1)
     style: dict[str, Any] = {"fill": True, "linewidth": 0} if fill else {"linestyle": look.line, "linewidth": 1}
-    ax.stairs(share, edges, color=look.colour, **style)
+    ax.stairs(share, edges, color=look.color, **style)
     ax.set_ylim(bottom=0)

@@ -120,7 +120,7 @@ def _keys(reports: Sequence[Report], labels: Sequence[str]) -> list[Any]:
     def of(report: Report, label: str, look: Look) -> Line2D:
         text = f"{_plain(label)}: ECE {with_interval(report.metric('ECE').interval)}, {len(report.file)} rows"
         style: dict[str, Any] = {
-            "color": look.colour,
+            "color": look.color,
             "marker": look.marker,
             "linestyle": look.line,
             "markersize": 3,

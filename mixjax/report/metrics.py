@@ -14,7 +14,7 @@ import numpy as np
 
 from mixjax import calibration, scores
 from mixjax.calibration.intervals import Interval, bootstrap_intervals, mean_interval
-from mixjax.calibration.reliability import Reliability, clopper_pearson, reliability
+from mixjax.calibration.reliability_table import Reliability, clopper_pearson, reliability
 from mixjax.calibration.rows.bins import Binning, Closed, check_bins
 from mixjax.calibration.significance import CalibrationTest, calibration_test
 from mixjax.numerics.arguments import check_size
@@ -200,7 +200,7 @@ def _binned(key: jax.Array, confidence: jax.Array, correct: jax.Array, settings:
         "ECE": found.ece,
         "RMS calibration error": found.rms_ece,
         "MCE": found.mce,
-        "debiased squared error": found.debiased_ece2,
+        "debiased squared error": found.debiased_squared_ece,
         "signed gap": found.signed_gap,
     }
     return [Metric(name, interval, MEANING[name]) for name, interval in names.items()]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from mixjax.plots import COLOURS, COLUMN_WIDTH, MARKERS, decades, panels, points_with_bars
+from mixjax.plots import COLORS, COLUMN_WIDTH, MARKERS, decades, panels, points_with_bars
 
 from ..study import Figure
 from .captions import last_crossing, theta_label
@@ -54,13 +54,13 @@ def _shown(table: xr.Dataset) -> tuple[float, float]:
 def _draw_pairs(ax: Any, panel: xr.Dataset) -> None:
     ax.axhline(float(panel["ece_plain"].mean()), color="0.35", linewidth=1.0, label="no Mixup")
     for number, alpha in enumerate(panel["alpha"].values):
-        row, colour = panel.sel(alpha=alpha), COLOURS[number]
+        row, color = panel.sel(alpha=alpha), COLORS[number]
         name = rf"$\alpha = \beta = {alpha:g}$"
-        points_with_bars(ax, row["epochs"].values, row["ece_pairs"].values, row["ece_pairs_se"].values, colour=colour,
+        points_with_bars(ax, row["epochs"].values, row["ece_pairs"].values, row["ece_pairs_se"].values, color=color,
                          marker=MARKERS[number], label=f"{name}, random pairs")  # fmt: skip
         shown = row.sel(fine_epochs=slice(*_shown(panel)))
-        ax.plot(shown["fine_epochs"], shown["ece_pairs_limit"], color=colour, linewidth=0.8, label=f"{name}, limit")
-        ax.axhline(float(row["ece_expectation"]), color=colour, linestyle="dashed", linewidth=0.8,
+        ax.plot(shown["fine_epochs"], shown["ece_pairs_limit"], color=color, linewidth=0.8, label=f"{name}, limit")
+        ax.axhline(float(row["ece_expectation"]), color=color, linestyle="dashed", linewidth=0.8,
                    label=f"{name}, expectation")  # fmt: skip
 
 
@@ -89,10 +89,10 @@ def _unequal(table: xr.Dataset) -> Any:
         ax.axhline(0, color="0.6", linewidth=0.6)
         for number, rate in enumerate(table["positive_rate"].values):
             row = table.sel(error=error, positive_rate=rate)
-            colour = (*COLOURS, "0.3")[number % 7]
-            ax.plot(row["fine_ratio"], row["change_limit"], color=colour, linewidth=0.9)
+            color = (*COLORS, "0.3")[number % 7]
+            ax.plot(row["fine_ratio"], row["change_limit"], color=color, linewidth=0.9)
             points_with_bars(ax, row["imbalanced_ratio"].values, row["change"].values, row["change_se"].values,
-                             colour=colour, marker=MARKERS[number % 6], label=f"$P(y = +1) = {rate:g}$")  # fmt: skip
+                             color=color, marker=MARKERS[number % 6], label=f"$P(y = +1) = {rate:g}$")  # fmt: skip
         ax.set_title(_TITLES[str(error)], pad=3)
         ax.set_xscale("log")
         ax.set_xlabel("$p/n$")
@@ -146,12 +146,12 @@ def _classes(table: xr.Dataset) -> Any:
 def _draw_class_change(ax: Any, row: xr.Dataset, number: int, factor: int) -> None:
     """The limit of one K as a line, and training sets as points at their p/n, of which p is K at least."""
     n, count = int(row.attrs["n"]), int(row["classes"])
-    realised = np.maximum(count, np.rint(row["classes_ratio"].values * n)) / n
-    colour = (*COLOURS, "0.3")[number % 7]
-    ax.plot(row["class_ratio"] * factor, row["classes_mix"] - row["classes_plain"], color=colour, linewidth=0.9,
+    realized = np.maximum(count, np.rint(row["classes_ratio"].values * n)) / n
+    color = (*COLORS, "0.3")[number % 7]
+    ax.plot(row["class_ratio"] * factor, row["classes_mix"] - row["classes_plain"], color=color, linewidth=0.9,
             linestyle=DASHES[number % len(DASHES)])  # fmt: skip
-    points_with_bars(ax, realised * factor, row["classes_change"].values, row["classes_change_se"].values,
-                     colour=colour, marker=MARKERS[number % 6], label=f"$K = {count}$")  # fmt: skip
+    points_with_bars(ax, realized * factor, row["classes_change"].values, row["classes_change_se"].values,
+                     color=color, marker=MARKERS[number % 6], label=f"$K = {count}$")  # fmt: skip
 
 
 def _classes_caption(table: xr.Dataset) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from mixjax.plots import COLOURS, MARKERS, line_key, points_with_bars
+from mixjax.plots import COLORS, MARKERS, line_key, points_with_bars
 
 from ..study import Figure
 from .captions import NAMES, PLAIN_NAMES, listed, omitted, panel_places, representatives, settings_text, theta_label
@@ -36,12 +36,12 @@ def _derivatives(table: xr.Dataset, metric: str) -> Any:
     for ax, place in zip(axes, places, strict=True):
         panel, name = table.isel(place), f"{metric}_derivative"
         for order, index in enumerate(_thetas(table)):
-            line = panel.isel(theta_norm=index).sortby("realised_ratio")
-            points_with_bars(ax, line["realised_ratio"].values, line[name].values, line[f"{name}_se"].values,
-                             colour=COLOURS[order], marker=MARKERS[order],
+            line = panel.isel(theta_norm=index).sortby("realized_ratio")
+            points_with_bars(ax, line["realized_ratio"].values, line[name].values, line[f"{name}_se"].values,
+                             color=COLORS[order], marker=MARKERS[order],
                              label=theta_label(line["theta_norm"]))  # fmt: skip
             curve = line[f"{name}_limit_curve"].values
-            ax.plot(line["realised_ratio_curve"].values, curve, color=COLOURS[order], linewidth=0.9)
+            ax.plot(line["realized_ratio_curve"].values, curve, color=COLORS[order], linewidth=0.9)
         ax.axhline(0.0, color="0.4", linewidth=0.6, zorder=0)
         ax.set_xscale("log")
         if len(places) > 1:

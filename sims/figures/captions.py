@@ -8,8 +8,8 @@ from itertools import product
 import numpy as np
 import xarray as xr
 
-NAMES = {"ece": "ECE", "ece2": "ECE$_2$", "mce": "MCE"}
-PLAIN_NAMES = {"ece": "ECE", "ece2": "ECE_2", "mce": "MCE"}
+NAMES = {"ece": "ECE", "rms_ece": "ECE$_2$", "mce": "MCE"}
+PLAIN_NAMES = {"ece": "ECE", "rms_ece": "ECE_2", "mce": "MCE"}
 MOST = 6  # panels of a figure, and lines of a panel: as many as there are colours that differ for every reader
 
 

@@ -88,8 +88,8 @@ def estimator_bias_report(table: xr.Dataset) -> str:
 
 
 def _style(number: int) -> dict[str, Any]:
-    colours, markers = (*plots.COLOURS, "0.35"), (*plots.MARKERS, "x")
-    return {"color": colours[number], "marker": markers[number], "markersize": 3}
+    colors, markers = (*plots.COLORS, "0.35"), (*plots.MARKERS, "x")
+    return {"color": colors[number], "marker": markers[number], "markersize": 3}
 
 
 def _bins(table: xr.Dataset) -> int:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from mixjax.plots import COLOURS, COLUMN_WIDTH, MARKERS, decades, panels, points_with_bars
+from mixjax.plots import COLORS, COLUMN_WIDTH, MARKERS, decades, panels, points_with_bars
 
 from ..study import Figure
 from .captions import last_crossing, theta_label
@@ -48,10 +48,10 @@ def _title(fit: str) -> str:
 def _draw(ax: Any, panel: xr.Dataset) -> None:
     ax.axhline(0, color="0.6", linewidth=0.6)
     for number, alpha in enumerate(panel["alpha"].values):
-        row, colour = panel.sel(alpha=alpha), COLOURS[number % len(COLOURS)]
-        ax.plot(row["fine_ratio"], row["change_limit"], color=colour, linewidth=0.9)
-        ax.axvline(float(row["boundary"]), color=colour, linestyle="dotted", linewidth=0.8)
-        points_with_bars(ax, row["ratio"].values, row["change"].values, row["change_se"].values, colour=colour,
+        row, color = panel.sel(alpha=alpha), COLORS[number % len(COLORS)]
+        ax.plot(row["fine_ratio"], row["change_limit"], color=color, linewidth=0.9)
+        ax.axvline(float(row["boundary"]), color=color, linestyle="dotted", linewidth=0.8)
+        points_with_bars(ax, row["ratio"].values, row["change"].values, row["change_se"].values, color=color,
                          marker=MARKERS[number % len(MARKERS)], label=rf"$\alpha = \beta = {alpha:g}$")  # fmt: skip
 
 

@@ -35,7 +35,7 @@ def _ece(table: xr.Dataset) -> Any:
         for order, name in enumerate(table["classifier"].values):
             row = last.sel(family=family, classifier=name)
             ax.errorbar(row["n"], row["ece"], 2 * row["ece_se"], label=f"{NAMES[name]}, learned", **_points(order))
-            ax.plot(row["n"], row["exact"], color=plots.COLOURS[order], linewidth=0.9, label=f"{NAMES[name]}, exact")
+            ax.plot(row["n"], row["exact"], color=plots.COLORS[order], linewidth=0.9, label=f"{NAMES[name]}, exact")
         ax.set_xlabel("training sample size $n$")
     axes[0].set_ylim(bottom=0)  # of all, once all is drawn
     axes[0].set_ylabel("ECE")
@@ -84,7 +84,7 @@ def _family_panels(table: xr.Dataset) -> tuple[Any, Sequence[Axes]]:
 
 
 def _points(order: int) -> dict[str, Any]:
-    return {"color": plots.COLOURS[order], "marker": plots.MARKERS[order], "markersize": 3, "linestyle": "none",
+    return {"color": plots.COLORS[order], "marker": plots.MARKERS[order], "markersize": 3, "linestyle": "none",
             "linewidth": 0.9, "elinewidth": 0.8}  # fmt: skip
 
 

@@ -56,7 +56,7 @@ def _difference_map(table: xr.Dataset, metric: str) -> Any:
         lambda panel: panel[f"{metric}_difference"],
         partial(_relative_difference, metric=metric),
         0.0,
-        partial(heat_map, centre=0.0, limit=largest, linear=largest / 30),
+        partial(heat_map, center=0.0, limit=largest, linear=largest / 30),
     )
     if made is None:
         return None
@@ -72,7 +72,7 @@ def _better_map(table: xr.Dataset, metric: str) -> Any:
     def values(panel: xr.Dataset) -> xr.DataArray:
         return panel[f"{metric}_mix_better"].where(~_all_tie(panel, metric))
 
-    made = _map(table, metric, values, values, 0.5, partial(heat_map, centre=0.5, limit=0.5, cmap="PuOr"))
+    made = _map(table, metric, values, values, 0.5, partial(heat_map, center=0.5, limit=0.5, cmap="PuOr"))
     if made is None:
         return None
     figure, bar = made
@@ -83,10 +83,10 @@ def _better_map(table: xr.Dataset, metric: str) -> Any:
 def _map(
     table: xr.Dataset,
     metric: str,
-    coloured: Callable[[xr.Dataset], xr.DataArray],
+    colored: Callable[[xr.Dataset], xr.DataArray],
     contoured: Callable[[xr.Dataset], xr.DataArray],
     level: float,
-    colours: Callable[..., Any],
+    colors: Callable[..., Any],
 ) -> tuple[Any, Any] | None:
     """A panel for each Mixup setting, with boundaries and their key; the figure and its colour bar, if it is a map."""
     across = "ratio" if "ratio" in table.dims else "p"
@@ -98,13 +98,13 @@ def _map(
     mesh = None
     for ax, setting in zip(axes, settings, strict=True):
         panel = _laid_out(table.isel(n=0, mixup=setting))
-        x, y = panel["realised_ratio"].values, panel["theta_norm"].values
-        mesh = colours(ax, x, y, coloured(panel).transpose("theta_norm", across).values)
+        x, y = panel["realized_ratio"].values, panel["theta_norm"].values
+        mesh = colors(ax, x, y, colored(panel).transpose("theta_norm", across).values)
         ax.set_facecolor(NEVER)
         for style, size in reversed(list(zip(MEASURED, sizes, strict=False))):
             line = _laid_out(table.isel(n=size, mixup=setting))
             heights = contoured(line).transpose("theta_norm", across).values
-            level_line(ax, line["realised_ratio"].values, y, heights, level, **style)
+            level_line(ax, line["realized_ratio"].values, y, heights, level, **style)
         boundary = panel[f"{metric}_critical_ratio"].values
         cased_line(ax, np.where(boundary > 0, boundary, np.nan), y, casing="black", **LIMIT)
         ax.set_title(setting_label(panel), pad=3)
@@ -128,7 +128,7 @@ def _drawn(table: xr.Dataset) -> tuple[list[int], list[int]]:
 
 def _laid_out(panel: xr.Dataset) -> xr.Dataset:
     """The map of one n with p/n, as it was realised, and |theta| in increasing order; an equal p/n once."""
-    _, first = np.unique(panel["realised_ratio"].values, return_index=True)
+    _, first = np.unique(panel["realized_ratio"].values, return_index=True)
     return panel.isel({"ratio" if "ratio" in panel.dims else "p": first}).sortby("theta_norm")
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from mixjax.plots import COLOURS, COLUMN_WIDTH, cased_line, decades, heat_map, level_line, line_key, panels
+from mixjax.plots import COLORS, COLUMN_WIDTH, cased_line, decades, heat_map, level_line, line_key, panels
 
 from ..study import Figure
 from .captions import NAMES, omitted, representatives
@@ -29,9 +29,9 @@ def _three_ways(table: xr.Dataset) -> Any:
     for ax, metric in zip(axes, THEOREMS, strict=True):
         for order, place in enumerate(_thetas(table)):
             line = table.isel(exact_theta_curve=place)
-            style: dict[str, Any] = {"color": COLOURS[order], "linewidth": 0.0, "markeredgewidth": 0.7}
+            style: dict[str, Any] = {"color": COLORS[order], "linewidth": 0.0, "markeredgewidth": 0.7}
             label = rf"$|\theta|/\sigma = {float(line['exact_theta_curve']):g}$"
-            ax.plot(line["exact_ratio_curve"], line[f"{metric}_closed"], color=COLOURS[order], label=label)
+            ax.plot(line["exact_ratio_curve"], line[f"{metric}_closed"], color=COLORS[order], label=label)
             points = line["check_ratio_curve"]
             ax.plot(points, line[f"{metric}_autodiff"], "o", markersize=4.5, markerfacecolor="none", **style)
             ax.plot(points, line[f"{metric}_differences"], "x", markersize=3, **style)
@@ -49,7 +49,7 @@ def _three_ways(table: xr.Dataset) -> Any:
 
 
 def _thetas(table: xr.Dataset) -> list[int]:
-    return representatives(table["exact_theta_curve"].values, len(COLOURS))
+    return representatives(table["exact_theta_curve"].values, len(COLORS))
 
 
 def _three_ways_caption(table: xr.Dataset) -> str:
@@ -75,7 +75,7 @@ def _map(table: xr.Dataset) -> Any:
     mesh = None
     for ax, metric in zip(axes, THEOREMS, strict=True):
         growth = table[f"{metric}_growth"].values
-        mesh = heat_map(ax, x, y, growth, centre=0.0, limit=1.0, cmap="PuOr")
+        mesh = heat_map(ax, x, y, growth, center=0.0, limit=1.0, cmap="PuOr")
         level_line(ax, x, y, growth, 0.0, **BOUNDARY)
         if metric == "ece":
             turning = table["turning_ratio"].values

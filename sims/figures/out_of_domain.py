@@ -55,7 +55,7 @@ def _draw(ax: Any, panel: xr.Dataset, largest: float) -> Any:
     def laid_out(name: str) -> np.ndarray:
         return np.asarray(panel[name].transpose("angle", "test_norm").values)
 
-    mesh = heat_map(ax, x, y, laid_out("ece_difference"), centre=0.0, limit=largest, linear=largest / 30)
+    mesh = heat_map(ax, x, y, laid_out("ece_difference"), center=0.0, limit=largest, linear=largest / 30)
     for end, style in (("", {"casing": "white"} | MEASURED[0]), ("_limit", {"casing": "black"} | LIMIT)):
         difference, plain = laid_out(f"ece_difference{end}"), laid_out(f"ece{end}")
         level_line(ax, x, y, difference / (2.0 * plain + difference), 0.0, **style)  # even enough to interpolate
@@ -89,7 +89,7 @@ def _settings(table: xr.Dataset) -> list[int]:
 
 
 def _row_label(panel: xr.Dataset) -> str:
-    return rf"$p/n={float(panel['realised_ratio']):g}$, $|\theta|={float(panel['theta_norm']):g}\sigma$"
+    return rf"$p/n={float(panel['realized_ratio']):g}$, $|\theta|={float(panel['theta_norm']):g}\sigma$"
 
 
 def _caption(table: xr.Dataset) -> str:
@@ -98,7 +98,7 @@ def _caption(table: xr.Dataset) -> str:
     smallest = table.isel(n=0, mixup=settings[0])
     measured = ", ".join(
         f"{float(panel['helps_up_to']):.3g} ± {float(panel['helps_up_to_sd']):.1g} at p/n = "
-        f"{float(panel['realised_ratio']):g}"
+        f"{float(panel['realized_ratio']):g}"
         for panel in (smallest.isel(row) for row in rows)
     )
     number = table.sizes["ratio"] * table.sizes["theta_norm"]

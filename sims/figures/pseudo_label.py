@@ -92,7 +92,7 @@ def _draw(table: xr.Dataset, layout: _Map, name: str) -> Any:
 
 def _draw_panel(ax: Any, panel: xr.Dataset, layout: _Map, name: str, largest: float) -> Any:
     x, y = layout.x[0], layout.y[0]
-    along = "realised_ratio" if x == "ratio" else x
+    along = "realized_ratio" if x == "ratio" else x
     _, first = np.unique(panel[along].values, return_index=True)
     panel = panel.isel({x: first}).sortby(y)
     columns, rows = panel[along].values, panel[y].values
@@ -100,7 +100,7 @@ def _draw_panel(ax: Any, panel: xr.Dataset, layout: _Map, name: str, largest: fl
     def laid_out(values: xr.DataArray) -> np.ndarray:
         return np.asarray(values.transpose(y, x).values)
 
-    mesh = heat_map(ax, columns, rows, laid_out(panel[name]), centre=0.0, limit=largest, linear=largest / 30)
+    mesh = heat_map(ax, columns, rows, laid_out(panel[name]), center=0.0, limit=largest, linear=largest / 30)
     draw = partial(level_line, ax, columns, rows)
     draw(laid_out(panel["overshoot"]), 0.5, casing="black", **OVERSHOOT)
     draw(laid_out(panel["slope_limit"]), 1.0, casing="black", **OVERSHOOT_LIMIT)

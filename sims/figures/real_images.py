@@ -38,12 +38,12 @@ def _difference(table: xr.Dataset, name: str) -> Any:
         one = table.sel(pair=pair)
         ratio = one["p"] / one["n"]
         for order, place in enumerate(setting_places(table)):
-            cell, colour = one.isel(mixup=place), plots.COLOURS[order]
+            cell, color = one.isel(mixup=place), plots.COLORS[order]
             difference, error = cell[f"{name}_difference"], cell[f"{name}_difference_se"].sel(rows="images")
-            ax.plot(ratio, cell[f"{name}_difference_exact"], color=colour, linewidth=0.9)
-            ax.plot(ratio, difference.sel(rows="Gaussian rows"), color=colour, linewidth=0.9, linestyle=":")
+            ax.plot(ratio, cell[f"{name}_difference_exact"], color=color, linewidth=0.9)
+            ax.plot(ratio, difference.sel(rows="Gaussian rows"), color=color, linewidth=0.9, linestyle=":")
             look = {
-                "color": colour,
+                "color": color,
                 "marker": plots.MARKERS[order],
                 "markersize": 2.4,
                 "elinewidth": 0.8,
@@ -74,7 +74,7 @@ def _boundary(table: xr.Dataset) -> Any:
                 kept = (table["data_set"] == data).values
                 found = table["square_critical"].sel(rows=rows).isel(mixup=place).values[kept]
                 error = table["square_critical_se"].sel(rows=rows).isel(mixup=place).values[kept]
-                look: dict[str, Any] = {"color": plots.COLOURS[order], "markersize": 4.5, "linewidth": 0}
+                look: dict[str, Any] = {"color": plots.COLORS[order], "markersize": 4.5, "linewidth": 0}
                 none, x = np.isnan(found), law.isel(mixup=place).values[kept]
                 bars = np.nan_to_num(np.array([np.minimum(error, found * 0.999), error]), nan=0.0)
                 ax.errorbar(x[~none], found[~none], bars[:, ~none], marker=marker, elinewidth=0.7, **look)
@@ -93,7 +93,7 @@ def _with_boundary_legend(figure: Any, table: xr.Dataset) -> Any:
 
     plain: dict[str, Any] = {"linewidth": 0, "markersize": 4.5}
     keys = [
-        Line2D([], [], marker="o", color=plots.COLOURS[order], label=setting_label(table.isel(mixup=place)), **plain)
+        Line2D([], [], marker="o", color=plots.COLORS[order], label=setting_label(table.isel(mixup=place)), **plain)
         for order, place in enumerate(setting_places(table))
     ]
     here = [data for data in _DATA if data in table["data_set"].values]
@@ -109,16 +109,16 @@ def _scores(table: xr.Dataset) -> Any:
     score = table["score"].values
     for ax, pair in zip(axes, table["pair"].values, strict=True):
         one = table.sel(pair=pair)
-        for colour, side in ((plots.COLOURS[0], 1.0), (plots.COLOURS[1], -1.0)):
+        for color, side in ((plots.COLORS[0], 1.0), (plots.COLORS[1], -1.0)):
             density = one["histogram"].sel({"class": f"{side:+.0f}"}).values
             mean = side * float(one["theta_norm"])
-            ax.plot(score, np.exp(-0.5 * (score - mean) ** 2) / np.sqrt(2 * np.pi), color=colour, linewidth=0.8)
-            ax.step(score, np.where(density > 0, density, np.nan), color=colour, where="mid", linewidth=0.8)
-            ax.fill_between(score, density, 1e-6, color=colour, step="mid", alpha=plots.BAND, linewidth=0)
+            ax.plot(score, np.exp(-0.5 * (score - mean) ** 2) / np.sqrt(2 * np.pi), color=color, linewidth=0.8)
+            ax.step(score, np.where(density > 0, density, np.nan), color=color, where="mid", linewidth=0.8)
+            ax.fill_between(score, density, 1e-6, color=color, step="mid", alpha=plots.BAND, linewidth=0)
         ax.set(yscale="log", ylim=(1e-4, 1), title=pair)
     figure.supxlabel(r"score along $\theta$", fontsize="medium")
     figure.supylabel("density in each class", fontsize="medium")
-    keys = [plots.line_key(f"class ${sign}1$", color=colour) for sign, colour in zip("+-", plots.COLOURS, strict=False)]
+    keys = [plots.line_key(f"class ${sign}1$", color=color) for sign, color in zip("+-", plots.COLORS, strict=False)]
     figure.legend(handles=keys, loc="outside upper center", ncols=2, frameon=False)
     return figure
 

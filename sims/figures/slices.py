@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from mixjax.plots import COLOURS, COLUMN_WIDTH, MARKERS, band_key, decades, line_key, panels, points_with_bars
+from mixjax.plots import COLORS, COLUMN_WIDTH, MARKERS, band_key, decades, line_key, panels, points_with_bars
 
 from ..study import Figure
 from .captions import (
@@ -44,7 +44,7 @@ def _slices(table: xr.Dataset, metric: str, axis: str) -> Any:
     for ax, place in zip(axes, places, strict=True):
         panel = table.isel(place)
         for order, setting in enumerate(setting_places(table)):
-            _draw_line(ax, panel.isel(mixup=setting), f"{metric}_difference", axis, COLOURS[order], MARKERS[order])
+            _draw_line(ax, panel.isel(mixup=setting), f"{metric}_difference", axis, COLORS[order], MARKERS[order])
         ax.axhline(0.0, color="0.4", linewidth=0.6, zorder=0)
         ax.set_xscale("log")
         size = f", ${_fixed(axis)} = {int(panel[_fixed(axis)])}$" if table.sizes[_fixed(axis)] > 1 else ""
@@ -59,15 +59,15 @@ def _slices(table: xr.Dataset, metric: str, axis: str) -> Any:
     return figure
 
 
-def _draw_line(ax: Any, line: xr.Dataset, name: str, axis: str, colour: str, marker: str) -> None:
-    coordinate = "realised_ratio" if axis == "ratio" else "n"
+def _draw_line(ax: Any, line: xr.Dataset, name: str, axis: str, color: str, marker: str) -> None:
+    coordinate = "realized_ratio" if axis == "ratio" else "n"
     line = line.sortby(coordinate)
-    points_with_bars(ax, line[coordinate].values, line[name].values, line[f"{name}_se"].values, colour=colour,
+    points_with_bars(ax, line[coordinate].values, line[name].values, line[f"{name}_se"].values, color=color,
                      marker=marker, label=setting_label(line),
                      band=(line[f"{name}_q05"].values, line[f"{name}_q95"].values))  # fmt: skip
     fine = line[f"{coordinate}_curve"].values
-    ax.plot(fine, line[f"{name}_expected_curve"].values, color=colour, linewidth=0.9)
-    ax.plot(fine, line[f"{name}_limit_curve"].values, color=colour, linewidth=0.9, linestyle=DASHES)
+    ax.plot(fine, line[f"{name}_expected_curve"].values, color=color, linewidth=0.9)
+    ax.plot(fine, line[f"{name}_limit_curve"].values, color=color, linewidth=0.9, linestyle=DASHES)
 
 
 def slice_panels(count: int) -> tuple[Any, Any]:

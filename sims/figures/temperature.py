@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 
 from mixjax.plots import (
-    COLOURS,
+    COLORS,
     COLUMN_WIDTH,
     MARKERS,
     cased_line,
@@ -68,10 +68,10 @@ def _map(table: xr.Dataset, part: str) -> Any:
 
 
 def _draw_map(ax: Any, row: xr.Dataset, column: _Weight, part: str, largest: float) -> Any:
-    x, y = row["realised_ratio"].values, row["held_out_ratio"].values
+    x, y = row["realized_ratio"].values, row["held_out_ratio"].values
     order = ("held_out_ratio", "ratio")
     difference = column.part(row, part).transpose(*order)
-    mesh = heat_map(ax, x, y, difference.values, centre=0.0, limit=largest, linear=largest / 30)
+    mesh = heat_map(ax, x, y, difference.values, center=0.0, limit=largest, linear=largest / 30)
     relative = difference / (difference + 2.0 * row["ece_temperature"].transpose(*order))  # over the sum: even enough
     level_line(ax, x, y, relative.values, 0.0, **MEASURED[0])
     for end, style in (("", EXACT), ("_limit", LIMIT)):
@@ -132,7 +132,7 @@ def _thetas(table: xr.Dataset) -> list[int]:
 
 def _laid_out(panel: xr.Dataset) -> xr.Dataset:
     """In increasing order of p/n, as it was realised, and of held-out points; an equal p/n once."""
-    _, first = np.unique(panel["realised_ratio"].values, return_index=True)
+    _, first = np.unique(panel["realized_ratio"].values, return_index=True)
     return panel.isel(ratio=first).sortby("held_out_ratio")
 
 
@@ -147,7 +147,7 @@ def _slices(table: xr.Dataset) -> Any:
     for ax, (theta, ratio) in zip(axes, [(theta, ratio) for theta in thetas for ratio in ratios], strict=True):
         panel = table.isel(n=0, theta_norm=theta, ratio=ratio).sortby("held_out_ratio")
         _draw_slice(ax, panel)
-        ax.set_title(rf"$p/n = {float(panel['realised_ratio']):.2g}$, {theta_label(panel['theta_norm'])}", pad=3)
+        ax.set_title(rf"$p/n = {float(panel['realized_ratio']):.2g}$, {theta_label(panel['theta_norm'])}", pad=3)
         ax.set_xscale("log")
         ax.set_yscale("log")
     for ax in axes[-len(ratios) :]:
@@ -163,14 +163,14 @@ def _draw_slice(ax: Any, panel: xr.Dataset) -> None:
     flat = [("ece", "no Mixup", None)] + [("ece_" + w.name, w.label, w) for w in _weights(panel)]
     for number, (name, label, weight) in enumerate(flat):
         values = panel[name] if weight is None else weight.part(panel, "", "ece_")
-        colour = "0.35" if weight is None else COLOURS[number]
-        ax.axhline(float(values.mean()), color=colour, linestyle=DASHES[number], linewidth=1.0, label=label)
-    points_with_bars(ax, x, panel["ece_temperature"].values, panel["ece_temperature_se"].values, colour=COLOURS[0],
+        color = "0.35" if weight is None else COLORS[number]
+        ax.axhline(float(values.mean()), color=color, linestyle=DASHES[number], linewidth=1.0, label=label)
+    points_with_bars(ax, x, panel["ece_temperature"].values, panel["ece_temperature_se"].values, color=COLORS[0],
                      marker=MARKERS[0], label="temperature scaling")  # fmt: skip
     last = panel["ece_mix_temperature"].isel(mixup=-1).values
     ax.plot(x, last, "s", markersize=5, markerfacecolor="none", markeredgecolor="black", markeredgewidth=0.6,
             label="Mixup, then temperature scaling")  # fmt: skip
-    ax.plot(x, panel["ece_temperature_expansion"].values, color=COLOURS[0], linewidth=0.8, label="leading order")
+    ax.plot(x, panel["ece_temperature_expansion"].values, color=COLORS[0], linewidth=0.8, label="leading order")
 
 
 # --- captions ----------------------------------------------------------------------------------------

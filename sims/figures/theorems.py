@@ -32,7 +32,7 @@ def _draw(table: xr.Dataset, theorem: str) -> Any:
     figure, (left, right) = plots.panels(2, 2, height=2.9, width=2 * plots.COLUMN_WIDTH, share_y=False)
     for order, k in enumerate(shown):
         one = row.isel(configuration=k)
-        look: dict[str, Any] = {"color": plots.COLOURS[order], "marker": plots.MARKERS[order], "markersize": 3.2}
+        look: dict[str, Any] = {"color": plots.COLORS[order], "marker": plots.MARKERS[order], "markersize": 3.2}
         look |= {} if one["met"] == 1 else {"linestyle": "--", "markerfacecolor": "white"}
         look["linewidth"], scale = 0.9, abs(float(one["limit"]))
         label = _label(str(one["cell"].values), theorem)

@@ -87,7 +87,7 @@ def _table(config: Capacity, grid: Grid, moments: Mapping[str, Moments]) -> xr.D
     )
     fine = _grid(replace(config, ratio=refined(grid.axes["ratio"])))
     table = with_curves(table.assign(_limits(grid)), "ratio", fine, _limits(fine))
-    ratio = table["realised_ratio"].values
+    ratio = table["realized_ratio"].values
     return table.merge(monotonicity(grid.axes["theta_norm"], ratio.min(), ratio.max()))
 
 

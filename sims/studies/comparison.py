@@ -24,8 +24,8 @@ from ..engine.moments import Moments
 from ..engine.program import Arrays, Experiment
 from ..grid import Grid
 
-METRICS = {"ece": 1, "ece2": 2, "mce": np.inf}  # name -> norm
-LONG_NAMES = {"ece": "ECE", "ece2": "ECE_2", "mce": "MCE", "accuracy": "accuracy"}
+METRICS = {"ece": 1, "rms_ece": 2, "mce": np.inf}  # name -> norm
+LONG_NAMES = {"ece": "ECE", "rms_ece": "ECE_2", "mce": "MCE", "accuracy": "accuracy"}
 
 
 def _sample(key: jax.Array, cells: Arrays, settings: Arrays, replicates: int) -> ScoreLaw:
@@ -120,8 +120,8 @@ def grid_dataset(grid: Grid) -> xr.Dataset:
     table = xr.Dataset(coords={**grid.axes, **settings})
     dims = tuple(grid.axes)
     p, n = (grid.cells[name].reshape(*grid.shape[:2], -1)[..., 0] for name in ("p", "n"))
-    realised = {"realised_p": (dims[:2], p), "realised_ratio": (dims[:2], p / n)}
-    return table.assign_coords(realised)
+    realized = {"realized_p": (dims[:2], p), "realized_ratio": (dims[:2], p / n)}
+    return table.assign_coords(realized)
 
 
 def as_variable(grid: Grid, values: np.ndarray, long_name: str, units: str) -> xr.Variable:
@@ -145,9 +145,9 @@ def wilson_interval(
 ) -> tuple[np.ndarray, np.ndarray]:
     """The 95 % interval of a binomial fraction (Wilson 1927): [0, 1] without data, never empty at 0 or 1."""
     count = np.maximum(count, 1e-300)
-    centre = (fraction + z**2 / (2 * count)) / (1 + z**2 / count)
+    center = (fraction + z**2 / (2 * count)) / (1 + z**2 / count)
     half = z / (1 + z**2 / count) * np.sqrt(fraction * (1 - fraction) / count + z**2 / (4 * count**2))
-    return np.where(fraction > 0, centre - half, 0.0), np.where(fraction < 1, centre + half, 1.0)
+    return np.where(fraction > 0, center - half, 0.0), np.where(fraction < 1, center + half, 1.0)
 
 
 def mean_or_nan(value: Moments) -> np.ndarray:

@@ -30,7 +30,7 @@ def with_curves(table: xr.Dataset, axis: str, fine: Grid, variables: Mapping[str
     """The table with variables of the finer grid, NAME along `axis` as NAME_curve along `axis`_curve."""
     p, n = (fine.cells[name].reshape(fine.shape)[..., 0] for name in ("p", "n"))
     dims = tuple(name + END if name == axis else name for name in fine.axes)
-    coordinates = {axis + END: fine.axes[axis], "realised_ratio" + END: (dims[:2], p / n)}
+    coordinates = {axis + END: fine.axes[axis], "realized_ratio" + END: (dims[:2], p / n)}
     renamed = {
         name + END: xr.Variable(
             tuple(dim + END if dim == axis else dim for dim in variable.dims), variable.values, variable.attrs

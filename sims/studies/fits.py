@@ -32,7 +32,7 @@ from mixjax.gaussian import (
     score_law,
     weighted_estimator,
 )
-from mixjax.gaussian.score_law import ScoreLaw
+from mixjax.gaussian.law import ScoreLaw
 
 from ..engine.keys import key_of
 from ..engine.program import HostArrays

@@ -92,7 +92,7 @@ def intervals(key: jax.Array, rows: Rows, bins: int) -> dict[str, Interval]:
     return {
         "ECE, equal width": found.ece,
         "ECE_2, equal width": found.rms_ece,
-        "ECE_2 squared, debiased": found.debiased_ece2,
+        "ECE_2 squared, debiased": found.debiased_squared_ece,
         "signed gap": found.signed_gap,
         "NLL": mean_interval(-np.log(claimed)),
         "Brier score": mean_interval(2.0 * (1.0 - claimed) ** 2),

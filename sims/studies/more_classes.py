@@ -47,7 +47,9 @@ def class_changes(key: jax.Array, number: int, t: float, *, n: int, ratio: np.nd
 
     def change(kind: ClassKind) -> np.ndarray:
         ece = partial(class_ece, key_draws, means=sets.means, kind=kind, draws=DRAWS)
-        return np.asarray(ece(sets.estimator(np.float32(t))).ece - ece(sets.estimator(np.float32(0))).ece, np.float64)
+        return np.asarray(
+            ece(sets.estimator(np.float32(t))).value - ece(sets.estimator(np.float32(0))).value, np.float64
+        )
 
     drawn = np.array([change(kind) for kind in KINDS])
     return {"change": drawn.mean(axis=-1), "change_se": drawn.std(axis=-1, ddof=1) / np.sqrt(replicates)}

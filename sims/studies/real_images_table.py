@@ -76,14 +76,14 @@ def error_variables(_: xr.Dataset, found: Sequence[HostArrays]) -> Variables:
 def boundary_variables(table: xr.Dataset, found: Sequence[HostArrays]) -> Variables:
     """p/n beyond which Mixup lowers each error: measured, of the exact law at these n and p, and of the limit."""
     theta_norm, t = (table[name].values.astype(np.float32) for name in ("theta_norm", "t"))
-    realised = [float(p) / piece["n"] for p, piece in zip(table["p"].values, found, strict=True)]
+    realized = [float(p) / piece["n"] for p, piece in zip(table["p"].values, found, strict=True)]
     variables: Variables = {}
     for name, (_, norm) in ERRORS.items():
         both = [
             crossing_and_error(ratios, np.moveaxis(_difference(piece[name]), 1, 2))
-            for ratios, piece in zip(realised, found, strict=True)
+            for ratios, piece in zip(realized, found, strict=True)
         ]
-        exact = (crossing(r, _difference(piece[f"exact_{name}"])) for r, piece in zip(realised, found, strict=True))
+        exact = (crossing(r, _difference(piece[f"exact_{name}"])) for r, piece in zip(realized, found, strict=True))
         limit = np.asarray(critical_ratio(theta_norm[:, None], t[None], norm=norm), np.float64)
         text = f"p/n above which Mixup lowers the {'ECE' if norm == 1 else 'ECE_2'}"
         kinds, law = ("pair", "rows", "mixup"), ("pair", "mixup")

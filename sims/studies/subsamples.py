@@ -159,8 +159,8 @@ def _errors(margins: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
 def _moments(z: jax.Array) -> tuple[jax.Array, jax.Array]:
     """Mean [2, p] and covariance [2, p, p] of each class."""
     mean = jnp.mean(z, axis=1)
-    centred = z - mean[:, None]
-    return mean, jnp.einsum("kni,knj->kij", centred, centred) / (z.shape[1] - 1)
+    centered = z - mean[:, None]
+    return mean, jnp.einsum("kni,knj->kij", centered, centered) / (z.shape[1] - 1)
 
 
 def _shape_of(z: jax.Array) -> Shape:

@@ -32,14 +32,18 @@ def truth():
     mass = np.bincount(index, 0.5 * both, BINS)
     gap = np.bincount(index, 0.5 * both * (confidence - accuracy), BINS)
     inside = mass > 0
-    return {"signed_gap": gap.sum(), "debiased_ece2": (gap[inside] ** 2 / mass[inside]).sum(), "ece": np.abs(gap).sum()}
+    return {
+        "signed_gap": gap.sum(),
+        "debiased_squared_ece": (gap[inside] ** 2 / mass[inside]).sum(),
+        "ece": np.abs(gap).sum(),
+    }
 
 
 @pytest.fixture(scope="module")
 def coverage(module_key):
     """Of 1000 samples of 2000 rows, for which share an interval of 95 % holds the truth."""
     rng = np.random.default_rng(np.asarray(jax.random.key_data(module_key)))
-    true, hits = truth(), {"signed_gap": 0, "debiased_ece2": 0, "ece": 0}
+    true, hits = truth(), {"signed_gap": 0, "debiased_squared_ece": 0, "ece": 0}
     for number in range(1000):
         found = bootstrap_intervals(jax.random.key(number), *gaussian_sample(rng, 2000), num_bins=BINS, replicates=300)
         for name in hits:
@@ -48,7 +52,7 @@ def coverage(module_key):
     return {name: count / 1000 for name, count in hits.items()}
 
 
-@pytest.mark.parametrize("name", ["signed_gap", "debiased_ece2"])
+@pytest.mark.parametrize("name", ["signed_gap", "debiased_squared_ece"])
 def test_intervals_cover_what_they_say(coverage, name):
     """93 to 97 %: 2.9 standard errors of the count on each side."""
     assert 0.93 <= coverage[name] <= 0.97, coverage

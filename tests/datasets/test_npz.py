@@ -52,16 +52,16 @@ def test_what_numpy_writes_is_read(tmp_path, arrays, save, keras):
     assert dataset.num_classes == 1 + max(arrays["train_labels"].max(), arrays["test_labels"].max())
 
 
-def test_names_colours_columns_and_order(tmp_path, arrays):
+def test_names_colors_columns_and_order(tmp_path, arrays):
     """Class names, the largest pixel, three channels in Fortran's order, and labels [N, 1] of 64 bits."""
-    colours = {
+    colors = {
         part: np.asfortranarray(np.repeat(arrays[part][..., None] % 17, 3, -1)) for part in KERAS if "inputs" in part
     }
     labels = {part: (arrays[part].astype(np.int64) % 2)[:, None] for part in KERAS if "labels" in part}
-    np.savez(tmp_path / "b.npz", **colours, **labels, class_names=np.array(["no", "yes"]), max_pixel=16)
+    np.savez(tmp_path / "b.npz", **colors, **labels, class_names=np.array(["no", "yes"]), max_pixel=16)
     dataset = load(str(tmp_path / "b.npz"))
     assert dataset.class_names == ("no", "yes") and dataset.max_pixel == 16
-    np.testing.assert_array_equal(dataset.train_inputs, colours["train_inputs"])
+    np.testing.assert_array_equal(dataset.train_inputs, colors["train_inputs"])
     np.testing.assert_array_equal(dataset.test_labels, labels["test_labels"][:, 0])
 
 

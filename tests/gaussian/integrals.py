@@ -45,7 +45,7 @@ DEFINITIONS = {
     "ece": lambda m, d: expectation(lambda u: log_gap(u, m, d), m, d),
     "ece1.2": lambda m, d: expectation(lambda u: 1.2 * log_gap(u, m, d), m, d) ** (1 / 1.2),
     "ece1.5": lambda m, d: expectation(lambda u: 1.5 * log_gap(u, m, d), m, d) ** (1 / 1.5),
-    "ece2": lambda m, d: np.sqrt(expectation(lambda u: 2 * log_gap(u, m, d), m, d)),
+    "rms_ece": lambda m, d: np.sqrt(expectation(lambda u: 2 * log_gap(u, m, d), m, d)),
     "nll": lambda m, d: expectation(log_softplus, m, d),
     "brier": lambda m, d: 2 * expectation(lambda u: -2 * np.logaddexp(0, 2 * u), m, d),
     "confidence": lambda m, d: expectation(lambda u: -np.logaddexp(0, -2 * np.abs(u)), m, d),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mixjax.gaussian.score_law import ScoreLaw
+from mixjax.gaussian.law import ScoreLaw
 
 # a law is (mean, gap), var = mean + gap; one row a regime
 LAWS = {

@@ -43,7 +43,7 @@ CELLS = {
     "huge": (10**6, 10**6, 2.0, 1 / 3),
 }
 N, P, THETA, T = (np.array(column, float) for column in zip(*CELLS.values(), strict=True))
-ERRORS = ("ece", "ece2", "mce")
+ERRORS = ("ece", "rms_ece", "mce")
 BLOCK = 1 << 14
 
 
@@ -234,7 +234,7 @@ def zero_of_the_difference(n, theta, t, metric, near):
     return optimize.brentq(difference, p[0] / n, p[-1] / n, xtol=1e-12)
 
 
-@pytest.mark.parametrize("metric, norm", [("ece", 1), ("ece2", 2), ("mce", np.inf)])
+@pytest.mark.parametrize("metric, norm", [("ece", 1), ("rms_ece", 2), ("mce", np.inf)])
 @pytest.mark.parametrize("theta, t", [(2.0, 1 / 3), (3.0, 0.2)])
 def test_zero_contour_approaches_the_limit_curve(metric, norm, theta, t):
     """The distance falls like 1/n: by about ten for each factor of ten in n."""

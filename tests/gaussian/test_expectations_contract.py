@@ -9,7 +9,7 @@ import pytest
 
 from mixjax.gaussian import expected_errors
 
-ERRORS = ("ece", "ece2", "mce")
+ERRORS = ("ece", "rms_ece", "mce")
 
 
 def test_arguments_broadcast_and_take_any_dtype():

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy import optimize
 
+from mixjax.gaussian.law import ScoreLaw
 from mixjax.gaussian.maximum import population_mce
-from mixjax.gaussian.score_law import ScoreLaw
 from tests.gaussian.integrals import log_gap
 from tests.gaussian.laws import grid_law
 

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
+from mixjax.gaussian.law import ScoreLaw
 from mixjax.gaussian.maximum import population_mce
 from mixjax.gaussian.population import (
     population_accuracy,
@@ -25,20 +26,19 @@ from mixjax.gaussian.population import (
     population_signed_gap,
     reliability_curve,
 )
-from mixjax.gaussian.score_law import ScoreLaw
 from tests import paths
 from tests.gaussian.integrals import DEFINITIONS, defined
 from tests.gaussian.laws import LAWS, NAMED_LAWS, NAMES, grid_law
 
 CASES = json.loads((paths.CASES / "population.json").read_text())
 A, S2, ECE, ECE2, MCE, ACCURACY = (
-    np.array([row[column] for row in CASES]) for column in ("a", "s2", "ece", "ece2", "mce", "accuracy")
+    np.array([row[column] for row in CASES]) for column in ("a", "s2", "ece", "rms_ece", "mce", "accuracy")
 )
 FUNCTIONS = {
     "ece": jax.jit(population_ece),
     "ece1.2": jax.jit(partial(population_ece, norm=1.2)),
     "ece1.5": jax.jit(partial(population_ece, norm=1.5)),
-    "ece2": jax.jit(partial(population_ece, norm=2)),
+    "rms_ece": jax.jit(partial(population_ece, norm=2)),
     "nll": jax.jit(population_nll),
     "brier": jax.jit(population_brier),
     "mce": jax.jit(population_mce),
@@ -72,14 +72,14 @@ def test_the_reference_itself(name, norm):
 
         mesh = sorted({sign * x for sign in (-1, 1) for x in (0, 1, 3, 9, 27)} | {m + k * sd for k in (-4, 0, 4)})
         expected = float(mpmath.quad(integrand, mesh) ** (mpmath.mpf(1) / norm))
-    np.testing.assert_allclose(DEFINITIONS["ece2" if norm == 2 else "ece"](mean, gap), expected, rtol=1e-12)
+    np.testing.assert_allclose(DEFINITIONS["rms_ece" if norm == 2 else "ece"](mean, gap), expected, rtol=1e-12)
 
 
 # What the docstrings say; 1e-12 (float64, usual laws) is also the precision of the reference.
 # Errors are absolute; the NLL's, of a quantity without a bound, are relative to max(1, NLL).
-ANYWHERE = {"ece": 2e-10, "ece1.2": 1e-7, "ece1.5": 1e-7, "ece2": 2e-10, "nll": 1e-10, "brier": 5e-10}
-USUAL = {"ece": 1e-12, "ece1.2": 1e-7, "ece1.5": 1e-7, "ece2": 1e-12, "nll": 1e-12, "brier": 1e-12}
-FLOAT32 = {"ece": 1e-5, "ece1.2": 1e-5, "ece1.5": 1e-5, "ece2": 1e-5, "nll": 1e-5, "brier": 2e-5}
+ANYWHERE = {"ece": 2e-10, "ece1.2": 1e-7, "ece1.5": 1e-7, "rms_ece": 2e-10, "nll": 1e-10, "brier": 5e-10}
+USUAL = {"ece": 1e-12, "ece1.2": 1e-7, "ece1.5": 1e-7, "rms_ece": 1e-12, "nll": 1e-12, "brier": 1e-12}
+FLOAT32 = {"ece": 1e-5, "ece1.2": 1e-5, "ece1.5": 1e-5, "rms_ece": 1e-5, "nll": 1e-5, "brier": 2e-5}
 
 
 def random_law(rng, dtype, size):
@@ -127,7 +127,7 @@ def test_laws_in_float32(quantity, rng):
 
 def test_what_is_far_below_the_accuracy_has_no_digits():
     """The range of the rule ends where the density is e^-38 of its peak, above where these have their mass."""
-    for quantity, law in (("nll", (300.0, -30.0)), ("ece2", (208.0, -147.0))):
+    for quantity, law in (("nll", (300.0, -30.0)), ("rms_ece", (208.0, -147.0))):
         expected, actual = DEFINITIONS[quantity](*law), FUNCTIONS[quantity](ScoreLaw(*law))
         assert 0 < expected < 1e-50
         assert abs(actual / expected - 1) > 1e-3
@@ -208,12 +208,12 @@ def test_by_simulation_of_the_definitions(name, rng):
     exact = {quantity: found(quantity)[NAMED][k] for quantity in FUNCTIONS}
     y = rng.choice([-1, 1], 400_000)
     v = y * mean + sd * rng.standard_normal(y.size)
-    positive, negative = (stats.norm.pdf(v, centre, sd) for centre in (mean, -mean))
+    positive, negative = (stats.norm.pdf(v, center, sd) for center in (mean, -mean))
     claimed, true = special.expit(2 * v), positive / (positive + negative)
     correct = np.sign(v) == y
     samples = {
         "ece": (np.abs(claimed - true), exact["ece"]),
-        "square": ((claimed - true) ** 2, exact["ece2"] ** 2),
+        "square": ((claimed - true) ** 2, exact["rms_ece"] ** 2),
         "accuracy": (correct, exact["accuracy"]),
         "nll": (-np.log(np.where(y > 0, claimed, 1 - claimed)), exact["nll"]),
         "brier": ((claimed - (y > 0)) ** 2 + (1 - claimed - (y < 0)) ** 2, exact["brier"]),

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from mixjax.gaussian.law import ScoreLaw
 from mixjax.gaussian.maximum import population_mce
 from mixjax.gaussian.population import (
     population_accuracy,
@@ -18,18 +19,17 @@ from mixjax.gaussian.population import (
     population_nll,
     population_signed_gap,
 )
-from mixjax.gaussian.score_law import ScoreLaw
 
 FUNCTIONS = {
     "ece": population_ece,
     "ece1.5": partial(population_ece, norm=1.5),
-    "ece2": partial(population_ece, norm=2),
+    "rms_ece": partial(population_ece, norm=2),
     "nll": population_nll,
     "brier": population_brier,
     "mce": population_mce,
     "accuracy": population_accuracy,
     "signed gap": population_signed_gap,
-    "errors": lambda law: population_errors(law).ece2,
+    "errors": lambda law: population_errors(law).rms_ece,
 }
 COMPILED = {name: jax.jit(function) for name, function in FUNCTIONS.items()}
 SHAPE = (2, 4)  # of all batches, so that each function is compiled once for each dtype
@@ -82,7 +82,7 @@ def test_batched_equals_looped(quantity):
 def test_errors_equal_the_single_functions():
     """1e-14 for sums in another order."""
     found = jax.jit(population_errors)(BATCH)
-    for name in ("ece", "ece2", "mce"):
+    for name in ("ece", "rms_ece", "mce"):
         np.testing.assert_allclose(getattr(found, name), COMPILED[name](BATCH), rtol=1e-14)
 
 
@@ -112,7 +112,7 @@ def test_parts_of_several_dtypes_and_shapes(quantity):
 
 # --- gradients ------------------------------------------------------------------------------------
 
-SMOOTH = ["ece", "ece2", "nll", "mce", "signed gap"]
+SMOOTH = ["ece", "rms_ece", "nll", "mce", "signed gap"]
 GRADIENTS = {name: jax.jit(jax.grad(lambda law, f=FUNCTIONS[name]: jnp.sum(f(law)))) for name in SMOOTH}
 
 

@@ -23,17 +23,17 @@ def test_samples_tend_to_it(key, c_l, c_u, theta, theta_u, cosine):
     """At n_u = 400,000, where a standard deviation is below 1 % of mean and variance; bias O(1/n)."""
     n_u = 400_000
     p = round(c_u * n_u)
-    unlabelled = {"unlabeled_norm": theta_u, "cosine": cosine}
+    unlabeled = {"unlabeled_norm": theta_u, "cosine": cosine}
     laws = sample_pseudo_label_scores(key, n_labeled=round(p / c_l), n_unlabeled=n_u, p=p, theta_norm=theta,
-                                      t=0.3, replicates=200, sums="gaussian", **unlabelled)  # fmt: skip
-    limits = limit_pseudo_label_scores(c_l, c_u, theta, 0.3, **unlabelled)
+                                      t=0.3, replicates=200, sums="gaussian", **unlabeled)  # fmt: skip
+    limits = limit_pseudo_label_scores(c_l, c_u, theta, 0.3, **unlabeled)
     for name, law in laws.items():
         for part, limit in ((law.mean, limits[name].mean), (law.var, limits[name].var)):
             part = np.asarray(part, float)
             assert abs(part.mean() - float(limit)) < 5 * part.std() / np.sqrt(200) + 1e-4 * abs(float(limit)), name
 
 
-def test_without_unlabelled_points_it_is_the_labelled_limit():
+def test_without_unlabeled_points_it_is_the_labeled_limit():
     """As p / n_u grows without end the pseudo-labels count for nothing."""
     with jax.enable_x64(True):
         laws = limit_pseudo_label_scores(0.8, 1e12, 1.3, 0.2)
@@ -42,7 +42,7 @@ def test_without_unlabelled_points_it_is_the_labelled_limit():
                 np.testing.assert_allclose(one, other, rtol=1e-9)
 
 
-def test_accuracy_of_endless_unlabelled_points():
+def test_accuracy_of_endless_unlabeled_points():
     """|theta|^2 = 4, p / n_l = 12, all in closed form: Phi(a / sqrt q) with b = 1 is 0.9735."""
     with jax.enable_x64(True):
         final = limit_pseudo_label_scores(12.0, 0.0, 2.0, 0.0)["final"]

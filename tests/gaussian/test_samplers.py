@@ -15,9 +15,9 @@ import pytest
 from scipy import stats
 
 from mixjax.gaussian.estimators import sigma_estimator, weighted_estimator
+from mixjax.gaussian.law import score_law
 from mixjax.gaussian.model import direction, sample_data
 from mixjax.gaussian.samplers import draw_noise, sample_scores, score_law_of
-from mixjax.gaussian.score_law import score_law
 from mixjax.numerics.threefry import Source
 
 KS_CHECKS = 500

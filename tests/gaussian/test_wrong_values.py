@@ -192,7 +192,7 @@ SCALARS = {
 # no rule: whether something is so, vectors of data, and the two numbers of a law, which gives NaN where its variance is
 # not positive
 NO_RULES = {
-    "CalibrationErrors", "ClassError", "ClassSets", "ScoreLaw", "TemperatureFit", "TrainingSets", "Whitening",
+    "CalibrationErrors", "ClassSets", "ScoreLaw", "TemperatureFit", "TrainingSets", "Whitening",
     "class_ece", "fit_whitening", "mean_estimator", "mixup_can_help_ood", "population_accuracy",
     "population_brier", "population_ece", "population_errors", "population_mce", "population_nll",
     "population_signed_gap", "scaled_ece", "sigma_estimator", "sufficient_ood",

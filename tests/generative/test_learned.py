@@ -31,8 +31,8 @@ def data(module_key):
 def test_the_start_has_the_two_moments(data):
     """Class means at -theta and theta along theta, and the mean within-class covariance I: by NumPy."""
     x, y, _ = map(np.asarray, (*data[:2], 0))
-    matrix, centre = affine_start(x, y, THETA)
-    h = (x - centre) @ matrix.T
+    matrix, center = affine_start(x, y, THETA)
+    h = (x - center) @ matrix.T
     means = np.stack([h[y == label].mean(axis=0) for label in (-1, 1)])
     within = np.concatenate([h[y == label] - h[y == label].mean(axis=0) for label in (-1, 1)])
     np.testing.assert_allclose(within.T @ within / (ROWS - 2), np.eye(P), atol=1e-5)
@@ -47,7 +47,7 @@ def test_the_network_that_looks_affine_is(data, key, rng):
     for hidden in (1, 3):
         network = looks_affine(key, affine, width=10, num_hidden=hidden, slope=0.3)
         x = rng.standard_normal((20, D))
-        np.testing.assert_allclose(network(x.astype(np.float32)), (x - affine.centre) @ affine.matrix.T, atol=2e-5)
+        np.testing.assert_allclose(network(x.astype(np.float32)), (x - affine.center) @ affine.matrix.T, atol=2e-5)
 
 
 def test_a_learned_inverse_of_a_linear_map_has_nearly_the_models_densities(data, key):

@@ -86,9 +86,9 @@ def test_density_errors_are_those_of_the_law(scale, shift, generator, key):
     bins = simulate_scores(key, generator, inverse, CLASSIFIERS, THETA, num_draws=DRAWS)
     found = density_error(bins, CLASSIFIERS, THETA)
     for c, classifier in enumerate(CLASSIFIERS):
-        norm, centre = np.linalg.norm(classifier), classifier @ THETA / np.linalg.norm(classifier)
+        norm, center = np.linalg.norm(classifier), classifier @ THETA / np.linalg.norm(classifier)
         for k, label in enumerate((-1, 1)):
-            model = np.diff(stats.norm.cdf(np.asarray(bins.edges), label * centre))
+            model = np.diff(stats.norm.cdf(np.asarray(bins.edges), label * center))
             mean = (scale * label * classifier @ THETA + shift * classifier.sum()) / norm
             actual = np.diff(stats.norm.cdf(np.asarray(bins.edges), mean, scale))
             delta = actual / model - 1

@@ -6,11 +6,11 @@ import jax
 import numpy as np
 import pytest
 
-from mixjax.random import centred_chisquare, normal, rademacher_mean
+from mixjax.random import centered_chisquare, normal, rademacher_mean
 
 SAMPLERS = {
     "normal": lambda key: normal(key, (100,), np.float32),
-    "centred_chisquare": lambda key: centred_chisquare(key, np.float32(3), (100,)),
+    "centered_chisquare": lambda key: centered_chisquare(key, np.float32(3), (100,)),
     "rademacher_mean": lambda key: rademacher_mean(key, np.float32(100), (100,)),
 }
 EVERY_SAMPLER = pytest.mark.parametrize("sample", SAMPLERS.values(), ids=SAMPLERS.keys())
@@ -42,14 +42,14 @@ def test_an_array_of_keys_is_refused(key, sample):
         sample(jax.random.split(key))
 
 
-@pytest.mark.parametrize("sample", [centred_chisquare, rademacher_mean])
+@pytest.mark.parametrize("sample", [centered_chisquare, rademacher_mean])
 @pytest.mark.parametrize("value", ["3", None, 1j, True])
 def test_parameters_are_real_numbers(key, sample, value):
     with pytest.raises(TypeError, match="must be real numbers, got"):
         sample(key, value)
 
 
-@pytest.mark.parametrize("sample", [centred_chisquare, rademacher_mean])
+@pytest.mark.parametrize("sample", [centered_chisquare, rademacher_mean])
 def test_a_new_parameter_does_not_recompile(key, sample, compilations):
     sample(key, np.float32(100), (10,))
     assert compilations

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from mixjax.random import centred_chisquare
+from mixjax.random import centered_chisquare
 from tests.random.goodness_of_fit import BOTH, DRAWS, assert_law, assert_share
 
-draw_chisquare = jax.jit(centred_chisquare, static_argnums=2)
+draw_chisquare = jax.jit(centered_chisquare, static_argnums=2)
 
 DEGREES = [1, 1.5, 2, 3, 10, 100, 1e4, 1e6, 1e8, 1e10]
 
@@ -39,7 +39,7 @@ def test_the_two_references_agree(df):
 
 @BOTH
 @pytest.mark.parametrize("df", [0.1, 0.3, *DEGREES])
-def test_centred_chisquare_law(key, df, dtype):
+def test_centered_chisquare_law(key, df, dtype):
     """The whole law, and counts beyond quantiles on both sides, wherever the dtype resolves what happens near 0.
 
     Draws are stored as differences from df, so that float32 rounds those below 6e-8 df. Lower quantiles of 16 such
@@ -57,7 +57,7 @@ def test_centred_chisquare_law(key, df, dtype):
 
 
 @BOTH
-def test_centred_chisquare_is_finite_and_above_minus_df(key, dtype):
+def test_centered_chisquare_is_finite_and_above_minus_df(key, dtype):
     for df in (1e-3, 1):
         draws = draw_chisquare(key, dtype(df), (DRAWS,))
         assert np.isfinite(draws).all()
@@ -65,7 +65,7 @@ def test_centred_chisquare_is_finite_and_above_minus_df(key, dtype):
 
 
 @BOTH
-def test_centred_chisquare_depends_on_its_own_position_and_parameter_only(key, dtype):
+def test_centered_chisquare_depends_on_its_own_position_and_parameter_only(key, dtype):
     """Bit for bit; 0 degrees of freedom are the point mass, wrong ones give NaN, and none makes the others hang."""
     parameters = np.array([0.5, 3, 1e10, 0, -1, np.nan, np.inf, -np.inf], dtype)
     together = np.asarray(draw_chisquare(key, np.resize(parameters, 4000), None)).reshape(-1, 8)
@@ -76,9 +76,9 @@ def test_centred_chisquare_depends_on_its_own_position_and_parameter_only(key, d
     assert np.isnan(together[:, 4:]).all()
 
 
-def test_centred_chisquare_shapes_and_dtypes(key):
+def test_centered_chisquare_shapes_and_dtypes(key):
     def shape_and_dtype(*args):
-        result = jax.eval_shape(lambda k: centred_chisquare(k, *args), key)
+        result = jax.eval_shape(lambda k: centered_chisquare(k, *args), key)
         return result.shape, result.dtype
 
     assert shape_and_dtype([1, 2, 3]) == ((3,), np.float64)

@@ -8,7 +8,7 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from mixjax.calibration.reliability import reliability
+from mixjax.calibration.reliability_table import reliability
 from mixjax.plots import paper_style
 from mixjax.report import diagram, figures
 from mixjax.report.metrics import Settings, report_on
@@ -53,7 +53,7 @@ def test_bins_with_few_rows_are_hollow(ax, table):
     points, full = next(c for c in ax.containers if hasattr(c, "has_yerr"))[0], ax.lines[-1]
     assert (points.get_markerfacecolor(), points.get_linestyle()) == ("white", "None")
     np.testing.assert_allclose(full.get_xdata(), [0.9])  # ten rows
-    assert full.get_markerfacecolor() == diagram.COLOURS[0]
+    assert full.get_markerfacecolor() == diagram.COLORS[0]
 
 
 def test_boxes_without_edges_are_as_wide_as_the_scores(ax, table):
@@ -63,7 +63,7 @@ def test_boxes_without_edges_are_as_wide_as_the_scores(ax, table):
     np.testing.assert_allclose(spans, [(0.1, 0.15), (0.62 - thin, 0.62 + thin), (0.9 - thin, 0.9 + thin)], atol=1e-12)
 
 
-def test_several_models_have_no_band_and_differ_in_more_than_colour(ax, table):
+def test_several_models_have_no_band_and_differ_in_more_than_color(ax, table):
     for look in diagram.LOOKS:
         diagram.draw_reliability(ax, table, look=look, band=False)
     assert not ax.patches

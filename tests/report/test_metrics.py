@@ -12,7 +12,7 @@ import pytest
 import mixjax
 from mixjax import calibration, scores
 from mixjax.calibration.intervals import Interval, bootstrap_intervals
-from mixjax.calibration.reliability import reliability
+from mixjax.calibration.reliability_table import reliability
 from mixjax.calibration.significance import calibration_test
 from mixjax.report.comparison import check_pair, compare
 from mixjax.report.metrics import Settings, losses, report_on

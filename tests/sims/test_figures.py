@@ -111,7 +111,7 @@ def test_a_map_has_the_boundary_of_each_n(table_of, name):
     assert "n = 200, 2000" in caption
 
 
-def test_the_two_boundaries_differ_in_colour_and_style(table_of):
+def test_the_two_boundaries_differ_in_color_and_style(table_of):
     figure, _ = drawn(table_of("phase_diagram"), "ece_difference")
     measured, limit = figure.legends[0].get_lines()
     assert measured.get_color() != limit.get_color()

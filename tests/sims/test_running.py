@@ -171,7 +171,7 @@ def test_a_full_disk_keeps_what_is_finished(tmp_path, undisturbed, monkeypatch, 
         replace(source, target)
 
     with monkeypatch.context() as patch:
-        patch.setattr(runs.os, "replace", replace_while_there_is_room)
+        patch.setattr(writing.os, "replace", replace_while_there_is_room)
         with pytest.raises(RunError, match="the disk is full; finished work is kept, and the same command goes on"):
             resumed(out)
     assert len(list((out / "shards").iterdir())) == full_at

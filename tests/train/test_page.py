@@ -196,6 +196,6 @@ def test_speed():
     steps = ratios["steps"]["ratios"]
     names = ["MLP 784-400x8", "MLP 3072-400x8"]
     names += [f"PreAct ResNet-18, x{channels} channels, 28x28" for channels in ("0.125", "1")]
-    small, colour, eighth, whole = (f"{steps[name]:.2f}" for name in names)
-    assert f"{small} times as many steps a second for images of 28×28 in grey, and {colour} times" in text
+    small, color, eighth, whole = (f"{steps[name]:.2f}" for name in names)
+    assert f"{small} times as many steps a second for images of 28×28 in grey, and {color} times" in text
     assert f"an eighth of the channels {eighth} times as many, and the whole ResNet-18 {whole}:" in text

@@ -58,7 +58,7 @@ def channel_scale(inputs: UInt8[np.ndarray, "N H W C"]) -> Scale:
     return Scale(jnp.asarray(mean), jnp.asarray(sd))
 
 
-def normalise(inputs: Pixels, scale: Scale) -> Float32[Array, "*batch H W C"]:
+def normalize(inputs: Pixels, scale: Scale) -> Float32[Array, "*batch H W C"]:
     """(inputs - mean) / sd of each channel, in float32; `inputs` are in units of a stored pixel.
 
     Scaling pixels to [0, 1] first, as torchvision does, gives the same numbers: both mean and sd shrink alike.

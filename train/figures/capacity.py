@@ -18,7 +18,7 @@ __all__ = ["capacity_figures"]
 
 _PAPER = {
     "ece": "Figures 1 and 4",
-    "ece_2": "Figures 8 and 9",
+    "rms_ece": "Figures 8 and 9",
     "mce": "Figures 2 and 3",
     "relative_loss": "Figure 6",
     "accuracy": "not in the paper; to be read with each of the others",

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mixjax.plots import BAND, COLOURS, decades, panels
+from mixjax.plots import BAND, COLORS, decades, panels
 
 from ..experiments.experiment import Figure, Records
 from .lines import LINES, METRIC_NAMES
@@ -45,9 +45,9 @@ def _draw_arm(ax: Any, rows: Records, metric: str, order: int, arm: str) -> None
     epochs = sorted({row["epoch"] for row in rows})
     values = [np.array([row[metric] for row in rows if row["epoch"] == epoch]) for epoch in epochs]
     ends = [[each.min() for each in values], [each.max() for each in values]]
-    ax.fill_between(epochs, *ends, color=COLOURS[order], alpha=BAND, linewidth=0)
+    ax.fill_between(epochs, *ends, color=COLORS[order], alpha=BAND, linewidth=0)
     ax.plot(
-        epochs, [each.mean() for each in values], color=COLOURS[order], linestyle=LINES[order], linewidth=1, label=arm
+        epochs, [each.mean() for each in values], color=COLORS[order], linestyle=LINES[order], linewidth=1, label=arm
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mixjax.plots import BAND, COLOURS, COLUMN_WIDTH, MARKERS
+from mixjax.plots import BAND, COLORS, COLUMN_WIDTH, MARKERS
 
 from ..runs.summary import Cell, accuracy_floor
 
@@ -16,7 +16,7 @@ __all__ = ["ARM_NAMES", "METRIC_NAMES", "draw_arms", "legend", "seeds_text"]
 METRIC_NAMES = {
     "accuracy": "accuracy",
     "ece": "ECE",
-    "ece_2": "ECE$_2$",
+    "rms_ece": "ECE$_2$",
     "mce": "MCE",
     "signed_gap": "confidence\n$-$ accuracy",
     "nll": "NLL (nats)",
@@ -34,14 +34,14 @@ def draw_arms(
         own = sorted((cell for cell in cells if cell.arm == arm), key=place)
         x, figures = np.array([place(cell) for cell in own]), [values(cell) for cell in own]
         mean = np.array([each.mean() for each in figures])
-        colour, label = COLOURS[order % len(COLOURS)], ARM_NAMES.get(arm, arm)
+        color, label = COLORS[order % len(COLORS)], ARM_NAMES.get(arm, arm)
         ends = [[each.min() for each in figures], [each.max() for each in figures]]
-        ax.fill_between(x, *ends, color=colour, alpha=BAND, linewidth=0)
-        ax.plot(x, mean, color=colour, linestyle=LINES[order % len(LINES)], linewidth=1, label=label)
+        ax.fill_between(x, *ends, color=color, alpha=BAND, linewidth=0)
+        ax.plot(x, mean, color=color, linestyle=LINES[order % len(LINES)], linewidth=1, label=label)
         chance = np.array([cell.at_chance for cell in own])
         for hollow in (False, True):
             ax.plot(x[chance == hollow], mean[chance == hollow], linestyle="", marker=MARKERS[order % len(MARKERS)],
-                    markersize=3.2, color=colour, markerfacecolor="white" if hollow else colour)  # fmt: skip
+                    markersize=3.2, color=color, markerfacecolor="white" if hollow else color)  # fmt: skip
 
 
 def legend(figure: Any, ax: Any, cells: Sequence[Cell]) -> None:
@@ -51,8 +51,8 @@ def legend(figure: Any, ax: Any, cells: Sequence[Cell]) -> None:
     handles, labels = ax.get_legend_handles_labels()
     styles = [(handle.get_color(), handle.get_linestyle(), marker) for handle, marker in zip(handles, MARKERS * 2)]  # noqa: B905
     keys = [
-        Line2D([], [], color=colour, linestyle=line, marker=marker, markersize=3.2, linewidth=1, label=label)
-        for (colour, line, marker), label in zip(styles, labels, strict=True)
+        Line2D([], [], color=color, linestyle=line, marker=marker, markersize=3.2, linewidth=1, label=label)
+        for (color, line, marker), label in zip(styles, labels, strict=True)
     ]
     if any(cell.at_chance for cell in cells):
         text = f"accuracy below {_floor(cells):.2g}"

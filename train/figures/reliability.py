@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mixjax.plots import COLOURS, COLUMN_WIDTH, MARKERS, panels
+from mixjax.plots import COLORS, COLUMN_WIDTH, MARKERS, panels
 from mixjax.report.diagram import draw_diagonal
 
 from ..experiments.experiment import Figure, Records
@@ -31,7 +31,7 @@ def _draw(records: Records) -> Any:
         own = [row for row in rows if row["net"] == net]
         for order, arm in enumerate(dict.fromkeys(row["arm"] for row in own)):
             confidence, accuracy = _pooled([row for row in own if row["arm"] == arm])
-            ax.plot(confidence, accuracy, color=COLOURS[order], linestyle=LINES[order], marker=MARKERS[order],
+            ax.plot(confidence, accuracy, color=COLORS[order], linestyle=LINES[order], marker=MARKERS[order],
                     markersize=2.6, linewidth=0.9, label=ARM_NAMES.get(arm, arm), clip_on=False)  # fmt: skip
         draw_diagonal(ax)
         ax.set_aspect("equal")

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mixjax.plots import COLOURS, COLUMN_WIDTH
+from mixjax.plots import COLORS, COLUMN_WIDTH
 
 from ..experiments.experiment import Figure, Records
 from ..runs.summary import Cell, cells_of, estimate
@@ -35,8 +35,8 @@ def _draw(records: Records) -> Any:
             found = estimate(values)
             ax.plot(values, np.full(len(values), row), ".", color="0.6", markersize=3, zorder=1)
             reach = 0.0 if np.isnan(found.low) else found.high - found.mean
-            ax.errorbar(found.mean, row, xerr=reach, fmt="o", color=COLOURS[0], markersize=3.2, elinewidth=0.9,
-                        mfc="white" if cell.at_chance else COLOURS[0])  # fmt: skip
+            ax.errorbar(found.mean, row, xerr=reach, fmt="o", color=COLORS[0], markersize=3.2, elinewidth=0.9,
+                        mfc="white" if cell.at_chance else COLORS[0])  # fmt: skip
         ax.set_ylim(len(cells) - 0.5, -0.5)
         ax.set_yticks(range(len(cells)), names)
         ax.set_xlabel(METRIC_NAMES[metric])

@@ -14,14 +14,14 @@ from typing import Literal, NamedTuple
 from ..nets.shapes import NetShape
 from .mixing import Mixing
 
-__all__ = ["Arm", "Augment", "Division", "Job", "Lane", "Optimiser", "Phase", "Recipe"]
+__all__ = ["Arm", "Augment", "Division", "Job", "Lane", "Optimizer", "Phase", "Recipe"]
 
 Augment = Literal["none", "crop", "crop+flip"]
 Division = Literal["none", "halves", "held-out"]
 
 
 @dataclass(frozen=True)
-class Optimiser:
+class Optimizer:
     """SGD with momentum, as PyTorch's: v <- momentum v + gradient + weight_decay w; w <- w - learning_rate v."""
 
     learning_rate: float = 0.01
@@ -42,7 +42,7 @@ class Recipe:
 
     net: NetShape
     mixing: Mixing = Mixing()
-    optimiser: Optimiser = Optimiser()
+    optimizer: Optimizer = Optimizer()
     batch_size: int = 64
     augment: Augment = "none"
     dtype: Literal["float32", "bfloat16"] = "float32"
@@ -129,7 +129,7 @@ class Job:
 
     def apart(self) -> tuple[Job, ...]:
         """The job, or a job for each lane if nets of this shape are trained one at a time."""
-        if self.recipe.net.vectorised:
+        if self.recipe.net.vectorized:
             return (self,)
         return tuple(
             replace(self, name=f"{self.name}-{arm.slug}-seed{seed}", arms=(arm,), seeds=(seed,))

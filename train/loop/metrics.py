@@ -33,10 +33,10 @@ METRICS: dict[str, Callable[[Logits, Labels], jax.Array]] = {
     "nll": nll_from_logits,
     "brier": lambda logits, labels: brier_score(jax.nn.softmax(logits), labels),
     "ece": _of_top_label(ece, num_bins=NUM_BINS),
-    "ece_2": _of_top_label(ece, num_bins=NUM_BINS, norm=2),
+    "rms_ece": _of_top_label(ece, num_bins=NUM_BINS, norm=2),
     "mce": _of_top_label(mce, num_bins=NUM_BINS),
     "signed_gap": _of_top_label(signed_gap),
-    "debiased_ece_2_squared": lambda logits, labels: (
+    "debiased_squared_ece": lambda logits, labels: (
         debiased_ece2(*top_label_from_logits(logits, labels), num_bins=NUM_BINS).squared
     ),
     "classwise_ece": lambda logits, labels: classwise_ece(jax.nn.softmax(logits), labels, num_bins=NUM_BINS),

@@ -47,7 +47,7 @@ class Placement:
         everywhere, spread = NamedSharding(mesh, PartitionSpec()), NamedSharding(mesh, PartitionSpec(_AXIS))
         if mesh.size == 1:
             return cls(everywhere, everywhere, None)
-        if job.recipe.net.vectorised and len(job.lanes) % mesh.size == 0:
+        if job.recipe.net.vectorized and len(job.lanes) % mesh.size == 0:
             return cls(everywhere, spread, None)
         return cls(everywhere, everywhere, spread if job.recipe.batch_size % mesh.size == 0 else None)
 

@@ -54,7 +54,7 @@ class Program:
         height, width, channels = inputs.shape[1:]
         self.plan = Plan(recipe, (height, width, channels), num_classes, batch_layout)
         self.inputs, self.scale = inputs, scale
-        slow_loops = not recipe.net.vectorised and jax.default_backend() == "cpu"
+        slow_loops = not recipe.net.vectorized and jax.default_backend() == "cpu"
         self._steps_at_once = 1 if slow_loops else _STEPS_AT_ONCE
 
     def start(self, lanes: Lanes) -> Nets:
@@ -85,7 +85,7 @@ class Program:
 
 def _over_lanes(plan: Plan, function: Callable[..., Any], *arguments: Any) -> Any:
     """`function` of each lane: side by side, or of the one that there is."""
-    if plan.recipe.net.vectorised:
+    if plan.recipe.net.vectorized:
         return jax.vmap(function)(*arguments)
     return jax.tree.map(lambda leaf: leaf[None], function(*jax.tree.map(lambda leaf: leaf[0], arguments)))
 

@@ -14,9 +14,9 @@ from jax.sharding import Sharding
 from jaxtyping import Array, Float, UInt8
 
 from ..data.augmentation import augment
-from ..data.pipeline import DeviceData, Pixels, Scale, batch, in_batches, normalise
+from ..data.pipeline import DeviceData, Pixels, Scale, batch, in_batches, normalize
 from ..data.streams import Stream, stream_key
-from .job import Optimiser, Recipe
+from .job import Optimizer, Recipe
 from .loss import cross_entropy
 from .members import Lanes
 from .mixing import StepDraw, mix_batch
@@ -75,7 +75,7 @@ def start(plan: Plan, seed: int | np.integer | jax.Array) -> Nets:
     """A net before training, a function of the seed."""
     _, *parts = nnx.split(plan.build(stream_key(seed, Stream.INIT)), nnx.Param, nnx.BatchStat)
     params, statistics = parts
-    return Nets(params, statistics, _rule(plan.recipe.optimiser).init(params))
+    return Nets(params, statistics, _rule(plan.recipe.optimizer).init(params))
 
 
 def step(
@@ -100,7 +100,7 @@ def step(
         return cross_entropy(logits, targets).mean(), (nnx.state(net, nnx.BatchStat), logits)
 
     (loss, (statistics, logits)), gradient = jax.value_and_grad(loss_of, has_aux=True)(nets.params)
-    updates, momentum = _rule(plan.recipe.optimiser).update(gradient, nets.momentum, nets.params)
+    updates, momentum = _rule(plan.recipe.optimizer).update(gradient, nets.momentum, nets.params)
     predicted = jax.nn.one_hot(logits.argmax(-1), plan.num_classes, dtype=jnp.float32)
     accuracy = jnp.sum(targets * predicted, -1).mean()
     return Nets(optax.apply_updates(nets.params, updates), statistics, momentum), StepFigures(loss, accuracy)
@@ -110,7 +110,7 @@ def logits_of(plan: Plan, scale: Scale, nets: Nets, inputs: Pixels) -> Float[Arr
     """Of images that are not normalised, by the net in evaluation mode; every row, and a batch at a time."""
     net = nnx.merge(structure(plan), nets.params, nets.statistics)
     net.eval()
-    return in_batches(lambda rows: net(_spread(plan, normalise(rows, scale))), inputs, min(_ROWS_AT_ONCE, len(inputs)))
+    return in_batches(lambda rows: net(_spread(plan, normalize(rows, scale))), inputs, min(_ROWS_AT_ONCE, len(inputs)))
 
 
 def _batch(
@@ -123,7 +123,7 @@ def _batch(
         key = stream_key(lane.seed, Stream.AUGMENT, epoch, place)
         padding = max(1, images.shape[1] // 8)  # 4 of 32 pixels, as in the paper
         images = augment(key, images, crop_padding=padding, flip=recipe.augment == "crop+flip")
-    return _spread(plan, normalise(images, scale)), jax.nn.one_hot(labels, plan.num_classes, dtype=jnp.float32)
+    return _spread(plan, normalize(images, scale)), jax.nn.one_hot(labels, plan.num_classes, dtype=jnp.float32)
 
 
 def _spread(plan: Plan, images: jax.Array) -> jax.Array:
@@ -131,6 +131,6 @@ def _spread(plan: Plan, images: jax.Array) -> jax.Array:
     return images if plan.batch_layout is None else jax.lax.with_sharding_constraint(images, plan.batch_layout)
 
 
-def _rule(optimiser: Optimiser) -> optax.GradientTransformation:
-    decay = [optax.add_decayed_weights(optimiser.weight_decay)] if optimiser.weight_decay else []
-    return optax.chain(*decay, optax.sgd(optimiser.learning_rate, optimiser.momentum))
+def _rule(optimizer: Optimizer) -> optax.GradientTransformation:
+    decay = [optax.add_decayed_weights(optimizer.weight_decay)] if optimizer.weight_decay else []
+    return optax.chain(*decay, optax.sgd(optimizer.learning_rate, optimizer.momentum))

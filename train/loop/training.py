@@ -158,7 +158,7 @@ def _diverged(job: Job, place: int, what: str, kept: int) -> RunError:
     checkpoint = f"the checkpoint of epoch {kept} is kept; " if kept else ""
     return RunError(
         f"{job.name}, arm {lane.arm.name}, seed {lane.seed}: the {what}; {checkpoint}a lower learning rate than "
-        f"{job.recipe.optimiser.learning_rate:g} may help, in another folder"
+        f"{job.recipe.optimizer.learning_rate:g} may help, in another folder"
     )
 
 

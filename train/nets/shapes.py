@@ -31,7 +31,7 @@ class MLPShape:
     depth: int
     norm: Norm = "none"
     init: Init = "he"
-    vectorised: ClassVar[bool] = True
+    vectorized: ClassVar[bool] = True
 
     @property
     def name(self) -> str:
@@ -61,7 +61,7 @@ class ResNetShape:
     width_multiplier: float = 1.0
     final_norm: bool = False
     init: Init = "torch"
-    vectorised: ClassVar[bool] = False
+    vectorized: ClassVar[bool] = False
 
     @property
     def name(self) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mixjax.calibration.reliability import reliability
+from mixjax.calibration.reliability_table import reliability
 from mixjax.datasets import Dataset
 from mixjax.scores import top_label_from_logits
 

@@ -17,8 +17,8 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from mixjax.gaussian.beyond.classes import ClassError
 from mixjax.numerics.arguments import as_floats, check_size
+from mixjax.numerics.estimate import Estimate
 from mixjax.numerics.threefry import single
 from mixjax.random import normal
 
@@ -36,7 +36,7 @@ def class_ece(
     *,
     kind: ClassKind = "top-label",
     draws: int = 16_384,
-) -> ClassError:
+) -> Estimate:
     """Population ECE of softmax(W x) for x | y ~ N(mu_y, I), by simulation of x and without labels.
 
     Args:
@@ -68,19 +68,19 @@ def class_ece(
 
 
 @partial(jax.jit, static_argnames=("kind", "draws"))
-def _class_ece(key: PRNGKeyArray, weights: jax.Array, means: jax.Array, *, kind: ClassKind, draws: int) -> ClassError:
+def _class_ece(key: PRNGKeyArray, weights: jax.Array, means: jax.Array, *, kind: ClassKind, draws: int) -> Estimate:
     finite = jnp.all(jnp.isfinite(weights) & jnp.isfinite(means), axis=(1, 2))
     safe = jnp.where(finite[:, None, None], weights, 1.0)
     _, values, directions = jnp.linalg.svd(safe, full_matrices=False)
     seen = values > values[:, :1] * (weights.shape[-1] * jnp.finfo(weights.dtype).eps)
     bases = jnp.where(seen[..., None], directions, 0.0)
 
-    def of_entry(entry: tuple[jax.Array, ...]) -> ClassError:
+    def of_entry(entry: tuple[jax.Array, ...]) -> Estimate:
         number, *arrays = entry
         noise = normal(jax.random.fold_in(key, number), (draws, weights.shape[-1]), weights.dtype)
         claims, right = _claims(noise, *arrays, kind=kind)
         values = jnp.mean(jax.vmap(_of_batches, in_axes=1)(claims, right - claims), axis=0)
-        return ClassError(jnp.mean(values), jnp.std(values, ddof=1) / _BATCHES**0.5)
+        return Estimate(jnp.mean(values), jnp.std(values, ddof=1) / _BATCHES**0.5)
 
     found = lax.map(of_entry, (lax.iota(jnp.uint32, len(weights)), safe, means, bases))
     return jax.tree.map(lambda part: jnp.where(finite, part, jnp.nan), found)

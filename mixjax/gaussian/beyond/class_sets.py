@@ -27,7 +27,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from mixjax.gaussian.samplers import cell_source, standard_normals
 from mixjax.numerics.arguments import LARGEST_COUNT, POINTS, Rule, aligned, check_size, checked
 from mixjax.numerics.threefry import Source, single
-from mixjax.random import centred_chisquare_from
+from mixjax.random import centered_chisquare_from
 
 __all__ = ["ClassSets", "limit_class_sets", "sample_class_sets"]
 
@@ -131,7 +131,7 @@ def _noise(source: Source, p: jax.Array, num_classes: int) -> jax.Array:
     axes = normals[..., : 2 * len(below[0])].reshape(*p.shape, num_classes, num_classes - 1)
     column = np.arange(num_classes).reshape((1,) * p.ndim + (num_classes,)).astype(p.dtype)
     freedom = jnp.maximum(p[..., None] - (num_classes - 1.0) - column, 0.0)
-    squares = freedom + centred_chisquare_from(_deeper(source.spend_on(_LENGTHS), num_classes), freedom)
+    squares = freedom + centered_chisquare_from(_deeper(source.spend_on(_LENGTHS), num_classes), freedom)
     rests = jnp.sqrt(jnp.maximum(squares, 0.0))[..., None] * _like(p, np.eye(num_classes))
     entries = normals[..., 2 * len(below[0]) : 3 * len(below[0])]
     rests = rests.at[..., below[0], below[1]].set(jnp.where(freedom[..., below[1]] > 0, entries, 0.0))

@@ -17,7 +17,6 @@ Mixup is a temperature again, and K classes are over-confident as two are at (K 
 from __future__ import annotations
 
 from functools import partial
-from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -25,17 +24,11 @@ from jax.typing import ArrayLike
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from mixjax.numerics.arguments import aligned, check_scalars, check_size, checked
+from mixjax.numerics.estimate import Estimate
 from mixjax.numerics.threefry import single
 from mixjax.random import normal
 
-__all__ = ["ClassError", "best_class_weight", "class_estimator", "class_means", "limit_class_ece"]
-
-
-class ClassError(NamedTuple):
-    """A top-label ECE and its standard error of simulation."""
-
-    ece: Float[Array, "*batch"]
-    standard_error: Float[Array, "*batch"]
+__all__ = ["best_class_weight", "class_estimator", "class_means", "limit_class_ece"]
 
 
 def class_means(num_classes: int, p: int, theta_norm: ArrayLike) -> Float[Array, "K p"]:
@@ -49,8 +42,8 @@ def class_means(num_classes: int, p: int, theta_norm: ArrayLike) -> Float[Array,
     (theta_norm,) = checked(theta_norm=theta_norm)
     check_scalars(theta_norm=theta_norm)
     corners = jnp.eye(num_classes, p, dtype=theta_norm.dtype)
-    centred = corners - jnp.mean(corners, axis=0, keepdims=True)
-    return theta_norm * (num_classes / (num_classes - 1.0)) ** 0.5 * centred
+    centered = corners - jnp.mean(corners, axis=0, keepdims=True)
+    return theta_norm * (num_classes / (num_classes - 1.0)) ** 0.5 * centered
 
 
 def class_estimator(
@@ -72,9 +65,9 @@ def class_estimator(
     labels = jnp.asarray(labels)
     if x.ndim != 2 or labels.shape != x.shape[:1]:
         raise ValueError(f"x and labels must have shapes [n, p] and [n], got {x.shape} and {labels.shape}")
-    centred = num_classes * jax.nn.one_hot(labels, num_classes, dtype=x.dtype) - 1.0
-    plain = jnp.matmul(centred.T, x, precision="highest") / x.shape[0]
-    return (1.0 - t) * plain + t * jnp.mean(centred, axis=0)[:, None] * jnp.mean(x, axis=0)[None, :]
+    centered = num_classes * jax.nn.one_hot(labels, num_classes, dtype=x.dtype) - 1.0
+    plain = jnp.matmul(centered.T, x, precision="highest") / x.shape[0]
+    return (1.0 - t) * plain + t * jnp.mean(centered, axis=0)[:, None] * jnp.mean(x, axis=0)[None, :]
 
 
 def best_class_weight(ratio: ArrayLike, theta_norm: ArrayLike, *, num_classes: int) -> Float[Array, "*batch"]:
@@ -102,7 +95,7 @@ def limit_class_ece(
     *,
     num_classes: int,
     draws: int = 100_000,
-) -> ClassError:
+) -> Estimate:
     r"""Top-label ECE as p/n -> `ratio`, for sigma = 1, by simulation of K logits: no data and no bins.
 
     The truth, max softmax(rho z), is on one side of the claim, max softmax(z), for every z: the ECE is the mean of
@@ -131,11 +124,11 @@ def limit_class_ece(
 
 
 @jax.jit
-def _limit_class_ece(noise: jax.Array, ratio: jax.Array, theta_norm: jax.Array, t: jax.Array) -> ClassError:
+def _limit_class_ece(noise: jax.Array, ratio: jax.Array, theta_norm: jax.Array, t: jax.Array) -> Estimate:
     return jax.lax.map(lambda cell: _of_cell(noise, *cell), (ratio, theta_norm, t))
 
 
-def _of_cell(noise: jax.Array, ratio: jax.Array, theta_norm: jax.Array, t: jax.Array) -> ClassError:
+def _of_cell(noise: jax.Array, ratio: jax.Array, theta_norm: jax.Array, t: jax.Array) -> Estimate:
     """The class that is right is the first; what is common to all logits does not matter."""
     draws, num_classes = noise.shape
     square, keep = theta_norm**2, jnp.where(t < 1, 1.0 - t, jnp.nan)
@@ -145,4 +138,4 @@ def _of_cell(noise: jax.Array, ratio: jax.Array, theta_norm: jax.Array, t: jax.A
     rho = jnp.where(total > 0, square / (keep * total), jnp.nan)
     top = partial(jnp.max, axis=-1)
     distance = top(jax.nn.softmax(logits)) - top(jax.nn.softmax(rho * logits))
-    return ClassError(jnp.abs(jnp.mean(distance)), jnp.std(distance) / draws**0.5)
+    return Estimate(jnp.abs(jnp.mean(distance)), jnp.std(distance) / draws**0.5)

@@ -19,8 +19,8 @@ import numpy as np
 from jax import lax
 from jax.typing import ArrayLike
 
+from mixjax.gaussian.law import ScoreLaw
 from mixjax.gaussian.samplers import Noise
-from mixjax.gaussian.score_law import ScoreLaw
 from mixjax.gaussian.training_sets import TrainingSets
 from mixjax.numerics.arguments import POINTS, aligned, checked
 from mixjax.numerics.threefry import Source

@@ -23,9 +23,9 @@ from jax.scipy.stats import norm
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
+from mixjax.gaussian.law import ScoreLaw, checked_law
 from mixjax.gaussian.limits import increasing_root
 from mixjax.gaussian.rules import LARGEST_NORMAL, panels
-from mixjax.gaussian.score_law import ScoreLaw, checked_law
 from mixjax.numerics.arguments import aligned, checked
 
 __all__ = ["imbalanced_ece"]

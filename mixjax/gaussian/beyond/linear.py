@@ -19,11 +19,11 @@ import jax.numpy as jnp
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from mixjax.gaussian.law import ScoreLaw
 from mixjax.gaussian.samplers import law_of_parts, standard_normals
-from mixjax.gaussian.score_law import ScoreLaw
 from mixjax.numerics.arguments import aligned, checked
 from mixjax.numerics.threefry import Source, single
-from mixjax.random import centred_chisquare_from
+from mixjax.random import centered_chisquare_from
 
 __all__ = ["sample_linear_scores"]
 
@@ -97,7 +97,7 @@ def _bartlett(source: Source, df: jax.Array, rank: int) -> list[jax.Array]:
     columns = []
     for number in range(rank):
         left = jnp.maximum(df - number, 0.0)
-        length = jnp.sqrt(jnp.maximum(left + centred_chisquare_from(source.spend_on(_DIAGONAL + number), left), 0.0))
+        length = jnp.sqrt(jnp.maximum(left + centered_chisquare_from(source.spend_on(_DIAGONAL + number), left), 0.0))
         below = standard_normals(source.spend_on(_BELOW + number), rank - 1 - number, df + 1.0)
         entries = [length, *(jnp.where(left > 0, entry, 0.0) for entry in below)]
         columns.append(jnp.stack([*[jnp.zeros_like(length)] * number, *entries], axis=-1))

@@ -25,7 +25,7 @@ from jax.typing import ArrayLike
 from jaxtyping import PRNGKeyArray
 
 from mixjax.gaussian.beyond.linear import LARGEST_RANK, sample_linear_scores
-from mixjax.gaussian.score_law import ScoreLaw
+from mixjax.gaussian.law import ScoreLaw
 from mixjax.gaussian.weights import mixup_weight
 from mixjax.numerics.arguments import aligned, check_scalars, check_size, checked
 from mixjax.numerics.beta import beta_from

@@ -25,7 +25,7 @@ from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
 from mixjax.gaussian.estimators import weighted_estimator
-from mixjax.gaussian.score_law import ScoreLaw
+from mixjax.gaussian.law import ScoreLaw
 from mixjax.numerics.arguments import Rule, aligned, check_scalars, checked
 
 __all__ = ["limit_ridge_scores", "ridge_coefficients", "ridge_estimator"]

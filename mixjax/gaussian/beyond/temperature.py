@@ -24,8 +24,8 @@ from jax import lax
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
+from mixjax.gaussian.law import ScoreLaw, checked_law
 from mixjax.gaussian.population import population_accuracy, population_ece
-from mixjax.gaussian.score_law import ScoreLaw, checked_law
 from mixjax.gaussian.training_sets import TrainingSets
 from mixjax.numerics.arguments import aligned, checked
 from mixjax.numerics.threefry import Source

@@ -26,7 +26,7 @@ import jax.numpy as jnp
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
-from mixjax.gaussian.score_law import ScoreLaw, checked_law
+from mixjax.gaussian.law import ScoreLaw, checked_law
 from mixjax.numerics.arguments import aligned, checked
 from mixjax.numerics.quadrature import half_line_integrals
 

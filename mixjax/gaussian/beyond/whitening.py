@@ -32,7 +32,7 @@ _product = partial(jnp.matmul, precision="highest")  # GPUs would keep ten bits
 class Whitening(NamedTuple):
     """An affine map x -> (x - centre) directions, and the shrinkage s in [0, 1] of its covariance. A pytree."""
 
-    centre: Float[Array, " d"]
+    center: Float[Array, " d"]
     directions: Float[Array, "d p"]
     shrinkage: Float[Array, ""]
 
@@ -42,10 +42,10 @@ class Whitening(NamedTuple):
         Raises:
           ValueError: for another shape.
         """
-        x, centre, directions = as_floats(x=x, centre=self.centre, directions=self.directions)
-        if x.ndim != 2 or x.shape[1:] != centre.shape:
-            raise ValueError(f"x must have shape [n, {centre.shape[0]}], got {x.shape}")
-        return _product(x - centre[None, :], directions)
+        x, center, directions = as_floats(x=x, center=self.center, directions=self.directions)
+        if x.ndim != 2 or x.shape[1:] != center.shape:
+            raise ValueError(f"x must have shape [n, {center.shape[0]}], got {x.shape}")
+        return _product(x - center[None, :], directions)
 
 
 def fit_whitening(x: Float[Array, "n d"], y: Float[Array, " n"], *, p: int) -> Whitening:

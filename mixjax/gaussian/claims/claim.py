@@ -10,7 +10,7 @@ import numpy as np
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
-from mixjax.gaussian.score_law import ScoreLaw
+from mixjax.gaussian.law import ScoreLaw
 
 LARGEST_WEIGHT = 0.499  # a Beta law reaches weights below 1/2; this is alpha = beta = 249.5
 

@@ -13,11 +13,11 @@ from jaxtyping import PRNGKeyArray
 
 from mixjax.gaussian.capacity import turning_ratio
 from mixjax.gaussian.claims.claim import LARGEST_WEIGHT, Claim, Error, Values, dimension
+from mixjax.gaussian.law import ScoreLaw
 from mixjax.gaussian.limits import best_weight, derivative_at_zero, limit_scores
 from mixjax.gaussian.ood import best_ood_weight, limit_ood_scores, sample_ood_scores, sufficient_ood
 from mixjax.gaussian.population import population_ece
 from mixjax.gaussian.samplers import sample_scores
-from mixjax.gaussian.score_law import ScoreLaw
 from mixjax.gaussian.weights import mixup_weight
 
 

@@ -13,10 +13,10 @@ from jax.typing import ArrayLike
 from jaxtyping import PRNGKeyArray
 
 from mixjax.gaussian.claims.claim import LARGEST_WEIGHT, Claim, Values, dimension
+from mixjax.gaussian.law import ScoreLaw
 from mixjax.gaussian.population import population_ece
 from mixjax.gaussian.pseudo_label import sample_pseudo_label_scores
 from mixjax.gaussian.pseudo_label_limits import limit_pseudo_label_scores
-from mixjax.gaussian.score_law import ScoreLaw
 
 _SMALLEST_WEIGHT = 0.05  # that is taken where the best would be none
 

@@ -52,7 +52,7 @@ def test_the_limit_of_two_classes_is_the_exact_one(key):
     ratio, theta, t = np.array([[0.1], [0.5], [4.0]]), np.array([0.5, 1.0, 2.0]), 0.2
     ours = limit_class_ece(key, ratio, theta, t, num_classes=2)
     exact = population_ece(limit_scores(ratio, theta, t))
-    assert (np.abs(ours.ece - exact) < 5 * ours.standard_error).all()
+    assert (np.abs(ours.value - exact) < 5 * ours.standard_error).all()
     np.testing.assert_allclose(best_class_weight(0.5, 1.0, num_classes=2), best_weight(0.5, 1.0), rtol=1e-14)
 
 
@@ -68,18 +68,18 @@ def test_literal_predictions_have_the_limits_ece(t, key, rng):
     probs = np.exp(logits - logits.max(axis=1, keepdims=True))
     literal = float(top_label_ece(probs / probs.sum(axis=1, keepdims=True), truth, num_bins=50))
     limit = limit_class_ece(key, 0.2, 1.5, t, num_classes=5)
-    assert abs(literal - float(limit.ece)) < 0.03 * float(limit.ece) + 1e-3 + 5 * float(limit.standard_error)
+    assert abs(literal - float(limit.value)) < 0.03 * float(limit.value) + 1e-3 + 5 * float(limit.standard_error)
 
 
 def test_the_best_weight_calibrates(key):
     """Equal claims and truths, to rounding; half of it does not."""
     t = np.asarray(best_class_weight(0.2, 1.5, num_classes=5))
-    best, half = limit_class_ece(key, 0.2, 1.5, np.array([t, t / 2]), num_classes=5, draws=2000).ece
+    best, half = limit_class_ece(key, 0.2, 1.5, np.array([t, t / 2]), num_classes=5, draws=2000).value
     assert best < 1e-12 < 0.01 < half
 
 
 def test_shapes_and_degenerate_cases(key):
-    assert np.isnan(limit_class_ece(key, 0.0, 0.0, 0.0, num_classes=3, draws=10).ece)
+    assert np.isnan(limit_class_ece(key, 0.0, 0.0, 0.0, num_classes=3, draws=10).value)
     with pytest.raises(ValueError, match="num_classes must be at least 2, got 1"):
         best_class_weight(0.1, 1.0, num_classes=1)
     with pytest.raises(ValueError, match=r"shapes \[n, p\] and \[n\], got \(3, 2\) and \(2,\)"):

@@ -73,7 +73,7 @@ def test_columns_have_words_of_their_own(key, monkeypatch):
     """The purposes of 63 columns, of what they are spent on; drawing from them takes minutes to compile."""
     spent = []
     monkeypatch.setattr(linear, "standard_normals", lambda source, n, df: spent.append(source.purpose) or [df] * n)
-    monkeypatch.setattr(linear, "centred_chisquare_from", lambda source, df: spent.append(source.purpose) or df)
+    monkeypatch.setattr(linear, "centered_chisquare_from", lambda source, df: spent.append(source.purpose) or df)
     assert len(linear._bartlett(Source.of(key, (1,)), np.full(1, 100.0), linear.LARGEST_RANK)) == 63
     assert len(spent) == len(set(spent)) == 2 * 63
     assert max(spent) < 256

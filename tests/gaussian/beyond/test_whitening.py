@@ -31,7 +31,7 @@ def test_beside_scikit_learn(rows):
     fitted = fit_whitening(x, y, p=10)
     covariance, shrinkage = ledoit_wolf(residuals(x, y), assume_centered=True)
     np.testing.assert_allclose(fitted.shrinkage, shrinkage, rtol=1e-12)
-    np.testing.assert_allclose(fitted.centre, (x[y == 1].mean(axis=0) + x[y == -1].mean(axis=0)) / 2, atol=1e-15)
+    np.testing.assert_allclose(fitted.center, (x[y == 1].mean(axis=0) + x[y == -1].mean(axis=0)) / 2, atol=1e-15)
     values, vectors = np.linalg.eigh(covariance)
     expected = vectors[:, -10:] / np.sqrt(values[-10:])
     directions = np.asarray(fitted.directions)

@@ -85,7 +85,7 @@ def test_moments_are_those_of_the_draws(table):
 
 def test_no_mixup_is_no_difference(table):
     none = table.isel(mixup=0)
-    for metric in ("ece", "ece2", "mce"):
+    for metric in ("ece", "rms_ece", "mce"):
         assert (none[f"{metric}_difference"] == 0).all()
         assert (none[f"{metric}_difference_se"] == 0).all()
         assert (none[f"{metric}_mix_better"] == 0.5).all()  # ties count half

@@ -23,7 +23,7 @@ def test_normal_sums_give_the_map_of_exact_ones(table_of):
 
 
 @pytest.mark.slow
-def test_without_unlabelled_points_nothing_changes():
+def test_without_unlabeled_points_nothing_changes():
     """float32, in which the laws of both are rounded otherwise."""
     table = sims.run("pseudo_label", unlabeled_per_label="0", **SMALL)
     assert float(np.abs(table["final_difference"]).max()) < 1e-5
@@ -43,7 +43,7 @@ def test_overshooting_begins_where_the_limit_says():
     assert many["mix_difference"] > 0
 
 
-def test_unlabelled_data_of_the_same_domain_are_no_shift(table_of):
+def test_unlabeled_data_of_the_same_domain_are_no_shift(table_of):
     same = sims.run("pseudo_label_shift", unlabeled_norm="2", angle="0", unlabeled_per_label="10",
                     **SMALL | {"theta_norm": "2"})  # fmt: skip
     plain = table_of("pseudo_label").sel(theta_norm=2, unlabeled_per_label=10)

@@ -64,7 +64,7 @@ def test_the_derivative_tends_to_its_closed_form(table_of):
 def test_a_tie_counts_one_half():
     """Without Mixup nothing changes; without signal every MCE is 1/2. Neither is "Mixup worse"."""
     table = sims.run("phase_diagram", n="200", ratio="0.5,2", theta_norm="0,1", alpha="0,1", replicates=100)
-    for metric in ("ece", "ece2", "mce"):
+    for metric in ("ece", "rms_ece", "mce"):
         assert (table[f"{metric}_mix_better"].sel(mixup=0) == 0.5).all()
     no_signal = table.sel(theta_norm=0, mixup=1)
     assert (no_signal["mce_mix_better"] == 0.5).all()
@@ -132,7 +132,7 @@ def test_expectations_in_single_precision_are_within_the_tolerance():
         STUDIES["phase_diagram"].config(n="30,1000", ratio="0.05,0.7,8", theta_norm="0.25,0.63,2,4", alpha="0.2,1")
     )
     single, double = (xr.Dataset(expected_variables(grid, float64=float64)) for float64 in (False, True))
-    for metric in ("ece", "ece2", "mce"):
+    for metric in ("ece", "rms_ece", "mce"):
         size = double[f"{metric}_expected"]
         for name, scale in (
             (metric, size),

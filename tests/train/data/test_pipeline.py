@@ -16,7 +16,7 @@ from mixjax.train.data.pipeline import (
     epoch_order,
     evaluation_rows,
     in_batches,
-    normalise,
+    normalize,
     steps_per_epoch,
 )
 from mixjax.train.data.streams import Stream, stream_key
@@ -95,7 +95,7 @@ def test_two_runs_of_a_seed_are_one_and_two_seeds_are_two(numbered):
     assert (rows[0] == rows[1]).all() and not (rows[0] == rows[2]).all()
 
 
-def test_scales_are_exact_and_normalise(rng):
+def test_scales_are_exact_and_normalize(rng):
     """Beside fractions; torchvision's way, to [0, 1] first, gives the same numbers to float32."""
     inputs = rng.integers(0, 200, (11, 5, 3, 2), np.uint8)
     scale = channel_scale(inputs)
@@ -106,14 +106,14 @@ def test_scales_are_exact_and_normalise(rng):
         assert scale.mean[channel] == np.float32(mean) and scale.sd[channel] == np.float32(float(variance) ** 0.5)
     shares = inputs / 255
     expected = (shares - shares.mean(axis=(0, 1, 2))) / shares.std(axis=(0, 1, 2))
-    normal = normalise(jnp.asarray(inputs), scale)
+    normal = normalize(jnp.asarray(inputs), scale)
     assert normal.dtype == np.float32
     np.testing.assert_allclose(normal, expected, rtol=0, atol=3e-6)  # 16 units in the last place of the largest, 1.7
 
 
 def test_a_constant_channel_is_zero():
     inputs = np.full((2, 3, 3, 1), 77, np.uint8)
-    assert not normalise(jnp.asarray(inputs), channel_scale(inputs)).any()
+    assert not normalize(jnp.asarray(inputs), channel_scale(inputs)).any()
 
 
 @pytest.mark.parametrize("batch_size", [1, 64, 100, 512])

@@ -34,7 +34,7 @@ def test_figures_by_their_definitions(case):
         "nll": -np.log(probs[np.arange(200), labels]).mean(),
         "brier": ((probs - np.eye(4)[labels]) ** 2).sum(1).mean(),
         "ece": sum(gaps),
-        "ece_2": sum(gap**2 / share for gap, share in zip(gaps, shares, strict=True) if share) ** 0.5,
+        "rms_ece": sum(gap**2 / share for gap, share in zip(gaps, shares, strict=True) if share) ** 0.5,
         "mce": largest,
         "signed_gap": confidence.mean() - correct.mean(),
     }
@@ -48,7 +48,7 @@ def test_a_perfect_net_has_no_error():
     labels = np.arange(40) % 4
     found = scored(np.where(np.eye(4)[labels], 200.0, -200.0), labels)
     assert found["accuracy"] == 1
-    for name in ("ece", "ece_2", "mce", "signed_gap", "classwise_ece", "nll", "brier"):
+    for name in ("ece", "rms_ece", "mce", "signed_gap", "classwise_ece", "nll", "brier"):
         assert found[name] == 0, name
 
 

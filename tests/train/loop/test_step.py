@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from mixjax.train.data.pipeline import channel_scale, epoch_order
 from mixjax.train.loop import program, step
-from mixjax.train.loop.job import Arm, Job, Optimiser, Phase, Recipe
+from mixjax.train.loop.job import Arm, Job, Optimizer, Phase, Recipe
 from mixjax.train.loop.members import lanes_of
 from mixjax.train.loop.mixing import Mixing
 from mixjax.train.loop.program import Program
@@ -175,7 +175,7 @@ def test_the_loss_under_mixup_has_a_floor(digits):
 
     The mean of the last 200 batches is above 0.4 whatever the net does (five standard errors: 0.45 - 5 * 0.21 / 14).
     """
-    recipe = Recipe(MLPShape(64, 1), optimiser=Optimiser(0.05), batch_size=32)
+    recipe = Recipe(MLPShape(64, 1), optimizer=Optimizer(0.05), batch_size=32)
     _, _, _, losses = trained(recipe, digits, ARMS, seeds=(0,), epochs=100)
     assert losses[0, -200:].mean() < 0.02
     assert losses[1, -200:].mean() > 0.45

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from mixjax.train.loop.checkpoints import Checkpoints
 from mixjax.train.loop.history import OF_PSEUDO_LABELS
-from mixjax.train.loop.job import Arm, Job, Optimiser, Phase, Recipe
+from mixjax.train.loop.job import Arm, Job, Optimizer, Phase, Recipe
 from mixjax.train.loop.members import HIDDEN
 from mixjax.train.loop.training import train_job
 from mixjax.train.nets.shapes import MLPShape, ResNetShape
@@ -24,8 +24,8 @@ BEFORE, AFTER = 2, 2
 PHASES = (Phase(BEFORE), Phase(AFTER, "all"))
 SUPERVISED, MIXED = Arm("supervised", (0.0, 0.0)), Arm("pseudo-label + Mixup", (0.0, 1.0))
 RECIPES = {
-    "mlp": Recipe(MLPShape(16, 2, "batch"), optimiser=Optimiser(0.05), batch_size=16),
-    "resnet": Recipe(ResNetShape(1 / 16), optimiser=Optimiser(0.05), batch_size=40),
+    "mlp": Recipe(MLPShape(16, 2, "batch"), optimizer=Optimizer(0.05), batch_size=16),
+    "resnet": Recipe(ResNetShape(1 / 16), optimizer=Optimizer(0.05), batch_size=40),
 }
 
 
@@ -100,7 +100,7 @@ def test_stopped_in_mid_epoch(digits, tmp_path, undisturbed):
 
 
 @pytest.mark.parametrize("name", NETS)
-def test_labels_of_the_unlabelled_half(digits, tmp_path, name, monkeypatch):
+def test_labels_of_the_unlabeled_half(digits, tmp_path, name, monkeypatch):
     """Hidden before the midpoint; then the net's own, in evaluation mode, and they stay. Known ones stay too."""
     job, states = job_of(name), []
     original = Checkpoints.save
@@ -198,7 +198,7 @@ def test_training_figures_are_of_what_they_say(digits, tmp_path):
 
 def test_a_loss_that_is_not_finite(digits, tmp_path):
     """It says which net and step; before the first checkpoint there is none to speak of."""
-    recipe = dataclasses.replace(RECIPES["mlp"], net=MLPShape(16, 2), optimiser=Optimiser(1e9))
+    recipe = dataclasses.replace(RECIPES["mlp"], net=MLPShape(16, 2), optimizer=Optimizer(1e9))
     job = Job("job", recipe, (Arm("erm", (0.0,)),), (0,), (Phase(3),))
     message = (
         r"^job, arm erm, seed 0: the loss is (nan|inf) in step \d+ of epoch 1; a lower learning rate than 1e\+09 "
@@ -210,7 +210,7 @@ def test_a_loss_that_is_not_finite(digits, tmp_path):
 
 def test_a_last_step_after_which_nothing_is_finite(digits, tmp_path):
     """One step, whose own loss is as it should be: nothing is recorded or kept of what it leaves."""
-    recipe = Recipe(MLPShape(16, 2), optimiser=Optimiser(1e30), batch_size=320)
+    recipe = Recipe(MLPShape(16, 2), optimizer=Optimizer(1e30), batch_size=320)
     job = Job("job", recipe, (Arm("erm", (0.0,)),), (0,), (Phase(1),))
     told = []
     with pytest.raises(RunError, match=r"^job, arm erm, seed 0: the logits are not finite after epoch 1; a lower"):
@@ -231,7 +231,7 @@ def test_the_last_checkpoint_survives_a_loss_that_is_not_finite(digits, tmp_path
     with pytest.raises(StopError):
         trained(job, digits, tmp_path / "job", told=spoil)
     shutil.copytree(tmp_path / "job", tmp_path / "copy")
-    spoilt = dataclasses.replace(job, recipe=dataclasses.replace(job.recipe, optimiser=Optimiser(1e30)))
+    spoilt = dataclasses.replace(job, recipe=dataclasses.replace(job.recipe, optimizer=Optimizer(1e30)))
     with pytest.raises(RunError, match=r"in step \d+ of epoch 2; the checkpoint of epoch 1 is kept; a lower"):
         trained(spoilt, digits, tmp_path / "copy")
     assert_same_bits(trained(job, digits, tmp_path / "copy"), trained(job, digits, tmp_path / "job"))

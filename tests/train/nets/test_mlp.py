@@ -114,7 +114,7 @@ def test_a_net_that_no_memory_holds_is_refused_before_it_is_made():
 
 
 @pytest.mark.parametrize(("norm", "batch_size"), [("none", 1), ("batch", 2)])
-def test_a_batch_of_one_row_is_refused_where_it_is_normalised(norm, batch_size):
+def test_a_batch_of_one_row_is_refused_where_it_is_normalized(norm, batch_size):
     check_net(MLPShape(3, 2, norm), (2, 2, 1), 2, batch_size)
     with pytest.raises(ValueError, match="needs more than one value of each channel to train"):
         check_net(MLPShape(3, 2, "batch"), (2, 2, 1), 2, 1)

@@ -78,7 +78,7 @@ def test_the_readme_says_what_the_run_says(published, tmp_path):
 def test_every_figure_is_there_with_its_caption(published):
     text = (published / "README.md").read_text()
     pictures = sorted(path.stem for path in (published / "figures").glob("*.png"))
-    assert {"ece", "ece_2", "mce", "relative_loss", "accuracy"} < set(pictures)
+    assert {"ece", "rms_ece", "mce", "relative_loss", "accuracy"} < set(pictures)
     for name in pictures:
         caption = (published / "figures" / f"{name}.txt").read_text().strip()
         assert f"![{name}](figures/{name}.png)\n\n{caption}" in text

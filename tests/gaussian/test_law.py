@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from mixjax.gaussian.score_law import ScoreLaw, score_law
+from mixjax.gaussian.law import ScoreLaw, score_law
 
 
 def test_moments_of_literal_scores(rng):

@@ -28,20 +28,14 @@ from jaxtyping import Array, Float
 from mixjax.calibration.rows.clean import width
 from mixjax.calibration.rows.predictions import Predictions
 from mixjax.calibration.rows.spread import mean_class, spread_rows
+from mixjax.numerics.estimate import Estimate
 
-__all__ = ["SkceEstimate", "skce", "skce_linear"]
+__all__ = ["skce", "skce_linear"]
 
 Estimator = Literal["biased", "unbiased", "linear"]
 
 _BLOCK = 1 << 22  # numbers
 _SAMPLE = 512  # rows whose distances give the bandwidth
-
-
-class SkceEstimate(NamedTuple):
-    """A mean over pairs, and its standard error."""
-
-    value: Float[Array, ""]
-    standard_error: Float[Array, ""]
 
 
 def skce(
@@ -83,7 +77,7 @@ def skce(
 
 def skce_linear(
     probs: ArrayLike, labels: ArrayLike, *, bandwidth: ArrayLike | None = None, where: ArrayLike | None = None
-) -> SkceEstimate:
+) -> Estimate:
     r"""The mean of h over the pairs (1, 2), (3, 4), ... of rows that count, in O(N K), and its standard error.
 
     Under calibration value / standard_error is asymptotically standard normal. The pairs are those of the given order,
@@ -92,7 +86,7 @@ def skce_linear(
     Args, Raises: as `skce`.
 
     Returns:
-      `SkceEstimate`; NaN for fewer than 2 rows, and its standard error for fewer than 4.
+      `Estimate`; NaN for fewer than 2 rows, and its standard error for fewer than 4.
     """
     predictions = Predictions.of(probs, labels, where=where)
     return predictions.answer(_skce_linear(predictions, _given(bandwidth, predictions)))
@@ -158,7 +152,7 @@ def _skce(predictions: Predictions, bandwidth: jax.Array | None, unbiased: bool)
 
 
 @jax.jit
-def _skce_linear(predictions: Predictions, bandwidth: jax.Array | None) -> SkceEstimate:
+def _skce_linear(predictions: Predictions, bandwidth: jax.Array | None) -> Estimate:
     rows = _Vectors.of(predictions)
     nu = rows.bandwidth if bandwidth is None else bandwidth
     first = jnp.argsort(~rows.counts, stable=True)[: len(rows.probs) // 2 * 2]  # rows that count come first
@@ -168,4 +162,4 @@ def _skce_linear(predictions: Predictions, bandwidth: jax.Array | None) -> SkceE
     count = jnp.sum(pairs, dtype=np.int32).astype(h.dtype)
     mean = jnp.sum(h) / count
     spread = jnp.sum(jnp.where(pairs, h - mean, 0.0) ** 2) / (count - 1)
-    return SkceEstimate(mean, jnp.sqrt(spread / count))
+    return Estimate(mean, jnp.sqrt(spread / count))

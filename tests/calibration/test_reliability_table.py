@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from mixjax.calibration import ece, mce
-from mixjax.calibration.reliability import clopper_pearson, reliability
+from mixjax.calibration.reliability_table import clopper_pearson, reliability
 
 CONFIDENCE = np.array([0.05, 0.15, 0.15, 0.95, 1.0])
 CORRECT = np.array([0, 1, 0, 1, 1])

@@ -1,0 +1,19 @@
+"""A number that was estimated, with its standard error."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from jaxtyping import Array, Float
+
+
+class Estimate(NamedTuple):
+    """A number that was estimated from draws or rows, and its standard error, of one shape.
+
+    Attributes:
+      value: the estimate.
+      standard_error: standard deviation of `value` over repetitions.
+    """
+
+    value: Float[Array, "*batch"]
+    standard_error: Float[Array, "*batch"]
