@@ -4,7 +4,7 @@ Every estimator takes confidences and whether they were right (binary: probabili
 labels), or probabilities [N, K] and labels; `mixjax.scores` makes the first from the second.
 """
 
-from mixjax.calibration.adaptive import ace, sce, tace
+from mixjax.calibration.adaptive import ace, tace
 from mixjax.calibration.binned import classwise_ece, ece, mce, top_label_ece
 from mixjax.calibration.corp import BrierDecomposition, brier_decomposition, isotonic_regression
 from mixjax.calibration.debiased import DebiasedError, debiased_ece2
@@ -46,7 +46,6 @@ __all__ = [
     "nll",
     "nll_from_logits",
     "reliability",
-    "sce",
     "signed_gap",
     "skce",
     "skce_linear",

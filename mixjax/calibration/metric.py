@@ -30,9 +30,11 @@ Given = Literal["logits", "probs", "confidence"]
 class CalibrationMetric(nnx.Metric):
     """ECE_p of all batches so far, in O(bins) memory and right to 1e-6 at any number of rows.
 
+    It works under `nnx.jit`, and in `nnx.MultiMetric` beside `nnx.metrics.Accuracy` with `given="logits"`.
+
     Args:
-      given: what `update` takes by keyword: "logits" (of classes) or "probs" with `labels`, for the error of the top
-        label; "confidence" with `correct`. It is said, and never guessed.
+      given: what `update` takes by keyword, never guessed: "logits" (of classes) or "probs" with `labels`, for the error
+        of the top label; "confidence" with `correct`.
       num_bins, closed: as for `ece`.
       norm: p >= 1, or `inf` for the MCE.
       num_classes: K for the class-wise error of "logits" or "probs", in place of that of the top label.
@@ -40,7 +42,12 @@ class CalibrationMetric(nnx.Metric):
     Raises:
       ValueError: for options that do not go together.
 
-    It works under `nnx.jit`, and in `nnx.MultiMetric` beside `nnx.metrics.Accuracy` with `given="logits"`.
+    Example:
+      >>> from mixjax.calibration.metric import CalibrationMetric
+      >>> metric = CalibrationMetric("confidence")
+      >>> metric.update(confidence=[0.9, 0.6], correct=[1, 0])
+      >>> round(float(metric.compute()), 3)
+      0.35
     """
 
     def __init__(
@@ -77,9 +84,8 @@ class CalibrationMetric(nnx.Metric):
         """Count a batch.
 
         Args:
-          where: rows that count, as for `ece`; the others may hold anything.
-          mask: the same, by the name that flax's metrics have for it.
-          weights: as for `ece`.
+          where, weights: shape [N], as in docs/conventions.md.
+          mask: the same as `where`, by the name that flax's metrics have for it.
           batch: logits or probs [N, K] and labels [N]; or confidence [N] and correct [N]. Others are ignored, since
             `nnx.MultiMetric` gives every metric all that it gets.
 
@@ -96,26 +102,26 @@ class CalibrationMetric(nnx.Metric):
         self._keep(self._updated(first, second, weights, mask if where is None else where))
 
     def compute(self) -> Float[Array, ""]:
-        """The error; NaN before any row."""
+        """Return the error; NaN before any row."""
         return self.state.ece(self.norm)
 
     @property
     def state(self) -> CalibrationState:
-        """The state itself: to be merged, or summed over devices."""
+        """The state of all batches, to be merged, or summed over devices."""
         arrays = {name: getattr(self, name)[...] for name in self._arrays(self._empty())}
         return CalibrationState(**arrays, closed=self.closed)
 
     def _updated(
         self, first: ArrayLike, second: ArrayLike, weights: ArrayLike | None, where: ArrayLike | None
     ) -> CalibrationState:
-        """The state after a batch of confidences, or of logits or probabilities with their labels."""
+        """Return the state after a batch of confidences, or of logits or probabilities with their labels."""
         if self.given == "logits":
             first = Predictions.of_logits(first, second, weights, where).probs
         if self.given == "confidence" or self.num_classes is not None:
             return self.state.update(first, second, weights=weights, where=where)
         predictions = Predictions.of(first, second, weights, where)
         rows = predictions.top_label()  # wrong ones are NaN, and the state is if they count
-        return predictions.answer(
+        return predictions.raise_if_invalid(
             self.state.update(rows.confidence, rows.correct, weights=rows.weights, where=rows.where)
         )
 

@@ -101,7 +101,7 @@ class Rows(NamedTuple):
         residual = self.correct - self.confidence
         return residual if self.weights is None else self.weights * residual
 
-    def answer(self, result: Result) -> Result:
+    def raise_if_invalid(self, result: Result) -> Result:
         """The result, unless it is NaN because of wrong values that are known: then an error that names the first.
 
         Raises:
@@ -185,7 +185,7 @@ def as_mask(where: ArrayLike) -> jax.Array:
     return jnp.asarray(array).astype(np.bool_)
 
 
-def width(name: str, value: ArrayLike, dtype: np.dtype) -> jax.Array:
+def positive_scalar(name: str, value: ArrayLike, dtype: np.dtype) -> jax.Array:
     """A positive scalar of a dtype, as a bandwidth or a temperature; NaN for a wrong one that is traced.
 
     Raises:

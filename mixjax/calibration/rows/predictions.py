@@ -101,7 +101,7 @@ class Predictions(NamedTuple):
 
         return jax.vmap(of_class)(classes, probs.T)
 
-    def answer(self, result: Result) -> Result:
+    def raise_if_invalid(self, result: Result) -> Result:
         """The result, unless it is NaN because of wrong values that are known: then an error that names the first."""
         if known_nan(self, result):
             self._refuse_wrong()
