@@ -27,8 +27,6 @@ from mixjax.calibration.rows.clean import Rows
 from mixjax.calibration.rows.predictions import Predictions
 from mixjax.numerics.arguments import check_real
 
-__all__ = ["ace", "tace"]
-
 
 def ace(
     probs: ArrayLike,
@@ -46,8 +44,7 @@ def ace(
     Returns:
       A number in [0, 1]; NaN without rows.
 
-    Raises:
-      ValueError, TypeError: as `top_label_ece`.
+    Raises: as `top_label_ece`.
 
     Example:
       >>> from mixjax.calibration import ace
@@ -71,18 +68,15 @@ def tace(
     """Return the thresholded adaptive calibration error (TACE): `ace` of the probabilities above a threshold.
 
     Args:
-      probs: shape [N, K], rows sum to 1.
-      labels: whole numbers in [0, K), shape [N].
+      probs, labels, weights, where: probabilities [N, K] and classes [N], as for `top_label_ece`.
       num_bins: ranges of a class, R. Static.
       threshold: in [0, 1); a score counts if it is above this number, rounded to the dtype of `probs`. 0 leaves out
         exact zeros, which `ace` counts. Static.
-      weights, where: shape [N], as in docs/conventions.md.
 
     Returns:
       A number in [0, 1]; NaN without rows.
 
-    Raises:
-      ValueError, TypeError: as `top_label_ece`; for a threshold outside [0, 1).
+    Raises: as `top_label_ece`, and for a threshold outside [0, 1).
 
     Example:
       >>> from mixjax import tace

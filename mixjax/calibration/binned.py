@@ -25,8 +25,6 @@ from mixjax.calibration.rows.clean import Rows
 from mixjax.calibration.rows.predictions import Predictions
 from mixjax.numerics.arguments import check_norm
 
-__all__ = ["classwise_ece", "ece", "mce", "top_label_ece"]
-
 
 def ece(
     confidence: ArrayLike,
@@ -115,7 +113,7 @@ def error_of(sums: BinSums, norm: float) -> jax.Array:
 
 
 def power_mean(gap: jax.Array, mass: jax.Array, total: jax.Array, norm: float) -> jax.Array:
-    """Return (sum(mass * gap^p) / total)^(1/p) along the last axis, the largest gap for p = inf; NaN for a total of 0."""
+    """Return (sum(mass * gap^p) / total)^(1/p) along the last axis, the largest gap for p = inf; NaN for no total."""
     largest = jnp.max(gap, axis=-1)
     if norm == np.inf:
         return largest + 0.0 / total
@@ -153,8 +151,7 @@ def top_label_ece(
     Returns:
       As `ece`.
 
-    Raises:
-      ValueError, TypeError: as `ece`; for rows that do not sum to 1, and labels that are not in [0, K).
+    Raises: as `ece`, and for rows that do not sum to 1, and labels that are not in [0, K).
 
     Example:
       >>> from mixjax import top_label_ece

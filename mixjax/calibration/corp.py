@@ -23,11 +23,8 @@ from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
 from mixjax.calibration.rows.clean import Rows
-from mixjax.calibration.rows.order import sorted_rows
+from mixjax.calibration.rows.order import Ties, sorted_rows
 from mixjax.calibration.rows.sums import Prefix, mean, over, prefix_sums, product_less
-from mixjax.calibration.rows.ties import Ties
-
-__all__ = ["BrierDecomposition", "brier_decomposition", "isotonic_regression"]
 
 
 class BrierDecomposition(NamedTuple):
@@ -51,16 +48,13 @@ def brier_decomposition(
     """Return the Brier score mean (confidence - correct)^2 and its three parts (CORP).
 
     Args:
-      confidence: probabilities in [0, 1], shape [N].
-      correct: 0 or 1 (or boolean), shape [N].
-      weights, where: shape [N], as in docs/conventions.md.
+      confidence, correct, weights, where: shape [N], as for `ece`.
 
     Returns:
       (score, miscalibration, discrimination, uncertainty), each in [0, 1]; each part is summed by itself, and they add
       up to rounding. NaN without rows. Gradients are exact: the fit is optimal, so that its own change does not matter.
 
-    Raises:
-      ValueError, TypeError: as `ece`.
+    Raises: as `ece`.
 
     Example:
       >>> from mixjax import brier_decomposition
@@ -83,8 +77,7 @@ def isotonic_regression(
       Its value at each row, shape [N], in [0, 1]; equal confidences have equal values, and rows that do not count have
       the value 0. All NaN for NaN in a row that counts, and where all rows that count have weight 0.
 
-    Raises:
-      ValueError, TypeError: as `ece`.
+    Raises: as `ece`.
 
     Example:
       >>> from mixjax.calibration import isotonic_regression

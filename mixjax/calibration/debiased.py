@@ -25,8 +25,6 @@ from mixjax.calibration.binned import root
 from mixjax.calibration.rows.bins import Binning, Closed, check_bins, sums_of_rows
 from mixjax.calibration.rows.clean import Rows
 
-__all__ = ["DebiasedError", "debiased_ece2"]
-
 Form = Literal["u-statistic", "kumar"]
 
 
@@ -59,17 +57,15 @@ def debiased_ece2(
     There is no `weights`: the correction needs the number of independent rows in a bin.
 
     Args:
-      confidence, correct, num_bins, binning, closed: as for `ece`.
+      confidence, correct, num_bins, binning, closed, where: as for `ece`.
       form: "u-statistic"; "kumar", as in verified_calibration. Static.
-      where: shape [N], as in docs/conventions.md.
 
     Returns:
       (squared, root). `squared` is at most 1 and may be negative: its mean is what is estimated. `root` is that of
       max(squared, 0), and biased again; its gradient is 0 where it is clipped. A bin with one row has no correction
       and is left out of the sum, its share of n is not; where no bin has two rows both are 0. NaN without rows.
 
-    Raises:
-      ValueError, TypeError: as `ece`; for another form.
+    Raises: as `ece`, and for another form.
 
     Accuracy: 1e-6 absolute in float32, at 1e8 rows too.
 

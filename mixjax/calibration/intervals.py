@@ -2,16 +2,14 @@ r"""Confidence intervals of calibration errors, from the counts of bins: their c
 
 A bootstrap sample of N rows is a multinomial draw of how many fall into each (bin, correctness), and sums of that many
 draws of confidence within them. The counts are drawn exactly; the sums, of which the bins leave little to chance, as
-normals of the same mean and variance. Intervals are the basic ones: the law of theta* - theta in the bootstrap world,
-where theta is what the sample itself has, is taken for that of the estimate around the truth,
+normals of the same mean and variance. Intervals are the basic ones (B. Efron, R. J. Tibshirani, 1993, chapter 13), with
+theta that of the sample,
 
     [estimate - q_high(theta* - theta), estimate - q_low(theta* - theta)].
 
 The plain ECE and MCE are biased upwards by sampling noise, more so in the bootstrap world than outside: near exact
-calibration their intervals cover less than they say (docs/estimators.md has the measured coverage). The signed gap
-and, away from exact calibration, the debiased squared error are unbiased and cover what they say.
-
-Reference: B. Efron, R. J. Tibshirani, "An introduction to the bootstrap" (1993), chapter 13.
+calibration their intervals cover less than they say (docs/estimators.md). The signed gap and, away from exact
+calibration, the debiased squared error are unbiased and cover what they say.
 """
 
 from __future__ import annotations
@@ -32,9 +30,6 @@ from mixjax.calibration.rows.scatter import sum_by_bin
 from mixjax.numerics.arguments import check_size
 from mixjax.numerics.threefry import single
 
-__all__ = ["CalibrationIntervals", "Interval", "bootstrap_intervals", "mean_interval"]
-
-
 _BLOCK = 1 << 22  # numbers that are drawn at a time
 
 
@@ -42,9 +37,9 @@ class Interval(NamedTuple):
     """An estimate with its interval and standard error.
 
     Example:
-      >>> from mixjax.calibration import mean_interval
-      >>> mean_interval([1.0, 2.0, 3.0, 6.0]).estimate
-      3.0
+      >>> from mixjax.calibration import Interval
+      >>> Interval(estimate=0.1, low=0.05, high=0.15, standard_error=0.02).high
+      0.15
     """
 
     estimate: float
@@ -89,16 +84,14 @@ def bootstrap_intervals(
 
     Args:
       key: of the bootstrap; the same key gives the same intervals.
-      confidence, correct, num_bins, binning, closed: as for `ece`. Equal-mass bins are kept as they are.
-      where: shape [N], as in docs/conventions.md.
+      confidence, correct, num_bins, binning, closed, where: as for `ece`. Equal-mass bins are kept as they are.
       replicates: bootstrap samples, 2 at least.
       level: of the intervals, in (0, 1).
 
     Returns:
       Intervals; those of ECE and MCE are clipped to [0, 1]. NaN without rows.
 
-    Raises:
-      ValueError, TypeError: as `ece`; for a level outside (0, 1), and fewer than 2 replicates.
+    Raises: as `ece`, and for a level outside (0, 1), and fewer than 2 replicates.
 
     Example:
       >>> import jax

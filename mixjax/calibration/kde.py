@@ -5,10 +5,9 @@ r"""Calibration error by kernel density: the chance of being right at a confiden
 with the Beta density k(.; f) of parameters f/h + 1 and (1 - f)/h + 1, or for whole probability vectors the Dirichlet
 density of parameters f/h + 1. Rows are left out of their own estimate; the p-th root is taken.
 
-Kernels are computed as log k(g; f) = -KL(f || g) / h + (a function of f), without the terms of size 1/h that cancel
-in it, n^2 of them a block of rows at a time, no array of n x n being kept, also not for derivatives. On the boundary
-a kernel is its limit: where f_j has a probability of exactly 0, the centres count that have least mass there (those
-with none, if there are any, since only their densities are not 0).
+Kernels are log k(g; f) = -KL(f || g) / h + (a function of f), without the terms of size 1/h that cancel, n^2 of them
+a block of rows at a time: no array of n x n is kept. On the boundary a kernel is its limit: where f_j has a probability
+of exactly 0, the centres count that have least mass there (those with none, if any, whose densities alone are not 0).
 
 References: T. Popordanoska, R. Sayer, M. Blaschko (NeurIPS 2022, arXiv:2210.07810); S. X. Chen (1999, Beta kernels).
 """
@@ -32,8 +31,6 @@ from mixjax.calibration.rows.predictions import Predictions
 from mixjax.calibration.rows.spread import mean_class, spread_rows
 from mixjax.numerics.arguments import check_norm
 
-__all__ = ["kde_ece", "kde_ece_canonical"]
-
 _BLOCK = 1 << 22  # numbers
 _SAMPLE = 512  # rows whose likelihood chooses the bandwidth
 _BANDWIDTHS = np.geomspace(1e-4, 1, 17)
@@ -52,19 +49,16 @@ def kde_ece(
     There is no `weights`: a row is left out of its own estimate, and a copy of it would not be.
 
     Args:
-      confidence: probabilities in [0, 1], shape [N].
-      correct: 0 or 1 (or boolean), shape [N].
+      confidence, correct, where: shape [N], as for `ece`.
       bandwidth: h > 0, a scalar: a kernel at f has a variance of about h f (1 - f). None: that of 1e-4, ..., 1 (four a
         decade) with the largest leave-one-out likelihood, of all rows or of 512 evenly spread over their order; rows
         at exactly 0 or 1 with no other there, whose density is 0 for every h, are left out of it. It has no derivative.
       norm: p >= 1, or `inf`; the root is taken. Static.
-      where: shape [N], as in docs/conventions.md.
 
     Returns:
       A probability in [0, 1]; NaN for fewer than two rows. First derivatives are finite, also at 0, 1 and ties.
 
-    Raises:
-      ValueError, TypeError: as `ece`; for a bandwidth that is not positive.
+    Raises: as `ece`, and for a bandwidth that is not positive.
 
     Accuracy: 1e-5 absolute in float32 for h >= 1e-3 (tests/calibration/test_kde.py). Time is O(N^2).
 
@@ -75,7 +69,8 @@ def kde_ece(
     """
     check_norm(norm)
     rows = Rows.of(confidence, correct, where=where)
-    return rows.raise_if_invalid(_kde_ece(rows, _given(bandwidth, rows.confidence.dtype), float(norm)))
+    h = None if bandwidth is None else positive_scalar("bandwidth", bandwidth, rows.confidence.dtype)
+    return rows.raise_if_invalid(_kde_ece(rows, h, float(norm)))
 
 
 def kde_ece_canonical(
@@ -86,10 +81,9 @@ def kde_ece_canonical(
     norm: float = 1,
     where: ArrayLike | None = None,
 ) -> Float[Array, ""]:
-    r"""Return CE_p of probability vectors, :math:`(\frac1n \sum_j \|ratio_j - g_j\|_p^p)^{1/p}`, with Dirichlet kernels.
+    r"""Return CE_p of probability vectors, :math:`(\frac1n \sum_j \|ratio_j - g_j\|_p^p)^{1/p}`, Dirichlet kernels.
 
-    The sum over classes is not divided by K: of two classes it is 2^(1/p) times `kde_ece`. There is no `weights`, as
-    in `kde_ece`.
+    The sum over classes is not divided by K: of two classes it is 2^(1/p) times `kde_ece`, with no `weights` either.
 
     Args:
       probs: shape [N, K], rows sum to 1 and are normalized.
@@ -99,8 +93,7 @@ def kde_ece_canonical(
     Returns:
       A number in [0, 2^(1/p)]; NaN for fewer than two rows.
 
-    Raises:
-      ValueError, TypeError: as `top_label_ece`; for a bandwidth that is not positive.
+    Raises: as `top_label_ece`, and for a bandwidth that is not positive.
 
     Example:
       >>> from mixjax.calibration import kde_ece_canonical
@@ -109,12 +102,8 @@ def kde_ece_canonical(
     """
     check_norm(norm)
     predictions = Predictions.of(probs, labels, where=where)
-    given = _given(bandwidth, predictions.probs.dtype)
-    return predictions.raise_if_invalid(_kde_ece_canonical(predictions, given, float(norm)))
-
-
-def _given(bandwidth: ArrayLike | None, dtype: np.dtype) -> jax.Array | None:
-    return None if bandwidth is None else lax.stop_gradient(positive_scalar("bandwidth", bandwidth, dtype))
+    h = None if bandwidth is None else positive_scalar("bandwidth", bandwidth, predictions.probs.dtype)
+    return predictions.raise_if_invalid(_kde_ece_canonical(predictions, h, float(norm)))
 
 
 @partial(jax.jit, static_argnames="norm")
@@ -203,7 +192,7 @@ def _error(
     """Return CE_p of rows f [N, K] with targets and claims [N, C]."""
     if len(f) == 0:
         return jnp.full((), jnp.nan, f.dtype)
-    h = _likeliest(lax.stop_gradient(f), counts) if bandwidth is None else bandwidth
+    h = _likeliest(lax.stop_gradient(f), counts) if bandwidth is None else lax.stop_gradient(bandwidth)
     centers = _Centers.of(f, counts, h)
 
     @jax.checkpoint

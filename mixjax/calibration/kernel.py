@@ -2,14 +2,14 @@ r"""Maximum mean calibration error (MMCE): residuals weighed against each other 
 
     MMCE^2 = (1/n^2) sum_ij r_i r_j exp(-|f_i - f_j| / nu),    r_i = y_i - f_i,    nu = 0.4.
 
-It takes a sort and two passes, not n^2. In one dimension the kernel is the covariance of an Ornstein-Uhlenbeck process
-X; with rows in order of f, and B_m = sum_{i >= m} r_i exp(-(f_i - f_m) / nu),
+The kernel is the covariance of an Ornstein-Uhlenbeck process X; with rows in order of f, and B_m the sum over i >= m
+of r_i exp(-(f_i - f_m) / nu),
 
     sum_ij r_i r_j exp(-|f_i - f_j| / nu) = Var(sum_i r_i X_i)
                                           = B_1^2 + sum_{m > 1} (1 - exp(-2 (f_m - f_{m-1}) / nu)) B_m^2,
 
-one square for each innovation of X: exact, no squares cancel, and no root of a negative number is taken. Derivatives
-are those of the double sum, with 0 for the kink of a tie, so that they do not depend on the order of rows either.
+one square for each innovation of X, in O(n log n) and without cancellation. Derivatives are those of the double sum,
+with 0 for the kink of a tie.
 
 Reference: A. Kumar, S. Sarawagi, U. Jain, "Trainable calibration measures for neural networks from kernel mean
 embeddings" (ICML 2018). For probabilities of K classes see `skce`.
@@ -32,8 +32,6 @@ from mixjax.calibration.rows.order import sorted_rows, starts_of_ties
 from mixjax.calibration.rows.scatter import sum_by_bin
 from mixjax.calibration.rows.sums import over, prefix_sums
 
-__all__ = ["mmce"]
-
 _BANDWIDTH = 0.4
 _STRETCH = 1024  # rows that are added one after the other
 
@@ -49,17 +47,14 @@ def mmce(
     r"""Return the MMCE :math:`(\frac1{n^2} \sum_{ij} r_i r_j e^{-|f_i - f_j| / \nu})^{1/2}`.
 
     Args:
-      confidence: probabilities in [0, 1], shape [N].
-      correct: 0 or 1 (or boolean), shape [N].
+      confidence, correct, weights, where: shape [N], as for `ece`.
       bandwidth: nu > 0, a scalar; None is the 0.4 of the paper and of netcal. It has no derivative.
-      weights, where: shape [N], as in docs/conventions.md.
 
     Returns:
       A number in [0, 1], the biased form: pairs of a row with itself are in the sum. NaN without rows. First
       derivatives are finite everywhere: 0 where the error is 0.
 
-    Raises:
-      ValueError, TypeError: as `ece`; for a bandwidth that is not positive.
+    Raises: as `ece`, and for a bandwidth that is not positive.
 
     Accuracy: in float32 1e-6 relative, and 3e-8 absolute where residuals cancel. Time is O(N log N).
 

@@ -33,8 +33,8 @@ class CalibrationMetric(nnx.Metric):
     It works under `nnx.jit`, and in `nnx.MultiMetric` beside `nnx.metrics.Accuracy` with `given="logits"`.
 
     Args:
-      given: what `update` takes by keyword, never guessed: "logits" (of classes) or "probs" with `labels`, for the error
-        of the top label; "confidence" with `correct`.
+      given: what `update` takes by keyword: "logits" (of classes) or "probs" with `labels`, for the error of the top
+        label; "confidence" with `correct`.
       num_bins, closed: as for `ece`.
       norm: p >= 1, or `inf` for the MCE.
       num_classes: K for the class-wise error of "logits" or "probs", in place of that of the top label.
@@ -81,16 +81,9 @@ class CalibrationMetric(nnx.Metric):
         weights: ArrayLike | None = None,
         **batch: ArrayLike,
     ) -> None:
-        """Count a batch.
+        """Count a batch: logits or probs [N, K] and labels [N], or confidence and correct [N]; others are ignored.
 
-        Args:
-          where, weights: shape [N], as in docs/conventions.md.
-          mask: the same as `where`, by the name that flax's metrics have for it.
-          batch: logits or probs [N, K] and labels [N]; or confidence [N] and correct [N]. Others are ignored, since
-            `nnx.MultiMetric` gives every metric all that it gets.
-
-        Raises:
-          TypeError: for a missing keyword, or both `where` and `mask`; otherwise as `ece`.
+        `mask` is `where` by the name that flax's metrics have for it. Raises TypeError for both, and a missing keyword.
         """
         if where is not None and mask is not None:
             raise TypeError("update needs where or mask, which are the same, got both")

@@ -27,19 +27,11 @@ from mixjax.calibration.rows.clean import Rows
 from mixjax.calibration.rows.scatter import sum_by_bin
 from mixjax.numerics.arguments import check_real
 
-__all__ = ["Reliability", "clopper_pearson", "reliability"]
-
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Reliability:
     """The table of a reliability diagram: one entry a bin, in order of confidence; NaN where a mean is over no rows.
-
-    Attributes:
-      count: rows, or their total weight.
-      confidence: mean confidence.
-      accuracy: mean correctness.
-      lowest, highest: the smallest and the largest confidence in the bin.
 
     Example:
       >>> from mixjax import reliability
@@ -47,10 +39,10 @@ class Reliability:
       [nan, 0.5]
     """
 
-    count: Float[Array, " bins"]
-    confidence: Float[Array, " bins"]
-    accuracy: Float[Array, " bins"]
-    lowest: Float[Array, " bins"]
+    count: Float[Array, " bins"]  # rows, or their total weight
+    confidence: Float[Array, " bins"]  # mean
+    accuracy: Float[Array, " bins"]  # mean correctness
+    lowest: Float[Array, " bins"]  # confidence in the bin
     highest: Float[Array, " bins"]
 
     def intervals(self, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
@@ -101,8 +93,7 @@ def reliability(
       Arrays of shape [num_bins]; `ece` is sum(count * |accuracy - confidence|) / sum(count) of them. Everything is NaN
       for NaN in a row that counts and, under `jit`, for wrong values.
 
-    Raises:
-      ValueError, TypeError: as `ece`.
+    Raises: as `ece`.
 
     Example:
       >>> from mixjax import reliability
@@ -141,11 +132,10 @@ def _reliability(rows: Rows, num_bins: int, binning: Binning, closed: Closed) ->
 def clopper_pearson(successes: ArrayLike, count: ArrayLike, *, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
     r"""Return the exact interval (low, high) of a probability from `successes` out of `count`; not under `jit`.
 
-    low is the :math:`(1-\text{level})/2` quantile of Beta(k, n - k + 1) and high the opposite one of Beta(k + 1, n - k).
+    The ends are the (1 - level)/2 quantile of Beta(k, n - k + 1) and the opposite one of Beta(k + 1, n - k).
 
     Args:
-      successes: k in [0, count], of any shape.
-      count: n, of a shape that broadcasts.
+      successes, count: k in [0, n] and n, of shapes that broadcast.
       level: in (0, 1), with which the interval covers at least.
 
     Returns:

@@ -7,16 +7,13 @@ from __future__ import annotations
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
-from mixjax.calibration.rows.clean import Rows, weight_unit
+from mixjax.calibration.rows.clean import Rows
 from mixjax.calibration.rows.predictions import Predictions
 from mixjax.calibration.rows.sums import mean
 from mixjax.numerics.arguments import as_floats
-
-__all__ = ["brier_score", "nll", "nll_from_logits", "signed_gap"]
 
 
 def nll(
@@ -27,16 +24,13 @@ def nll(
     Small probabilities have lost digits: from logits use `nll_from_logits`.
 
     Args:
-      probs: shape [N, K], rows sum to 1.
-      labels: whole numbers in [0, K), shape [N].
-      weights, where: shape [N], as in docs/conventions.md.
+      probs, labels, weights, where: probabilities [N, K] and classes [N], as for `top_label_ece`.
 
     Returns:
       At least 0 (up to the slack of the sums); infinite where a label that came true had probability 0. NaN without
       rows.
 
-    Raises:
-      ValueError, TypeError: as `top_label_ece`.
+    Raises: as `top_label_ece`.
 
     Example:
       >>> from mixjax.calibration import nll
@@ -59,8 +53,7 @@ def nll_from_logits(
     Returns:
       As `nll`; its gradient is softmax(logits) minus the labels, over n.
 
-    Raises:
-      ValueError, TypeError: as `nll`.
+    Raises: as `nll`.
 
     Example:
       >>> from mixjax.calibration import nll_from_logits
@@ -85,8 +78,7 @@ def brier_score(
     Returns:
       A number in [0, 2]; NaN without rows.
 
-    Raises:
-      ValueError, TypeError: as `nll`.
+    Raises: as `nll`.
 
     Example:
       >>> from mixjax import brier_score
@@ -108,8 +100,7 @@ def signed_gap(
     Returns:
       A number in [-1, 1], whose size is the ECE of one bin; NaN without rows.
 
-    Raises:
-      ValueError, TypeError: as `ece`.
+    Raises: as `ece`.
 
     Example:
       >>> from mixjax.calibration import signed_gap
@@ -157,12 +148,7 @@ def _of_label(values: jax.Array, predictions: Predictions, otherwise: float) -> 
 
 def _mean(losses: jax.Array, predictions: Predictions) -> jax.Array:
     """Return the mean over the rows that count; masked ones may hold anything, wrong weights are NaN."""
-    weights, where = predictions.weights, predictions.where
-    if weights is not None:
-        valid = (weights >= 0) & jnp.isfinite(weights)
-        losses, weights = jnp.where(valid, losses, jnp.nan), jnp.where(valid, weights, 0.0)
-        weights = weights / weight_unit(weights, where, weights.dtype)
-    if where is not None:
-        losses = jnp.where(where, losses, 0.0)
-        weights = where.astype(np.int32) if weights is None else jnp.where(where, weights, 0.0)
-    return mean(losses, jnp.ones(losses.shape, np.int32) if weights is None else weights)
+    zeros = jnp.zeros_like(losses)
+    rows = Rows(zeros, zeros, predictions.weights, predictions.where).clean()
+    losses = jnp.where(jnp.isnan(rows.confidence), jnp.nan, losses)
+    return mean(losses if rows.where is None else jnp.where(rows.where, losses, 0.0), rows.counted)

@@ -1,18 +1,14 @@
-r"""A test of the hypothesis that scores are calibrated, adaptive to the width of the deviation, with exact level.
+r"""A test of the hypothesis that scores are calibrated, which adapts to how broad a deviation is, with exact level.
 
 For m = 2, 4, ..., 2^B equal-width bins, the debiased plug-in
 
     T_m = (1/n) sum_b [(sum_{i in b} r_i)^2 - sum_{i in b} r_i^2] / n_b,    r_i = y_i - f_i,
 
 has mean 0 under the hypothesis and, given the scores, the variance (2/n^2) sum_b [(sum v_i)^2 - sum v_i^2] / n_b^2 with
-v_i = f_i (1 - f_i). The statistic is the largest T_m in units of its standard deviation: few bins see a broad
-deviation, many a narrow one. Its law given the scores is known, y_i ~ Bernoulli(f_i), so that the Monte Carlo p-value
-(1 + number of drawn statistics >= the observed one) / (1 + draws) is at most alpha with probability at most alpha, at
-every sample size.
-
-Reference: D. Lee, X. Huang, H. Hassani, E. Dobriban, "T-Cal: an optimal test for the calibration of predictive models"
-(JMLR 24, 2023). There the scores are resampled too and the m are combined by Bonferroni's bound; here neither is
-needed.
+v_i = f_i (1 - f_i). The statistic is the largest T_m in standard deviations: few bins see a broad deviation, many a
+narrow one. Its law given the scores is known, y_i ~ Bernoulli(f_i), so that the Monte Carlo p-value is exact at every
+sample size. Reference: D. Lee, X. Huang, H. Hassani, E. Dobriban, "T-Cal: an optimal test for the calibration of
+predictive models" (JMLR 24, 2023), where the scores are resampled too and the m combined by Bonferroni's bound.
 """
 
 from __future__ import annotations
@@ -33,28 +29,19 @@ from mixjax.calibration.rows.scatter import sum_by_bin
 from mixjax.numerics.arguments import check_size
 from mixjax.numerics.threefry import single
 
-__all__ = ["CalibrationTest", "calibration_test"]
-
 
 class CalibrationTest(NamedTuple):
     """The outcome of `calibration_test`: small p-values speak against calibration.
 
-    Attributes:
-      statistic: the largest deviation, in standard deviations.
-      p_value: in [1 / (num_draws + 1), 1].
-      bins_used: the number of bins that gave it, where the deviation is the clearest.
-
     Example:
-      >>> import jax
-      >>> from mixjax.calibration import calibration_test
-      >>> test = calibration_test(jax.random.key(0), [0.9, 0.9, 0.1], [0, 0, 1], max_bins=2, num_draws=9)
-      >>> int(test.bins_used)
-      2
+      >>> from mixjax.calibration import CalibrationTest
+      >>> CalibrationTest(statistic=2.5, p_value=0.01, bins_used=8).bins_used
+      8
     """
 
-    statistic: Float[Array, ""]
-    p_value: Float[Array, ""]
-    bins_used: Float[Array, ""]
+    statistic: Float[Array, ""]  # the largest deviation, in standard deviations
+    p_value: Float[Array, ""]  # in [1 / (num_draws + 1), 1]
+    bins_used: Float[Array, ""]  # how many show the deviation the clearest
 
 
 def calibration_test(
@@ -72,21 +59,18 @@ def calibration_test(
 
     Args:
       key: of the draws under the hypothesis.
-      confidence, correct: as for `ece`.
+      confidence, correct, where: as for `ece`.
       max_bins: the largest number of bins, from 2 to 2^20, rounded down to a power of 2; static.
       num_draws: draws from the law under the hypothesis; 999 resolve p-values of 0.001; static.
-      where: shape [N], as in docs/conventions.md.
 
     Returns:
       The statistic, its p-value, and the number of bins that gave it. The p-value is 1 where no two rows share a bin or
       all scores are 0 or 1 and right; where they are 0 or 1 and two of a bin are wrong, the statistic is infinite and
       the p-value the smallest. NaN without rows.
 
-    Raises:
-      ValueError, TypeError: as `ece`; for max_bins or num_draws out of range.
+    Raises: as `ece`, and for max_bins or num_draws out of range.
 
-    Cost: (num_draws + 1) passes over the rows, at 1e6 rows and 999 draws about ten seconds on two cores. Labels are
-    drawn row by row: sums of r^2, unlike those of r, do not follow from how many rows of a bin are correct.
+    Cost: (num_draws + 1) passes over the rows, at 1e6 rows and 999 draws about ten seconds on two cores.
 
     Example:
       >>> import jax

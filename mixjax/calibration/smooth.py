@@ -7,10 +7,9 @@ With the residuals y_i - f_i spread over [0, 1] by a Gaussian of standard deviat
 which does not increase with sigma; smECE is where smECE_sigma = sigma. No bins are chosen, and the error is
 continuous in the confidences. J. Blasiok and P. Nakkiran, "Smooth ECE" (ICLR 2024, arXiv:2309.12236).
 
-Rows are read once, into a grid of residuals; every sigma after that costs two FFTs of the grid, for the reflected
-Gaussian is the heat kernel of an insulated interval, diagonal in the cosine basis. On the grid it is the heat kernel
-of the grid, which is positive, keeps every sum, and is a semigroup: so what the definition promises holds exactly
-(no increase with sigma, one fixed point, |mean residual| for residuals of one sign), at widths below a cell too.
+Rows are read once, into a grid of residuals; every sigma after that costs two FFTs, for the reflected Gaussian is the
+heat kernel of an insulated interval, diagonal in the cosine basis. The heat kernel of the grid is positive, keeps every
+sum, and is a semigroup: so what the definition promises holds exactly, at widths below a cell too.
 """
 
 from __future__ import annotations
@@ -28,37 +27,27 @@ from jaxtyping import Array, Float
 from mixjax.calibration.rows.clean import Rows
 from mixjax.calibration.rows.scatter import sum_by_bin
 
-__all__ = ["smooth_ece"]
-
 _CELLS = 8192  # of the grid, a power of 2: the cell of a score is then exact
 _STEPS = 64  # of the search for the fixed point, at most; about 8 are needed
 
 
 def smooth_ece(
-    confidence: ArrayLike,
-    correct: ArrayLike,
-    *,
-    weights: ArrayLike | None = None,
-    where: ArrayLike | None = None,
+    confidence: ArrayLike, correct: ArrayLike, *, weights: ArrayLike | None = None, where: ArrayLike | None = None
 ) -> Float[Array, ""]:
-    r"""Return the sigma with :math:`\int_0^1 |\frac1n \sum_i K_\sigma(t, f_i)(y_i - f_i)|\,dt = \sigma`, the smooth ECE.
+    r"""Return the smooth ECE, sigma with :math:`\int_0^1 |\frac1n \sum_i K_\sigma(t, f_i)(y_i - f_i)| dt = \sigma`.
 
     Args:
-      confidence: probabilities in [0, 1], shape [N].
-      correct: 0 or 1 (or boolean), shape [N].
-      weights, where: shape [N], as in docs/conventions.md.
+      confidence, correct, weights, where: shape [N], as for `ece`.
 
     Returns:
       A probability in [0, 1], at least |mean residual| and equal to it where all confidences are equal. NaN without
       rows. First derivatives are those of the fixed point.
 
-    Raises:
-      ValueError, TypeError: as `ece`.
+    Raises: as `ece`.
 
-    Accuracy: a row is shared by the two cells of width h = 1/8192 around it, which adds at most h^2 / 4 to the
-    variance sigma^2 of its kernel, and the grid's kernel has the variance of the Gaussian and a kurtosis in excess of
-    it by (h / sigma)^2. Both move the result by at most about h^2 / (8 sigma), relative to the mean |residual|:
-    2e-7 at an error of 0.01, 2e-6 at 0.001. Rounding adds 1e-7 in float32 (tests/calibration/test_smooth.py).
+    Accuracy: the two cells of width h = 1/8192 around a row share it, which moves the result by at most about
+    h^2 / (8 sigma), relative to the mean |residual|: 2e-7 at an error of 0.01, 2e-6 at 0.001. Rounding adds 1e-7 in
+    float32 (tests/calibration/test_smooth.py).
 
     Example:
       >>> from mixjax import smooth_ece
@@ -109,7 +98,7 @@ class _Bracket(NamedTuple):
 
 
 def _fixed_point(spectrum: jax.Array) -> jax.Array:
-    """Find the sigma that is smECE_sigma by the Illinois method and a step of Newton's, which has its derivatives too."""
+    """Find the sigma that is smECE_sigma by the Illinois method, and a step of Newton's that has its derivatives."""
     frozen = lax.stop_gradient(spectrum)
 
     def excess(sigma: jax.Array) -> jax.Array:

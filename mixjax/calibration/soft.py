@@ -27,8 +27,6 @@ from mixjax.calibration.rows.bins import BinSums, check_bins
 from mixjax.calibration.rows.clean import Rows, positive_scalar
 from mixjax.numerics.arguments import check_norm
 
-__all__ = ["soft_ece"]
-
 _BLOCK = 8192  # rows
 
 
@@ -45,20 +43,17 @@ def soft_ece(
     r"""Return the soft-binned ECE :math:`(\sum_b \frac{S_b}{n} |\bar y_b - \bar s_b|^p)^{1/p}`, differentiable.
 
     Args:
-      confidence: probabilities in [0, 1], shape [N].
-      correct: 0 or 1 (or boolean), shape [N].
+      confidence, correct, weights, where: shape [N], as for `ece`.
       num_bins: M >= 1; static.
       temperature: T > 0, a scalar in units of squared confidence. None: 1 / (M^2 log 2), with which a score at the
         centre of a bin belongs half as much to the next ones; decay by a factor d a bin is T = 1 / (M^2 log d).
       norm: p >= 1, or `inf`; the root is taken. Static.
-      weights, where: shape [N], as in docs/conventions.md.
 
     Returns:
       A probability in [0, 1]; NaN without rows. Derivatives are finite everywhere; where the error is not smooth (at 0,
       or for norm = 1 where a bin is calibrated) what jumps counts as 0.
 
-    Raises:
-      ValueError, TypeError: as `ece`; for a temperature that is not positive.
+    Raises: as `ece`, and for a temperature that is not positive.
 
     Accuracy: 1e-6 absolute in float32. Bins with less than eps^2 of the mass count as empty (eps: of the dtype).
 

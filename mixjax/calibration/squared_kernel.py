@@ -30,8 +30,6 @@ from mixjax.calibration.rows.predictions import Predictions
 from mixjax.calibration.rows.spread import mean_class, spread_rows
 from mixjax.numerics.estimate import Estimate
 
-__all__ = ["skce", "skce_linear"]
-
 Pairs = Literal["biased", "unbiased"]
 
 _BLOCK = 1 << 22  # numbers
@@ -51,19 +49,16 @@ def skce(
     There is no `weights`: the unbiased form depends on which rows are pairs.
 
     Args:
-      probs: shape [N, K], rows sum to 1.
-      labels: whole numbers in [0, K), shape [N].
+      probs, labels, where: probabilities [N, K] and classes [N], as for `top_label_ece`.
       estimator: "biased": all pairs; "unbiased": pairs i != j. Static.
       bandwidth: nu > 0, a scalar. None: the median distance of two different predictions; beyond 512 rows, that of
         512 which are evenly spread in the order of the mean class sum_k k g_k. No derivative goes through None.
-      where: shape [N], as in docs/conventions.md.
 
     Returns:
       A squared error (no root is taken): in [0, 2] if biased, in [-2, 2] otherwise; differentiable. NaN for fewer rows
       than 1 (biased) or 2.
 
-    Raises:
-      ValueError, TypeError: as `top_label_ece`; for another estimator, and a bandwidth that is not positive.
+    Raises: as `top_label_ece`, and for another estimator, and a bandwidth that is not positive.
 
     Accuracy: 1e-6 absolute in float32. Time is O(N^2 K); `skce_linear` takes O(N K).
 
@@ -92,8 +87,7 @@ def skce_linear(
     Returns:
       The unbiased value in [-2, 2], NaN for fewer than 2 rows, and its standard error, NaN for fewer than 4.
 
-    Raises:
-      ValueError, TypeError: as `skce`.
+    Raises: as `skce`.
 
     Example:
       >>> from mixjax.calibration import skce_linear

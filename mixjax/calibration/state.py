@@ -25,8 +25,6 @@ from mixjax.calibration.rows.scatter import sums_by_bin
 from mixjax.calibration.rows.sums import added
 from mixjax.numerics.arguments import check_norm, check_size
 
-__all__ = ["CalibrationState"]
-
 _WORD = 1 << 16  # of counts; sums of low words over 2^15 devices still fit
 
 
@@ -35,12 +33,6 @@ _WORD = 1 << 16  # of counts; sums of low words over 2^15 devices still fit
 class CalibrationState:
     """Sums over equal-width bins; a pytree: `jax.lax.psum(state, axis_name)` is the state of all devices.
 
-    Attributes:
-      counts: rows, as low and high words, shape [2, bins] or, class by class, [2, classes, bins].
-      mass, confidence, residual: sums of the rows' weights, of weight * confidence, and of weight * (correct -
-        confidence), each as a float and its remainder, of the same shapes.
-      closed: "left" or "right"; static.
-
     Example:
       >>> from mixjax.calibration import CalibrationState
       >>> state = CalibrationState.empty().update([0.9, 0.6], [1, 0])
@@ -48,10 +40,10 @@ class CalibrationState:
       0.35
     """
 
-    counts: Int[Array, "2 *classes bins"]
-    mass: Float[Array, "2 *classes bins"]
-    confidence: Float[Array, "2 *classes bins"]
-    residual: Float[Array, "2 *classes bins"]
+    counts: Int[Array, "2 *classes bins"]  # rows, as low and high words
+    mass: Float[Array, "2 *classes bins"]  # sum of weights, as a float and its remainder
+    confidence: Float[Array, "2 *classes bins"]  # of weight * confidence
+    residual: Float[Array, "2 *classes bins"]  # of weight * (correct - confidence)
     closed: Closed = field(default="left", metadata={"static": True})
 
     @classmethod
@@ -108,12 +100,7 @@ class CalibrationState:
         return _raise_if_invalid(rows, _updated(self, rows))
 
     def update_probs(
-        self,
-        probs: ArrayLike,
-        labels: ArrayLike,
-        *,
-        weights: ArrayLike | None = None,
-        where: ArrayLike | None = None,
+        self, probs: ArrayLike, labels: ArrayLike, *, weights: ArrayLike | None = None, where: ArrayLike | None = None
     ) -> CalibrationState:
         """Return the state with one batch of class probabilities more.
 
@@ -125,12 +112,6 @@ class CalibrationState:
         Raises:
           ValueError: for a state without classes, or of another number of them.
           ValueError, TypeError: as `top_label_ece`. Under `jit` wrong values turn all later errors into NaN.
-
-        Example:
-          >>> from mixjax.calibration import CalibrationState
-          >>> state = CalibrationState.empty(num_classes=2).update_probs([[0.1, 0.9], [0.4, 0.6]], [1, 0])
-          >>> round(float(state.ece()), 3)
-          0.35
         """
         if self.num_classes is None:
             raise ValueError("update_probs needs a state made with num_classes")

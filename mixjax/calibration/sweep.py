@@ -24,12 +24,9 @@ from jaxtyping import Array, Float
 from mixjax.calibration.binned import error_of
 from mixjax.calibration.rows.bins import BinSums
 from mixjax.calibration.rows.clean import Rows
-from mixjax.calibration.rows.order import sorted_rows
+from mixjax.calibration.rows.order import Ties, sorted_rows
 from mixjax.calibration.rows.sums import Prefix, floor_product, over, prefix_sums, product_less
-from mixjax.calibration.rows.ties import Ties
 from mixjax.numerics.arguments import check_norm
-
-__all__ = ["sweep_ece"]
 
 _MOST = 1 << 22  # candidates, unless as many bins as rows are in order: what the products below are exact for
 _AT_ONCE = 512  # bins that are looked at in one step
@@ -43,17 +40,14 @@ def sweep_ece(
     There is no `weights`: bins are tried up to the number of rows.
 
     Args:
-      confidence: probabilities in [0, 1], shape [N].
-      correct: 0 or 1 (or boolean), shape [N].
+      confidence, correct, where: shape [N], as for `ece`.
       norm: p >= 1, or `inf`; the root is taken. Static.
-      where: shape [N], as in docs/conventions.md.
 
     Returns:
       A probability in [0, 1], the same for any order of the rows; NaN without rows. The gradient is that of ECE_p with
       the bins held fixed.
 
-    Raises:
-      ValueError, TypeError: as `ece`.
+    Raises: as `ece`.
 
     Accuracy: 1e-6 absolute in float32; the bins are exact, for up to 2^29 rows.
 

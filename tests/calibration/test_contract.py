@@ -14,12 +14,7 @@ from hypothesis import strategies as st
 from mixjax.calibration import kde_ece, mmce, smooth_ece, soft_ece
 from tests.calibration.test_binned import SAMPLES, SIZE
 
-FUNCTIONS = {
-    "smooth": smooth_ece,
-    "soft": soft_ece,
-    "mmce": mmce,
-    "kde": partial(kde_ece, bandwidth=0.05),
-}
+FUNCTIONS = {"smooth": smooth_ece, "soft": soft_ece, "mmce": mmce, "kde": partial(kde_ece, bandwidth=0.05)}
 WEIGHTED = ("smooth", "soft", "mmce")
 ROWS = 100  # of what Hypothesis does not draw, so that it compiles once
 every = pytest.mark.parametrize("name", FUNCTIONS)

@@ -13,8 +13,7 @@ from scipy.optimize import isotonic_regression as isotonic_reference
 from mixjax.calibration import brier_decomposition, isotonic_regression
 from mixjax.calibration.corp import _Diagram, _hull, _pruned, _with_mass
 from mixjax.calibration.rows.clean import Rows
-from mixjax.calibration.rows.order import sorted_rows
-from mixjax.calibration.rows.ties import Ties
+from mixjax.calibration.rows.order import Ties, sorted_rows
 from tests.calibration.exact import isotonic
 from tests.calibration.test_binned import SAMPLES, SIZE, WEIGHTS, close
 

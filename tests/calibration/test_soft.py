@@ -23,8 +23,7 @@ def literal(confidence, correct, num_bins=15, temperature=None, norm=2, weights=
 
 
 @pytest.mark.parametrize(
-    "options",
-    [{}, {"num_bins": 5, "norm": 1}, {"temperature": 0.01, "norm": 3}, {"temperature": 1.0, "norm": np.inf}],
+    "options", [{}, {"num_bins": 5, "norm": 1}, {"temperature": 0.01, "norm": 3}, {"temperature": 1.0, "norm": np.inf}]
 )
 def test_the_definition_agrees(options, rng):
     confidence, correct, weights = rng.beta(3, 1, 200), rng.random(200) < 0.6, rng.random(200)

@@ -8,7 +8,8 @@ import pytest
 
 from mixjax.calibration import ece
 from mixjax.calibration.rows.clean import Rows
-from mixjax.calibration.rows.order import sorted_rows, tie_ranks
+from mixjax.calibration.rows.mass import tie_ranks
+from mixjax.calibration.rows.order import sorted_rows
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
