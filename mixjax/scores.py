@@ -78,5 +78,5 @@ def binary_from_logits(logits: ArrayLike, labels: ArrayLike) -> Scored:
     """
     (logits,) = as_floats(logits=logits)
     rows = Rows.of(jax.nn.sigmoid(logits), labels)
-    cleaned = rows.clean()
+    cleaned = jax.jit(Rows.clean)(rows)
     return rows.raise_if_invalid((cleaned.confidence, cleaned.correct))

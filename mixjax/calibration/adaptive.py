@@ -4,11 +4,8 @@ With all N scores of a class k cut into ranges of equal mass (ties are never spl
 
     ACE = (1/K) sum_k mean_r |acc(r, k) - conf(r, k)|,
 
-and TACE uses only scores above a threshold. Every range counts the same. The reference writes 1/(K R) for the means;
-here a range that ties, or a lack of rows, leave empty is not a range and R is the number of the others. A class
-without any score above the threshold has no error, and stays in the mean over classes.
-
-Reference: J. Nixon, M. W. Dusenberry, L. Zhang, G. Jerfel, D. Tran (CVPR workshops 2019). Elsewhere ACE is also the
+and TACE uses only scores above a threshold. Every range that holds rows counts the same, and a class without any score
+above the threshold counts 0. Reference: J. Nixon, M. W. Dusenberry, L. Zhang, G. Jerfel, D. Tran (CVPR workshops 2019). Elsewhere ACE is also the
 name of an average over equal-width bins, and of the equal-mass ECE of top labels.
 """
 

@@ -48,13 +48,11 @@ def brier_decomposition(
     """Return the Brier score mean (confidence - correct)^2 and its three parts (CORP).
 
     Args:
-      confidence, correct, weights, where: shape [N], as for `ece`.
+      confidence, correct, weights, where: shape [N], as for `ece`, with the same errors.
 
     Returns:
       (score, miscalibration, discrimination, uncertainty), each in [0, 1]; each part is summed by itself, and they add
       up to rounding. NaN without rows. Gradients are exact: the fit is optimal, so that its own change does not matter.
-
-    Raises: as `ece`.
 
     Example:
       >>> from mixjax import brier_decomposition
@@ -144,7 +142,7 @@ def isotonic_fit(ordered: Rows) -> IsotonicFit:
 
 
 class _Diagram(NamedTuple):
-    """Sums over any run of sorted rows; counts are exact. Without weights the mass is the number of rows."""
+    """Sums over any run of sorted rows, exact counts where rows have no weights."""
 
     correct: Prefix
     mass: Prefix | None

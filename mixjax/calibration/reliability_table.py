@@ -87,13 +87,11 @@ def reliability(
     """Return count, mean confidence and accuracy of each bin, with the bins of `ece`.
 
     Args:
-      confidence, correct, num_bins, binning, closed, weights, where: as for `ece`.
+      confidence, correct, num_bins, binning, closed, weights, where: as for `ece`, with the same errors.
 
     Returns:
       Arrays of shape [num_bins]; `ece` is sum(count * |accuracy - confidence|) / sum(count) of them. Everything is NaN
       for NaN in a row that counts and, under `jit`, for wrong values.
-
-    Raises: as `ece`.
 
     Example:
       >>> from mixjax import reliability

@@ -24,13 +24,11 @@ def nll(
     Small probabilities have lost digits: from logits use `nll_from_logits`.
 
     Args:
-      probs, labels, weights, where: probabilities [N, K] and classes [N], as for `top_label_ece`.
+      probs, labels, weights, where: probabilities [N, K] and classes [N], as for `top_label_ece`, with the same errors.
 
     Returns:
       At least 0 (up to the slack of the sums); infinite where a label that came true had probability 0. NaN without
       rows.
-
-    Raises: as `top_label_ece`.
 
     Example:
       >>> from mixjax.calibration import nll
@@ -48,12 +46,10 @@ def nll_from_logits(
 
     Args:
       logits: shape [N, K], below infinity; -inf is a probability of 0, and not all of a row may be.
-      labels, weights, where: as for `nll`.
+      labels, weights, where: as for `nll`, with the same errors.
 
     Returns:
       As `nll`; its gradient is softmax(logits) minus the labels, over n.
-
-    Raises: as `nll`.
 
     Example:
       >>> from mixjax.calibration import nll_from_logits
@@ -73,12 +69,10 @@ def brier_score(
     For two classes it is twice that of the positive class, which is the score of `brier_decomposition`.
 
     Args:
-      probs, labels, weights, where: as for `nll`.
+      probs, labels, weights, where: as for `nll`, with the same errors.
 
     Returns:
       A number in [0, 2]; NaN without rows.
-
-    Raises: as `nll`.
 
     Example:
       >>> from mixjax import brier_score
@@ -95,12 +89,10 @@ def signed_gap(
     r"""Return mean confidence minus accuracy, :math:`\bar f - \bar y`: above 0 is overconfident.
 
     Args:
-      confidence, correct, weights, where: as for `ece`.
+      confidence, correct, weights, where: as for `ece`, with the same errors.
 
     Returns:
       A number in [-1, 1], whose size is the ECE of one bin; NaN without rows.
-
-    Raises: as `ece`.
 
     Example:
       >>> from mixjax.calibration import signed_gap

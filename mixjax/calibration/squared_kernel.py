@@ -8,9 +8,8 @@ and SKCE is the mean of h over all pairs (biased, never negative), over the pair
 negative), or over the pairs (1, 2), (3, 4), ... (linear: unbiased, O(n), asymptotically normal). It is zero in
 expectation for an unbiased form if and only if the probabilities are calibrated as vectors.
 
-No array of n x n is kept, also not for derivatives: the n^2 terms are summed a block of rows at a time. Reference:
-D. Widmann, F. Lindsten, D. Zachariah, "Calibration tests in multi-class classification" (NeurIPS 2019,
-arXiv:1910.11385).
+No array of n x n is kept: the n^2 terms are summed a block of rows at a time. Reference: D. Widmann, F. Lindsten,
+D. Zachariah, "Calibration tests in multi-class classification" (NeurIPS 2019, arXiv:1910.11385).
 """
 
 from __future__ import annotations
@@ -82,12 +81,10 @@ def skce_linear(
     the data: shuffle rows that are sorted. There is no `weights`: the estimate depends on which rows are pairs.
 
     Args:
-      probs, labels, bandwidth, where: as for `skce`; pairs are of the rows that count.
+      probs, labels, bandwidth, where: as for `skce`, with the same errors; pairs are of the rows that count.
 
     Returns:
       The unbiased value in [-2, 2], NaN for fewer than 2 rows, and its standard error, NaN for fewer than 4.
-
-    Raises: as `skce`.
 
     Example:
       >>> from mixjax.calibration import skce_linear

@@ -86,10 +86,8 @@ class CalibrationState:
 
         Args:
           confidence, correct: as for `ece`.
-          weights: shape [N], 0 or from 1e-30 to 1e30, and of a sum below 1e38: the largest of a stream, to which others
-            could be compared, is not known before its end. A subnormal number is 0 to a process that flushes these,
-            and refused elsewhere.
-          where: shape [N], as in docs/conventions.md.
+          weights: shape [N], 0 or from 1e-30 to 1e30, and of a sum below 1e38, for the largest of a stream is not known
+            before its end; where: shape [N], as in docs/conventions.md.
 
         Raises:
           ValueError, TypeError: as `ece`. Under `jit` wrong values turn all later errors into NaN.

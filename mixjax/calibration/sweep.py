@@ -40,14 +40,12 @@ def sweep_ece(
     There is no `weights`: bins are tried up to the number of rows.
 
     Args:
-      confidence, correct, where: shape [N], as for `ece`.
+      confidence, correct, where: shape [N], as for `ece`, with the same errors.
       norm: p >= 1, or `inf`; the root is taken. Static.
 
     Returns:
       A probability in [0, 1], the same for any order of the rows; NaN without rows. The gradient is that of ECE_p with
       the bins held fixed.
-
-    Raises: as `ece`.
 
     Accuracy: 1e-6 absolute in float32; the bins are exact, for up to 2^29 rows.
 

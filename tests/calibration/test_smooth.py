@@ -62,9 +62,7 @@ def test_small_errors():
     assert smooth_ece(ends.astype(float), ends) == 0
     for gap in (1e-12, 1e-8, 1e-5, 1e-3):
         np.testing.assert_allclose(smooth_ece(np.full(10, 1 - gap), np.ones(10)), gap, rtol=1e-3)
-    narrow = smooth_ece(
-        [0.5, 0.5 + 1e-7] * 5, [1, 0] * 5
-    )  # half the derivative of a Gaussian: sqrt(1e-7 / (2 sqrt(2 pi)))
+    narrow = smooth_ece([0.5, 0.5 + 1e-7] * 5, [1, 0] * 5)  # half the derivative of a Gaussian
     np.testing.assert_allclose(narrow, np.sqrt(1e-7 / (2 * np.sqrt(2 * np.pi))), rtol=0, atol=2e-5)
 
 

@@ -1,8 +1,6 @@
 """What is scored: confidences and whether they were right, with weights and a mask.
 
-Only ratios of weights matter: sums are of multiples of a power of two, `Rows.unit`, so that weights near either end of
-the dtype neither overflow nor vanish.
-
+Only ratios of weights matter: sums are of multiples of a power of two, `Rows.unit`, so that none overflows or vanishes.
 A row that is masked counts for nothing, whatever it holds. A row that is kept and wrong (a confidence outside
 [0, 1], a correctness other than 0 or 1, a negative or infinite weight) or NaN turns the result into NaN; outside
 of `jax.jit` wrong values are found then and refused with the offending row, at no cost for good input.
@@ -25,7 +23,7 @@ Result = TypeVar("Result")
 
 
 class Rows(NamedTuple):
-    """Checked in shape and dtype, not in value; `clean` makes them safe to compute with."""
+    """Rows that are checked in shape and dtype, not in value; `clean` makes them safe to compute with."""
 
     confidence: Float[Array, " N"]
     correct: Float[Array, " N"]
@@ -70,7 +68,7 @@ class Rows(NamedTuple):
 
     @property
     def unit(self) -> jax.Array:
-        """See `weight_unit`."""
+        """The unit of the weights, `weight_unit`."""
         return weight_unit(self.weights, self.where, self.confidence.dtype)
 
     @property

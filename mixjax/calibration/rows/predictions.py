@@ -69,6 +69,7 @@ class Predictions(NamedTuple):
         right &= jnp.abs(jnp.sum(self.probs, axis=-1) - 1.0) <= self.slack
         return jnp.where(right[:, None], self.probs, jnp.nan)
 
+    @jax.jit
     def top_label(self) -> Rows:
         """Return the rows of the predicted class."""
         probs = self.checked_probs()

@@ -29,22 +29,20 @@ _PLACES = 1 << 22  # of partial sums: with very many bins there are fewer stream
 
 
 def sum_by_bin(index: jax.Array, values: jax.Array, num_bins: int) -> jax.Array:
-    """The sum of `values` in each bin; see `sums_by_bin`."""
+    """Return the sum of `values` in each bin; see `sums_by_bin`."""
     return sums_by_bin((index, values), lambda columns: columns, num_bins)[0]
 
 
 def sums_by_bin(
     columns: Columns, place: Callable[[Columns], tuple[jax.Array, ...]], num_bins: int
 ) -> tuple[jax.Array, ...]:
-    """Sums in each bin of what each row becomes, right to 5e-7 of the absolute sum at 1e8 rows, whatever the values.
+    """Return the sums in each bin of values of the rows, right to 5e-7 of the absolute sum at 1e8 rows.
 
-    `columns` is a pytree of arrays [N], and `place` makes of it, entry by entry, the bins and then the values. It is
-    called on blocks of rows, so that nothing of the size of the rows is written.
-
-    Equal values round alike: what is added one after another is kept short (`_TURNS`), or with many bins in two parts
-    of which equal ones add exactly (`_parts`); what then remains is added in a tree, and the sums of blocks of rows as
-    pairs of floats. Rows are in streams of neighbours, `_STREAMS` where their number is a multiple of it, so that what
-    is sharded over as many devices, or fewer, is added where it is.
+    `place` makes of `columns`, a pytree of arrays [N], entry by entry the bins and then the values, on blocks of rows:
+    nothing of the size of the rows is written. Equal values round alike: runs of additions are short (`_TURNS`), or
+    with many bins in two parts of which equal ones add exactly (`_parts`); the rest is added in a tree, and blocks as
+    pairs of floats. Rows are in `_STREAMS` streams of neighbours, if that divides their number, so that what is
+    sharded over as many devices, or fewer, is added where it is.
     """
     scattered = partial(_scattered, place, num_bins)
     if num_bins > FEW:
@@ -56,7 +54,7 @@ def sums_by_bin(
 def _scattered(
     place: Callable[[Columns], tuple[jax.Array, ...]], num_bins: int, columns: Columns
 ) -> tuple[jax.Array, ...]:
-    """In streams, lanes and blocks of rows, as `sums_by_bin` says."""
+    """Add in streams, lanes and blocks of rows, as `sums_by_bin` says."""
     rows = len(jax.tree.leaves(columns)[0])
     count = math.gcd(rows, min(_STREAMS, max(1, _PLACES // _power_of_two(num_bins))))
     streams = jax.tree.map(lambda column: column.reshape(count, -1), columns)  # no copy: that would cost the most
@@ -85,7 +83,7 @@ def _scattered(
 def _compared(
     place: Callable[[Columns], tuple[jax.Array, ...]], num_bins: int, columns: Columns
 ) -> tuple[jax.Array, ...]:
-    """By comparing each row with each bin."""
+    """Add by comparing each row with each bin."""
     index, *values = place(columns)
     here = index[None] == jnp.arange(num_bins, dtype=np.int32)[:, None]
     sums = (jnp.where(here, value[None], jnp.zeros((), value.dtype)) for value in values)
@@ -93,7 +91,7 @@ def _compared(
 
 
 def _parts(values: jax.Array) -> tuple[jax.Array, ...]:
-    """Floats as the 12 digits of which 4096 equal ones are added exactly, and a rest that is 4096 times smaller."""
+    """Split floats into the 12 digits of which 4096 equal ones are added exactly, and a rest 4096 times smaller."""
     if values.dtype != np.float32:
         return (values,)
     high = lax.reduce_precision(values, exponent_bits=8, mantissa_bits=11)
@@ -101,12 +99,12 @@ def _parts(values: jax.Array) -> tuple[jax.Array, ...]:
 
 
 def _power_of_two(number: int) -> int:
-    """The smallest that is not below it."""
+    """Return the smallest power that is not below a number."""
     return 1 << (number - 1).bit_length()
 
 
 def _sum_of_block(index: jax.Array, values: jax.Array, num_bins: int, most_lanes: int) -> jax.Array:
-    """For each stream, lane by lane (a power of two of them), then the lanes two by two; shape [streams, bins]."""
+    """Add each stream lane by lane (a power of two of them), then the lanes two by two; shape [streams, bins]."""
     lanes = _power_of_two(min(most_lanes, -(-values.shape[1] // _TURNS) or 1))
     place = index + num_bins * (lax.iota(np.int32, values.shape[1]) % lanes)[None]
     sums = jax.vmap(lambda i, v: jnp.zeros(lanes * num_bins, v.dtype).at[i].add(v))(place, values)
@@ -114,7 +112,7 @@ def _sum_of_block(index: jax.Array, values: jax.Array, num_bins: int, most_lanes
 
 
 def _halved(sums: jax.Array, axis: int) -> jax.Array:
-    """The sum along an axis, a power of two long, by adding halves; the axis stays, with length 1."""
+    """Return the sum along an axis, a power of two long, by adding halves; the axis stays, with length 1."""
     while sums.shape[axis] > 1:
         first, second = jnp.split(sums, 2, axis=axis)
         sums = first + second
