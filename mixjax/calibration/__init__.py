@@ -1,7 +1,6 @@
 """Calibration errors of predictions, from samples: conventions in docs/conventions.md.
 
-Every estimator takes confidences and whether they were right (binary: probabilities of the positive class and
-labels), or probabilities [N, K] and labels; `mixjax.scores` makes the first from the second.
+Estimators take confidences and correctness, or probabilities [N, K] and labels, from which `mixjax.scores` makes those.
 """
 
 from mixjax.calibration.adaptive import ace, tace

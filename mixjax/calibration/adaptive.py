@@ -5,8 +5,8 @@ With all N scores of a class k cut into ranges of equal mass (ties are never spl
     ACE = (1/K) sum_k mean_r |acc(r, k) - conf(r, k)|,
 
 and TACE uses only scores above a threshold. Every range that holds rows counts the same, and a class without any score
-above the threshold counts 0. Reference: J. Nixon, M. W. Dusenberry, L. Zhang, G. Jerfel, D. Tran (CVPR workshops 2019). Elsewhere ACE is also the
-name of an average over equal-width bins, and of the equal-mass ECE of top labels.
+above the threshold counts 0. J. Nixon, M. W. Dusenberry, L. Zhang, G. Jerfel, D. Tran (CVPR workshops 2019). Elsewhere
+ACE is also the name of an average over equal-width bins, and of the equal-mass ECE of top labels.
 """
 
 from __future__ import annotations

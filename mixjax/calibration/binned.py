@@ -4,9 +4,8 @@ With n_b rows in bin b, of mean correctness and mean confidence ybar_b and fbar_
 
     ECE_p = (sum_b (n_b / n) |ybar_b - fbar_b|^p)^(1/p),    MCE = ECE_inf = max_b |ybar_b - fbar_b|.
 
-Paper: the ECE of Section 2 and the MCE of Section 5, as they are estimated. References: M. P. Naeini, G. F. Cooper,
-M. Hauskrecht (AAAI 2015); C. Guo, G. Pleiss, Y. Sun, K. Q. Weinberger (ICML 2017); M. Kull et al. (NeurIPS 2019,
-class-wise).
+Paper: estimates of the ECE of Section 2 and the MCE of Section 5. References: M. P. Naeini, G. F. Cooper, M. Hauskrecht
+(AAAI 2015); C. Guo, G. Pleiss, Y. Sun, K. Q. Weinberger (ICML 2017); M. Kull et al. (NeurIPS 2019, class-wise).
 """
 
 from __future__ import annotations

@@ -5,9 +5,8 @@ With the residuals r = correct - confidence of the n_b rows of bin b, out of n,
     u-statistic:  sum_b (1/n) [(sum_b r)^2 - sum_b r^2] / (n_b - 1)
     kumar:        sum_b (n_b/n) [(ybar_b - fbar_b)^2 - ybar_b (1 - ybar_b) / (n_b - 1)]
 
-The first is without bias for any confidences (given how many rows fall in each bin), the second where those of a bin
-are equal. References: J. Brocker (Climate Dynamics 2012), C. A. T. Ferro and T. E. Fricker (QJRMS 2012);
-A. Kumar, P. Liang, T. Ma (NeurIPS 2019).
+The first has no bias for any confidences (given the counts of bins), the second where those of a bin are equal.
+J. Brocker (Climate Dynamics 2012); C. A. T. Ferro, T. E. Fricker (QJRMS 2012); A. Kumar, P. Liang, T. Ma (NeurIPS 2019).
 """
 
 from __future__ import annotations

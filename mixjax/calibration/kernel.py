@@ -11,8 +11,7 @@ of r_i exp(-(f_i - f_m) / nu),
 one square for each innovation of X, in O(n log n) and without cancellation. Derivatives are those of the double sum,
 with 0 for the kink of a tie.
 
-Reference: A. Kumar, S. Sarawagi, U. Jain, "Trainable calibration measures for neural networks from kernel mean
-embeddings" (ICML 2018). For probabilities of K classes see `skce`.
+Reference: A. Kumar, S. Sarawagi, U. Jain (ICML 2018). For probabilities of K classes see `skce`.
 """
 
 from __future__ import annotations

@@ -69,7 +69,8 @@ def skce(
     if estimator not in get_args(Pairs):
         raise ValueError(f"estimator must be one of {get_args(Pairs)}, got {estimator!r}")
     predictions = Predictions.of(probs, labels, where=where)
-    return predictions.raise_if_invalid(_skce(predictions, _given(bandwidth, predictions), estimator == "unbiased"))
+    nu = None if bandwidth is None else positive_scalar("bandwidth", bandwidth, predictions.probs.dtype)
+    return predictions.raise_if_invalid(_skce(predictions, nu, estimator == "unbiased"))
 
 
 def skce_linear(
@@ -92,11 +93,8 @@ def skce_linear(
       -0.092
     """
     predictions = Predictions.of(probs, labels, where=where)
-    return predictions.raise_if_invalid(_skce_linear(predictions, _given(bandwidth, predictions)))
-
-
-def _given(bandwidth: ArrayLike | None, predictions: Predictions) -> jax.Array | None:
-    return None if bandwidth is None else positive_scalar("bandwidth", bandwidth, predictions.probs.dtype)
+    nu = None if bandwidth is None else positive_scalar("bandwidth", bandwidth, predictions.probs.dtype)
+    return predictions.raise_if_invalid(_skce_linear(predictions, nu))
 
 
 class _Vectors(NamedTuple):

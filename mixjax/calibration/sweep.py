@@ -1,12 +1,10 @@
 r"""ECE-sweep: as many equal-mass bins as keep the observed frequencies in order.
 
 b* is the largest b such that for each b' <= b the heights ybar of b' equal-mass bins do not decrease, and the estimate
-is ECE_p over b* bins. Reference: R. Roelofs, N. Cain, J. Shlens, M. C. Mozer (AISTATS 2022); their code stops at
-N - 1 bins and lets ties fall in different bins, here they never do.
+is ECE_p over b* bins. Reference: R. Roelofs, N. Cain, J. Shlens, M. C. Mozer (AISTATS 2022).
 
-Rows are sorted once. A candidate then costs one look at each of its bins, or at each group of ties if there are
-fewer, and no look at bins before the first 1 or after the last 0, whose heights are 0 and 1. Heights are fractions of
-integers and are compared exactly.
+Rows are sorted once. A candidate then costs one look at each of its bins between the first 1 and the last 0, or at each
+group of ties there if these are fewer. Heights are fractions of integers and are compared exactly.
 """
 
 from __future__ import annotations

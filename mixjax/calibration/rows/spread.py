@@ -11,8 +11,8 @@ from jax import lax
 def spread_rows(score: jax.Array, counts: jax.Array, most: int) -> tuple[jax.Array, jax.Array]:
     """Choose rows that stand for all that count.
 
-    Returns the indices of min(N, most) rows, N >= 1, and whether each of them counts: all rows that count if they are no
-    more, or of their ranks in the score the fractions 0, 1/most, 2/most, ... Rows of one score are taken to be equal.
+    These are min(N, most) indices, N >= 1, and whether each of them counts: all rows that count if they are no more, or
+    of their ranks in the score the fractions 0, 1/most, 2/most, ... Rows of one score are taken to be equal.
     """
     size, kept = min(most, len(score)), jnp.sum(counts, dtype=np.int32)
     order = jnp.argsort(jnp.where(counts, score, jnp.inf)).astype(np.int32)
