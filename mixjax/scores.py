@@ -1,6 +1,6 @@
 """From logits or probabilities of K classes to (confidence, correct), from which calibration errors are computed.
 
-The function that is called says whether numbers are logits; their range is never looked at.
+Logits have functions of their own; no range of numbers is taken for them.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ With the residuals r = correct - confidence of the n_b rows of bin b, out of n,
     kumar:        sum_b (n_b/n) [(ybar_b - fbar_b)^2 - ybar_b (1 - ybar_b) / (n_b - 1)]
 
 The first has no bias for any confidences (given the counts of bins), the second where those of a bin are equal.
-J. Brocker (Climate Dynamics 2012); C. A. T. Ferro, T. E. Fricker (QJRMS 2012); A. Kumar, P. Liang, T. Ma (NeurIPS 2019).
+J. Brocker (Climate Dynamics 2012); C. A. T. Ferro, T. Fricker (QJRMS 2012); A. Kumar, P. Liang, T. Ma (NeurIPS 2019).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The calibration error of a stream as a metric of flax's nnx, around `CalibrationState`.
 
-flax is imported here and nowhere else in `mixjax.calibration`: `pip install 'mixjax[nnx]'`.
+flax is imported only here in `mixjax.calibration`: `pip install 'mixjax[nnx]'`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class CalibrationMetric(nnx.Metric):
         label; "confidence" with `correct`.
       num_bins, closed: as for `ece`.
       norm: p >= 1, or `inf` for the MCE.
-      num_classes: K for the class-wise error of "logits" or "probs", in place of that of the top label.
+      num_classes: K for the class-wise error of "logits" or "probs", instead of that of the top label.
 
     Raises:
       ValueError: for options that do not go together.

@@ -2,7 +2,7 @@ r"""The table behind a reliability diagram: mean confidence and accuracy of each
 
 Of n_b rows in a bin, k_b right, mean confidence fbar_b:
 
-* Clopper and Pearson's interval holds the bin's expected accuracy with at least the level asked for;
+* Clopper and Pearson's interval holds the bin's expected accuracy with at least the level;
 * the consistency band is where k_b / n_b lies with that probability if the scores are calibrated: rows drawn with
   replacement, correct with the probability that each claims, are right with probability fbar_b, so that the number
   of right ones is Bin(n_b, fbar_b) whatever the scores within the bin.

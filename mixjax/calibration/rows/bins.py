@@ -80,11 +80,11 @@ def sums_of_rows(
         found = equal_mass(rows.clean_block(), num_bins)
         return sums_by_bin(found, lambda found: (found[1], *values(found[0])), num_bins)
 
-    def place(block: Rows) -> tuple[jax.Array, ...]:
-        block = block.clean_block()  # a block at a time: clean rows are nowhere written
+    def bin_values(block: Rows) -> tuple[jax.Array, ...]:
+        block = block.clean_block()  # a block at a time: no array of clean rows is written
         return equal_width_index(block.confidence, num_bins, closed), *values(block)
 
-    return sums_by_bin(rows, place, num_bins)
+    return sums_by_bin(rows, bin_values, num_bins)
 
 
 def binned(rows: Rows, num_bins: int, binning: Binning, closed: Closed) -> tuple[Rows, jax.Array]:

@@ -2,8 +2,8 @@
 
 The bin of a score is floor(M * rank of its first copy / N). Rows are sorted; or, where they are many float32, the order
 statistics between the bins are found without a sort, in a fifth of its time, and rows on several devices stay there.
-The bits of a number in [0, 1] are an integer below 2^30 of the same order: counting the highest ten says in which of
-1024 groups the r-th smallest lies, and at which rank of that group; the next ten, and the last, say which it is.
+The bits of a number in [0, 1] are an integer below 2^30 of the same order: counting the highest ten shows in which of
+1024 groups the r-th smallest lies, and at which rank of that group; the next ten, and the last, show which it is.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A few rows in place of many: evenly spread in the order of a score, so that the order of rows does not matter."""
+"""A few rows that stand for many, evenly spread in the order of a score."""
 
 from __future__ import annotations
 
