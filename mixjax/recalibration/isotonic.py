@@ -13,7 +13,7 @@ import jax.numpy as jnp
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
-from mixjax.calibration.corp import fit
+from mixjax.calibration.corp import isotonic_fit
 from mixjax.calibration.rows.clean import Rows
 from mixjax.calibration.rows.order import sorted_rows
 from mixjax.numerics.arguments import as_floats
@@ -82,6 +82,6 @@ def _apply(confidence: jax.Array, thresholds: jax.Array, values: jax.Array) -> j
 def _fit(rows: Rows) -> tuple[jax.Array, jax.Array]:
     rows = rows.clean()
     counted = rows.counted > 0
-    function = fit(sorted_rows(rows))
+    function = isotonic_fit(sorted_rows(rows))
     sound = jnp.any(counted) & ~jnp.any(jnp.isnan(rows.confidence))
     return function.thresholds, jnp.where(sound, function.values, jnp.nan)

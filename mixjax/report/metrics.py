@@ -160,7 +160,7 @@ def losses(file: FilePredictions) -> dict[str, np.ndarray]:
 def interval_of_mean(values: np.ndarray, level: float) -> Interval:
     """`mean_interval`, and of infinite losses the mean alone."""
     if np.isfinite(values).all():
-        return mean_interval(values, level)
+        return mean_interval(values, level=level)
     return Interval(float("nan") if np.isnan(values).any() else float("inf"), *[float("nan")] * 3)
 
 
@@ -189,7 +189,7 @@ def _histogram(confidence: jax.Array, correct: jax.Array, settings: Settings) ->
 def _accuracy(file: FilePredictions, correct: jax.Array, level: float) -> Metric:
     name, right = "mean correctness" if file.kind == "binary" else "accuracy", int(np.asarray(correct).sum())
     share = right / len(file)
-    low, high = clopper_pearson(right, len(file), level)
+    low, high = clopper_pearson(right, len(file), level=level)
     error = np.sqrt(share * (1 - share) / len(file))
     return Metric(name, Interval(share, float(low), float(high), float(error)), MEANING[name])
 

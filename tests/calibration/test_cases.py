@@ -69,8 +69,11 @@ def arrays(case, names, dtype):
     return [np.asarray(case[n], np.int32 if n in ("correct", "labels") else dtype) for n in names]
 
 
-@pytest.mark.parametrize("jit", [False, True], ids=["eager", "jit"])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+MORE = [(np.float32, True), (np.float64, False), (np.float64, True)]
+FORMS = [(np.float32, False), *(pytest.param(*form, marks=pytest.mark.slow) for form in MORE)]
+
+
+@pytest.mark.parametrize("dtype, jit", FORMS)
 @pytest.mark.parametrize("name", [name for name, case in CASES.items() if case["kind"] in FUNCTIONS])
 def test_case(name, dtype, jit):
     case = CASES[name]
@@ -102,12 +105,10 @@ def test_large(name):
     np.testing.assert_allclose(ece(confidence, correct, **options(case)), case["value"], atol=1e-6)
 
 
-@pytest.mark.parametrize("jit", [False, True], ids=["eager", "jit"])
 @pytest.mark.parametrize("name", [name for name, case in CASES.items() if case["kind"] == "nan"])
-def test_nan(name, jit):
+def test_nan(name):
     case = CASES[name]
     function = partial(ece, num_bins=case["num_bins"])
-    function = jax.jit(function) if jit else function
     confidence = np.array(case["confidence"], np.float32)
     correct = np.array(case["correct"], np.int32)
     assert np.isnan(function(confidence, correct))
@@ -118,10 +119,8 @@ def test_nan(name, jit):
 
 @pytest.mark.parametrize("name", [name for name, case in CASES.items() if case["kind"] == "error"])
 def test_error(name):
-    """An error that names the row, and NaN under jit."""
     case = CASES[name]
     function, names = (top_label_ece, ("probs", "labels")) if "probs" in case else (ece, ("confidence", "correct"))
     given = [np.asarray(case[n]) for n in names]
     with pytest.raises(ValueError, match=r"must be .*, got .* in row \d"):
         function(*given)
-    assert np.isnan(jax.jit(function)(*given))
