@@ -14,7 +14,8 @@ import pytest
 from scipy import integrate, optimize, stats
 
 from mixjax.gaussian import mixup_weight, population_ece
-from mixjax.gaussian.limits import best_weight, critical_ratio, critical_weight, derivative_at_zero, limit_scores
+from mixjax.gaussian.capacity import derivative_at_zero
+from mixjax.gaussian.limits import best_weight, critical_ratio, critical_weight, limit_scores
 from tests.gaussian.limit_errors import ece, error_of_norm, gap
 
 NORMS = (1, 2, np.inf)

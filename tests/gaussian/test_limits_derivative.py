@@ -14,7 +14,8 @@ import pytest
 from scipy import integrate, optimize, stats
 
 from mixjax.gaussian import mixup_weight, population_ece, population_mce
-from mixjax.gaussian.limits import derivative_at_zero, limit_scores
+from mixjax.gaussian.capacity import derivative_at_zero
+from mixjax.gaussian.limits import limit_scores
 from tests.gaussian.limit_errors import SIGNALS, ece, error_of_norm
 
 POINTS = [(0.1, 1.0), (1.0, 1.0), (1.0, 2.0), (9.0, 0.5), (40.0, 3.0), (1e-3, 2.0)]

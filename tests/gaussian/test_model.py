@@ -8,26 +8,26 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from mixjax.gaussian.model import direction, sample_data
+from mixjax.gaussian.model import class_mean, sample_data
 
 
 def test_direction_is_that_of_the_paper():
     """theta_norm 1_p / sqrt(p)."""
     for p in (1, 2, 100):
-        theta = np.asarray(direction(p, 3.0))
+        theta = np.asarray(class_mean(p, 3.0))
         assert theta.shape == (p,)
         np.testing.assert_allclose(theta, 3.0 * np.ones(p) / np.sqrt(p), rtol=1e-15)
-    np.testing.assert_array_equal(direction(3, 0), [0, 0, 0])
+    np.testing.assert_array_equal(class_mean(3, 0), [0, 0, 0])
 
 
 def test_direction_keeps_the_dtype_of_theta_norm():
-    assert direction(4, np.float32(1)).dtype == jnp.float32
+    assert class_mean(4, np.float32(1)).dtype == jnp.float32
 
 
 @pytest.mark.parametrize("p, error", [(0, ValueError), (-1, ValueError), (2.0, TypeError), (True, TypeError)])
 def test_direction_needs_a_dimension(p, error):
     with pytest.raises(error, match="p must be"):
-        direction(p, 1.0)
+        class_mean(p, 1.0)
 
 
 def test_law(key):

@@ -16,7 +16,7 @@ from mixjax.gaussian import (
     population_ece,
     sample_ood_scores,
     sample_scores,
-    sufficient_ood,
+    mixup_helps_ood,
 )
 
 REPLICATES = 20_000
@@ -102,7 +102,7 @@ def test_the_condition_is_sufficient_and_not_necessary():
     with jax.enable_x64(True):
         c, theta = 0.8, 1.3
         norm, cosine = np.linspace(0.05, 3.0, 40)[:, None], np.linspace(-1, 1, 21)
-        helps, sufficient = mixup_can_help_ood(c, theta, norm, cosine), sufficient_ood(c, theta, norm, cosine)
+        helps, sufficient = mixup_can_help_ood(c, theta, norm, cosine), mixup_helps_ood(c, theta, norm, cosine)
         product = norm * cosine * theta - theta**2
         np.testing.assert_array_equal(helps, product < c)
         np.testing.assert_array_equal(sufficient, product <= c / 2)

@@ -16,7 +16,7 @@ from scipy import stats
 
 from mixjax.gaussian.estimators import sigma_estimator, weighted_estimator
 from mixjax.gaussian.law import score_law
-from mixjax.gaussian.model import direction, sample_data
+from mixjax.gaussian.model import class_mean, sample_data
 from mixjax.gaussian.samplers import draw_noise, sample_scores, score_law_of
 from mixjax.numerics.threefry import Source
 
@@ -131,7 +131,7 @@ def test_expected_moments(index, exact):
 def test_the_library_has_a_literal_form_of_the_same(exact, key):
     """`sample_data`, `weighted_estimator`, `sigma_estimator` and `score_law` put together, for one configuration."""
     n, p, theta_norm, t, sigma = CONFIGURATIONS[6]
-    theta = direction(p, theta_norm)
+    theta = class_mean(p, theta_norm)
 
     @jax.jit
     @jax.vmap
