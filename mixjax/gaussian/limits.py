@@ -1,7 +1,7 @@
 r"""The proportional limit p/n -> c: closed forms and phase boundaries.
 
-Paper: Theorems 3.1, 3.2, 5.1 and 5.2 (their derivatives are in `capacity`), whose proofs work in this limit. The score's law becomes
-deterministic,
+Paper: Theorems 3.1, 3.2, 5.1 and 5.2, whose proofs work in this limit; 3.3 and 5.3 are in `capacity`. The score's law
+becomes deterministic,
 
     m_t = (1-t) |theta|^2,    w_t = (1-t)^2 (|theta|^2 + c),
     rho_t = rho_0 / (1-t),    rho_0 = |theta|^2 / (|theta|^2 + c),
@@ -48,6 +48,7 @@ def limit_scores(ratio: ArrayLike, theta_norm: ArrayLike, t: ArrayLike) -> Score
 
 
 def unchecked_limit_scores(ratio: jax.Array, theta_norm: jax.Array, t: jax.Array) -> ScoreLaw:
+    """Return the law of `limit_scores` for arrays that are aligned and checked."""
     keep, square = 1.0 - t, theta_norm**2
     return ScoreLaw(*jnp.broadcast_arrays(keep * square, keep * (keep * ratio - t * square)))
 
@@ -169,7 +170,8 @@ def _excess(ratio: jax.Array, theta_norm: jax.Array, t: jax.Array, norm: float) 
 
 def _both_errors(ratio: jax.Array, theta_norm: jax.Array, t: jax.Array, norm: float) -> list[jax.Array]:
     """Return ECE_t and ECE_0."""
-    return [population_ece(unchecked_limit_scores(ratio, theta_norm, weight), norm=norm) for weight in (t, jnp.zeros_like(t))]
+    laws = (unchecked_limit_scores(ratio, theta_norm, weight) for weight in (t, jnp.zeros_like(t)))
+    return [population_ece(law, norm=norm) for law in laws]
 
 
 def _resolved(ratio: jax.Array, theta_norm: jax.Array, t: jax.Array, norm: float) -> jax.Array:

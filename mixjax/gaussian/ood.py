@@ -72,10 +72,12 @@ def sample_ood_scores(
 
 @partial(jax.jit, static_argnames="replicates")
 def _sample(key: PRNGKeyArray, *values: jax.Array, replicates: int) -> ScoreLaw:
-    source, n, p, theta = training_cells(key, *values[:4], replicates)
-    sigma, test_norm, cosine, t = (value[..., None] for value in values[3:])
+    n, p, theta_norm, sigma, *of_test = values
+    test_norm, cosine, t = (value[..., None] for value in of_test)
+    test_norm = test_norm / sigma[..., None]
+    source, n, p, theta = training_cells(key, n, p, theta_norm, sigma, replicates)
     cosine = jnp.where((p == 1) & (jnp.abs(cosine) < 1), jnp.nan, cosine)
-    return ood_score_law(draw_noise(source, n, p), n, p, theta, test_norm / sigma, cosine, t)
+    return ood_score_law(draw_noise(source, n, p), n, p, theta, test_norm, cosine, t)
 
 
 class OodNoise(NamedTuple):

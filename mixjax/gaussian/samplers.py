@@ -79,9 +79,7 @@ def sample_scores(
 
 
 @partial(jax.jit, static_argnames=("replicates", "sigma_estimate"))
-def _sample_scores(
-    key: PRNGKeyArray, *values: jax.Array, replicates: int, sigma_estimate: SigmaEstimate
-) -> ScoreLaw:
+def _sample_scores(key: PRNGKeyArray, *values: jax.Array, replicates: int, sigma_estimate: SigmaEstimate) -> ScoreLaw:
     n, p, theta_norm, t, sigma = values
     source, n, p, theta = training_cells(key, n, p, theta_norm, sigma, replicates)
     noise = draw_noise(source, n, p)

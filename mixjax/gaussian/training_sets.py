@@ -95,5 +95,6 @@ def sample_training_sets(
 
 @partial(jax.jit, static_argnames="replicates")
 def _sample_training_sets(key: PRNGKeyArray, *values: jax.Array, replicates: int) -> TrainingSets:
-    source, n, p, theta = training_cells(key, *values, replicates)
+    n, p, theta_norm, sigma = values
+    source, n, p, theta = training_cells(key, n, p, theta_norm, sigma, replicates)
     return TrainingSets(draw_noise(source, n, p), n, p, theta, source.key, source.position)

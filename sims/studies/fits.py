@@ -18,8 +18,8 @@ import xarray as xr
 
 from mixjax.commands import option
 from mixjax.gaussian import (
-    critical_ratio,
     class_mean,
+    critical_ratio,
     limit_ridge_scores,
     limit_scores,
     logistic_coefficients,

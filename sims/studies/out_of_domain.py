@@ -21,10 +21,10 @@ from mixjax.gaussian import (
     best_ood_weight,
     limit_ood_scores,
     mixup_can_help_ood,
+    mixup_helps_ood,
     population_accuracy,
     population_ece,
     sample_ood_scores,
-    mixup_helps_ood,
 )
 from mixjax.runs import RunError
 

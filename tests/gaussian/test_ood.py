@@ -13,10 +13,10 @@ from mixjax.gaussian import (
     limit_ood_scores,
     limit_scores,
     mixup_can_help_ood,
+    mixup_helps_ood,
     population_ece,
     sample_ood_scores,
     sample_scores,
-    mixup_helps_ood,
 )
 
 REPLICATES = 20_000
