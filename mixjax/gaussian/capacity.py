@@ -58,7 +58,7 @@ def derivative_at_zero(
     Example:
       >>> from mixjax.gaussian import derivative_at_zero
       >>> round(float(derivative_at_zero(1.0, 2.0)), 4)
-      -0.0671
+      -0.0334
     """
     if norm not in (1, np.inf):
         raise ValueError(f"norm must be 1 or inf, got {norm}")

@@ -219,8 +219,8 @@ def sigma_estimator(
 
     Example:
       >>> from mixjax.gaussian import sigma_estimator
-      >>> float(sigma_estimator([[3.0, 0.0], [1.0, 0.0]], [1, 1], sigma_estimate="pooled") ** 2)
-      0.5
+      >>> round(float(sigma_estimator([[3.0, 0.0], [1.0, 0.0]], [1, 1], sigma_estimate="pooled")), 3)
+      0.707
     """
     x, y = as_floats(x=x, y=y)
     check_data(x, y)

@@ -52,7 +52,7 @@ def expected_errors(
     Example:
       >>> from mixjax.gaussian import expected_errors
       >>> round(float(expected_errors(n=100, p=100, theta_norm=2.0, t=0.0, num_nodes=4).ece), 3)
-      0.016
+      0.009
     """
     check_size("num_nodes", num_nodes, least=4)
     n, p, theta_norm, t, sigma = aligned(*checked(n=n, p=p, theta_norm=theta_norm, t=t, sigma=sigma))

@@ -31,9 +31,9 @@ def population_mce(law: ScoreLaw) -> Float[Array, "*batch"]:
     Accuracy: float64 within 1e-14, float32 within 2e-7. Reference: Section 5.
 
     Example:
-      >>> from mixjax.gaussian import limit_scores, population_mce
-      >>> round(float(population_mce(limit_scores(1.0, 2.0, 0.0))), 4)
-      0.0499
+      >>> from mixjax.gaussian import ScoreLaw, population_mce
+      >>> round(float(population_mce(ScoreLaw(4.0, 1.0))), 4)
+      0.0498
     """
     law = checked_law(law)
     var = law.var

@@ -51,7 +51,7 @@ def limit_pseudo_label_scores(
       >>> from mixjax.gaussian import limit_pseudo_label_scores
       >>> laws = limit_pseudo_label_scores(12.0, 0.0, 2.0, t=0.2)
       >>> {name: round(float(law.slope), 3) for name, law in laws.items()}
-      {'init': 0.25, 'final': 1.162, 'mix': 1.453}
+      {'init': 0.25, 'final': 1.165, 'mix': 1.456}
     """
     unlabeled_norm = theta_norm if unlabeled_norm is None else unlabeled_norm
     values = {"labeled_ratio": labeled_ratio, "unlabeled_ratio": unlabeled_ratio, "theta_norm": theta_norm}
@@ -96,7 +96,7 @@ def overshoot_ratio(labeled_ratio: ArrayLike, theta_norm: ArrayLike) -> Float[Ar
     Example:
       >>> from mixjax.gaussian import overshoot_ratio
       >>> round(float(overshoot_ratio(12.0, 2.0)), 3)
-      0.385
+      0.377
     """
     c_l, theta = jnp.broadcast_arrays(*aligned(*checked(labeled_ratio=labeled_ratio, theta_norm=theta_norm)))
     return _overshoot_ratio(c_l, theta)
