@@ -11,7 +11,7 @@ from mixjax.gaussian.claims import CLAIMS
 from mixjax.gaussian.claims.claim import LARGEST_WEIGHT
 from mixjax.gaussian.claims.theorems_3 import chosen_weight
 
-N, REPLICATES = 16, 10_000
+N, REPLICATES = 16, 5_000
 
 
 def test_there_are_eleven():
