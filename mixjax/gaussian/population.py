@@ -17,7 +17,6 @@ which neither cancels nor overflows for any m, positive or negative.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
@@ -33,8 +32,6 @@ from mixjax.gaussian.maximum import population_mce
 from mixjax.numerics.arguments import aligned, check_norm, checked
 from mixjax.numerics.elementary import one_minus_exp
 from mixjax.numerics.quadrature import half_line_integrals
-
-Function = Callable[[jax.Array], jax.Array]
 
 
 class CalibrationErrors(NamedTuple):
@@ -189,7 +186,7 @@ def population_nll(law: ScoreLaw) -> Float[Array, "*batch"]:
     deviation = jnp.sqrt(jnp.where(law.var > 0, law.var, 1.0))
     z = law.mean / deviation  # E 2 max(-u, 0) is known; log(1 + e^{-2|u|}) remains
     hinge = deviation * jnp.exp(-0.5 * z**2) / math.sqrt(2.0 * math.pi) - law.mean * ndtr(-z)
-    left, right = _folded(law, _softplus_tail, _softplus_tail)
+    left, right = _folded(law, "nll")
     return jnp.where(law.var > 0, 2.0 * hinge + left + right, jnp.nan)
 
 
@@ -211,25 +208,20 @@ def population_brier(law: ScoreLaw) -> Float[Array, "*batch"]:
       0.0557
     """
     law = checked_law(law)
-    wrong, right = _folded(law, _wrong_square, _right_square)
+    wrong, right = _folded(law, "brier")
     return jnp.where(law.var > 0, 2.0 * (wrong + right), jnp.nan)
 
 
-def _softplus_tail(v: jax.Array) -> jax.Array:
-    return jnp.log1p(jnp.exp(-2.0 * v))
+_LOSSES = {  # of |u|, where u < 0 and where u > 0
+    "nll": (lambda v: jnp.log1p(jnp.exp(-2.0 * v)), lambda v: jnp.log1p(jnp.exp(-2.0 * v))),
+    "brier": (lambda v: jax.nn.sigmoid(2.0 * v) ** 2, lambda v: jax.nn.sigmoid(-2.0 * v) ** 2),
+}
 
 
-def _wrong_square(v: jax.Array) -> jax.Array:
-    return jax.nn.sigmoid(2.0 * v) ** 2
-
-
-def _right_square(v: jax.Array) -> jax.Array:
-    return jax.nn.sigmoid(-2.0 * v) ** 2
-
-
-@partial(jax.jit, static_argnames=("negative", "positive"))
-def _folded(law: ScoreLaw, negative: Function, positive: Function) -> tuple[jax.Array, jax.Array]:
-    """Return E negative(|u|) over u < 0 and E positive(u) over u > 0, for u ~ N(m, w)."""
+@partial(jax.jit, static_argnames="loss")
+def _folded(law: ScoreLaw, loss: str) -> tuple[jax.Array, jax.Array]:
+    """Return the expected loss over u < 0 and over u > 0, for u ~ N(m, w)."""
+    negative, positive = _LOSSES[loss]
     var = jnp.where(law.var > 0, law.var, 1.0)
     (left,) = half_line_integrals(-law.mean, var, lambda v: (negative(v),))
     (right,) = half_line_integrals(law.mean, var, lambda v: (positive(v),))

@@ -90,20 +90,11 @@ _DRAWN = Rule("a whole number from 0 to 2^24", lambda v: (v >= 0) & (v <= 2**24)
 
 @partial(jax.jit, static_argnames=("sums", "replicates"))
 def _sample_pseudo_label_scores(
-    key: PRNGKeyArray,
-    n: jax.Array,
-    n_u: jax.Array,
-    p: jax.Array,
-    theta: jax.Array,
-    theta_u: jax.Array,
-    cosine: jax.Array,
-    t: jax.Array,
-    *,
-    sums: SumsLaw,
-    replicates: int,
+    key: PRNGKeyArray, *values: jax.Array, sums: SumsLaw, replicates: int
 ) -> dict[str, ScoreLaw]:
+    *cell, t = values
+    n, n_u, p, theta, theta_u, cosine = jnp.broadcast_arrays(*cell)
     cosine = jnp.where((p == 1) & (jnp.abs(cosine) < 1), jnp.nan, cosine)
-    n, n_u, p, theta, theta_u, cosine = jnp.broadcast_arrays(n, n_u, p, theta, theta_u, cosine)
     wrong = jnp.isnan(n_u) | jnp.isnan(p) | jnp.isnan(theta) | jnp.isnan(theta_u) | jnp.isnan(cosine)
     cell = [jnp.where(wrong, jnp.nan, n), p, theta, theta_u, cosine, n_u]
     source = cell_source(key, cell, replicates)
