@@ -161,10 +161,13 @@ def test_degenerate_boundaries(norm):
     assert (abs(same - changed) < 1e-12) == mce  # by the definition
 
 
-@pytest.mark.parametrize("norm", [1, pytest.param(np.inf, marks=pytest.mark.slow)], ids=["ECE", "MCE"])
-@pytest.mark.parametrize(
-    "function, points", [(critical_weight, ([0.5, 0.1], [2.0, 1.0])), (critical_ratio, ([2.0, 1.0], [1 / 3, 0.1]))]
-)
+WEIGHT, RATIO = (critical_weight, ([0.5, 0.1], [2.0, 1.0])), (critical_ratio, ([2.0, 1.0], [1 / 3, 0.1]))
+SLOW = pytest.mark.slow
+
+
+@pytest.mark.parametrize("function, points, norm", [
+    (*WEIGHT, 1), *(pytest.param(*case, marks=SLOW) for case in ((*RATIO, 1), (*WEIGHT, np.inf), (*RATIO, np.inf))),
+])  # fmt: skip
 def test_gradients_of_the_boundaries(function, points, norm):
     """Against central differences of the boundary itself: truncation 1e-8, rounding 1e-13 / 1e-4."""
     points = np.array(points)
