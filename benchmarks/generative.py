@@ -15,7 +15,7 @@ import numpy as np
 from benchmarks.report import Section, make_folder, write
 from benchmarks.timing import interleaved
 from mixjax import runs
-from mixjax.gaussian import direction, sample_data, weighted_estimator
+from mixjax.gaussian import class_mean, sample_data, weighted_estimator
 from mixjax.generative import sample_coupling, sample_leaky_relu, sample_linear, simulate_scores
 from mixjax.random import normal
 
@@ -72,7 +72,7 @@ def _raw(draws: int) -> dict[str, Callable[[], Any]]:
 
 def _simulations(draws: int) -> dict[str, Callable[[], Any]]:
     keys = jax.random.split(jax.random.key(1), 5)
-    theta = direction(P, 1.0)
+    theta = class_mean(P, 1.0)
     z, y = sample_data(keys[0], n=32, theta=theta)
     classifiers = jnp.stack([weighted_estimator(z, y, t) for t in (0.0, 1 / 3)])
     families = {

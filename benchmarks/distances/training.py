@@ -12,7 +12,7 @@ from jax import lax
 from mixjax.sims.studies.learned_inverse import FAMILIES
 
 from benchmarks.distances.criteria import Criterion
-from mixjax.gaussian import direction, sample_data
+from mixjax.gaussian import class_mean, sample_data
 from mixjax.generative import LeakyReluNetwork, density_error, simulate_scores
 from mixjax.generative.simulation import Map
 from mixjax.generative.start import affine_start, looks_affine
@@ -33,7 +33,7 @@ class Problem(NamedTuple):
 def problem(key: jax.Array, family: str, *, rows: int, p: int, d: int) -> Problem:
     """One to learn from; `learn_inverse` starts from the same network."""
     key_generator, key_rows, key_start = jax.random.split(key, 3)
-    theta, generator = direction(p, 1.0), FAMILIES[family](key_generator, p, d)
+    theta, generator = class_mean(p, 1.0), FAMILIES[family](key_generator, p, d)
     z, y = sample_data(key_rows, n=rows, theta=theta)
     x, labels = np.asarray(generator(z)), np.asarray(y)
     start = looks_affine(key_start, affine_start(x, labels, np.asarray(theta)), width=64, num_hidden=2, slope=0.3)

@@ -52,7 +52,7 @@ def learn_inverse(
     Args:
       key: spent.
       x, y: rows and labels -1 and +1.
-      theta: theta*, the mean that class +1 is to have; `gaussian.direction(p, 1)` in the paper.
+      theta: theta*, the mean that class +1 is to have; `gaussian.class_mean(p, 1)` in the paper.
       width, num_hidden: of the network's hidden layers; width even, 2p or more.
       slope: of its activation, > 0.
       steps: of Adam; each has `batch_size` rows of each class, or m // 2 if that is less, drawn with replacement.

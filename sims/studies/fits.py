@@ -18,8 +18,8 @@ import xarray as xr
 
 from mixjax.commands import option
 from mixjax.gaussian import (
+    class_mean,
     critical_ratio,
-    direction,
     limit_ridge_scores,
     limit_scores,
     logistic_coefficients,
@@ -102,7 +102,7 @@ def _weights(config: Fits) -> np.ndarray:
 def _laws(key: jax.Array, theta_norm: jax.Array, p: int, weights: np.ndarray, config: Fits) -> ScoreLaw:
     """The laws of the scores of all fits of one training set, [fits, 1 + alphas]."""
     key_data, key_pairs = jax.random.split(key)
-    theta = direction(p, theta_norm)
+    theta = class_mean(p, theta_norm)
     x, y = sample_data(key_data, n=config.n, theta=theta)
     if p > config.n:
         basis, triangle = jnp.linalg.qr(x.T)

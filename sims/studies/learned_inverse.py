@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from mixjax.gaussian import direction, population_ece, sample_data, score_law, weighted_estimator
+from mixjax.gaussian import class_mean, population_ece, sample_data, score_law, weighted_estimator
 from mixjax.generative import (
     LeakyReluNetwork,
     density_error,
@@ -73,7 +73,7 @@ def _key(setting: Setting, *what: object) -> jax.Array:
 
 def measure(family: str, rows: int, seed: int, setting: Setting) -> HostArrays:
     """Everything about one learned h_hat."""
-    theta, target = direction(setting.p, setting.theta_norm), direction(setting.p, 1.0)
+    theta, target = class_mean(setting.p, setting.theta_norm), class_mean(setting.p, 1.0)
     generator = FAMILIES[family](_key(setting, "generator", family, seed), setting.p, setting.d)
     inverse = generator.inverse()
     z, y = sample_data(_key(setting, "rows", family, rows, seed), n=rows, theta=theta)

@@ -43,7 +43,7 @@ def monotonicity(theta_norm: np.ndarray, smallest: float, largest: float) -> xr.
     with jax.enable_x64(True):
         for name, (norm, error) in METRICS.items():
             text = f"d{name.upper()}/dalpha at alpha = 0+ and beta = 1, in the limit"
-            exact = derivative_at_zero(ratio, thetas[:, None], beta=1.0, norm=norm)
+            exact = derivative_at_zero(ratio, thetas[:, None], norm=norm)
             table[f"{name}_closed"] = _variable(("exact_theta", "exact_ratio"), exact, text)
             for way, values in _other_ways(error, ratio[::10], thetas[:, None]).items():
                 table[f"{name}_{way}"] = _variable(("exact_theta", "check_ratio"), values, f"{text}, by {way}")
@@ -71,7 +71,7 @@ def _other_ways(error: Callable[[ScoreLaw], jax.Array], ratio: np.ndarray, theta
 
 def _growth(norm: float) -> jax.Array:
     ratio = jnp.asarray(MAP_RATIO)[:, None]
-    derivative = derivative_at_zero(ratio, MAP_THETA, beta=1.0, norm=norm)
+    derivative = derivative_at_zero(ratio, MAP_THETA, norm=norm)
     return ratio * derivative_slope(ratio, MAP_THETA, norm=norm) / derivative
 
 

@@ -21,10 +21,10 @@ from mixjax.gaussian import (
     best_ood_weight,
     limit_ood_scores,
     mixup_can_help_ood,
+    mixup_helps_ood,
     population_accuracy,
     population_ece,
     sample_ood_scores,
-    sufficient_ood,
 )
 from mixjax.runs import RunError
 
@@ -55,7 +55,7 @@ def _sample(key: jax.Array, cells: Arrays, settings: Arrays, replicates: int) ->
     """Laws of shape [cells, 1 + settings + 1, replicates]: plain, the settings, and the weight best in the limit."""
     n, p, theta_norm, test_norm, angle = (cells[name][:, None] for name in _NAMES)
     cosine = jnp.cos(jnp.deg2rad(angle))
-    best = jnp.minimum(best_ood_weight(p / n, theta_norm, test_norm, cosine), 0.5)
+    best = jnp.minimum(best_ood_weight(p / n, theta_norm, test_norm=test_norm, cosine=cosine), 0.5)
     fixed = jnp.concatenate([jnp.zeros_like(settings["t"][:1]), settings["t"]])[None]
     t = jnp.concatenate([jnp.broadcast_to(fixed, (len(n), fixed.shape[1])), best], axis=1)
     cell = {"n": n, "p": p, "theta_norm": theta_norm, "test_norm": test_norm, "cosine": cosine}
@@ -123,17 +123,17 @@ def _limits(grid: Grid) -> dict[str, xr.Variable]:
     with jax.enable_x64(True):
         n, p, theta_norm, test_norm, angle = (grid.cells[name] for name in _NAMES)
         cosine = np.cos(np.deg2rad(angle))
-        cell = p / n, theta_norm, test_norm, cosine
+        cell = {"ratio": p / n, "theta_norm": theta_norm, "test_norm": test_norm, "cosine": cosine}
         t = np.concatenate([[0.0], grid.settings["t"]])[None]
-        ratio, length, test_length, turn = (part[:, None] for part in cell)
-        error = np.asarray(population_ece(limit_ood_scores(ratio, length, test_length, turn, t)))
+        column = {name: value[:, None] for name, value in cell.items()}
+        error = np.asarray(population_ece(limit_ood_scores(**column, t=t)))
         excess = theta_norm * (test_norm * cosine - theta_norm) / (p / n)
         values = {
             "ece_limit": (error[:, 0], "limit of ECE on the test domain"),
             "ece_difference_limit": (error[:, 1:] - error[:, :1], "limit of ECE(mix) - ECE on the test domain"),
             "excess": (excess, "<theta' - theta, theta> in units of sigma^2 p/n"),
-            "sufficient": (np.asarray(sufficient_ood(*cell)), "whether the condition of Theorem 3.4 holds"),
-            "some_mixup_helps_limit": (np.asarray(mixup_can_help_ood(*cell)), "whether some Mixup helps in the limit"),
+            "sufficient": (np.asarray(mixup_helps_ood(**cell)), "whether the condition of Theorem 3.4 holds"),
+            "some_mixup_helps_limit": (np.asarray(mixup_can_help_ood(**cell)), "whether some Mixup helps in the limit"),
         }
     return {name: as_variable(grid, value, label, "1") for name, (value, label) in values.items()}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from functools import partial
 
 import jax
@@ -17,14 +18,14 @@ SETS = gaussian.sample_training_sets(KEY, n=10.0, p=3.0, theta_norm=1.0, replica
 LAW = ScoreLaw(np.array([1.0, 2.0]), np.array([0.5, -0.5]))
 
 NOT_COUNTS, NEGATIVE, NOT_POSITIVE = (
-    (0.0, 2.5, -1.0, np.nan, np.inf),
+    (0.0, 2.5, -1.0, 1e11, np.nan, np.inf),
     (-0.5, np.nan, np.inf),
     (0.0, -1.0, np.nan, np.inf),
 )
 NOT_SHARES = (-0.1, 1.7, np.nan, np.inf)
 OF = {
     **dict.fromkeys(("n", "p", "n_held_out", "n_labeled"), NOT_COUNTS),
-    "n_unlabeled": (2.5, -1.0, np.nan, np.inf),
+    "n_unlabeled": (2.5, -1.0, 1e11, np.nan, np.inf),
     **dict.fromkeys(("theta_norm", "test_norm", "unlabeled_norm", "ratio", "alpha"), NEGATIVE),
     **dict.fromkeys(("labeled_ratio", "unlabeled_ratio"), NEGATIVE),
     "cosine": (-1.5, 1.1, np.nan, np.inf),
@@ -34,7 +35,9 @@ OF = {
     "positive_rate": (-0.1, 0.0, 1.0, np.nan, np.inf),
 }
 
-# function -> (a call by the names of its values, right values); what a wrong one must turn into NaN is all it returns
+FAST = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}  # NaN is NaN
+
+# function -> (a call by the names of its values, right values...); a wrong one must turn all that it returns into NaN
 CALLS = {
     "weighted_estimator": (partial(gaussian.weighted_estimator, X, Y), {"t": 0.3}),
     "mixup_estimator": (partial(gaussian.mixup_estimator, X, Y), {"alpha": 1.0, "beta": 2.0}),
@@ -61,9 +64,10 @@ CALLS = {
     "best_weight": (gaussian.best_weight, {"ratio": 1.0, "theta_norm": 2.0}),
     "critical_weight": (gaussian.critical_weight, {"ratio": 1.0, "theta_norm": 2.0}),
     "critical_weight, MCE": (partial(gaussian.critical_weight, norm=np.inf), {"ratio": 1.0, "theta_norm": 2.0}),
-    "critical_ratio": (gaussian.critical_ratio, {"theta_norm": 2.0, "t": 0.3}),
-    "critical_ratio, no Mixup": (gaussian.critical_ratio, {"theta_norm": 2.0, "t": 0.0}),
-    "critical_ratio, no signal": (gaussian.critical_ratio, {"theta_norm": 0.0, "t": 0.3}),
+    "critical_ratio": (  # also without Mixup and without signal
+        gaussian.critical_ratio,
+        *({"theta_norm": theta, "t": t} for theta, t in ((2.0, 0.3), (2.0, 0.0), (0.0, 0.3))),
+    ),
     "critical_ratio, MCE": (partial(gaussian.critical_ratio, norm=np.inf), {"theta_norm": 2.0, "t": 0.3}),
     "derivative_at_zero": (gaussian.derivative_at_zero, {"ratio": 1.0, "theta_norm": 2.0, "beta": 1.0}),
     "derivative_at_zero, MCE": (
@@ -99,7 +103,7 @@ CALLS = {
     ),
     "overshoot_ratio": (gaussian.overshoot_ratio, {"labeled_ratio": 12.0, "theta_norm": 2.0}),
     "limit_scores": (gaussian.limit_scores, {"ratio": 1.0, "theta_norm": 2.0, "t": 0.3}),
-    "direction": (partial(gaussian.direction, 3), {"theta_norm": 1.0}),
+    "class_mean": (partial(gaussian.class_mean, 3), {"theta_norm": 1.0}),
     "sample_data": (
         lambda sigma: gaussian.sample_data(KEY, n=3, theta=X[0], sigma=sigma)[0],  # labels do not depend on sigma
         {"sigma": 2.0},
@@ -113,8 +117,8 @@ CALLS = {
         for sigma_estimate in ("known", "paper", "pooled")
     },
     "sample_training_sets": (
-        lambda **values: gaussian.sample_training_sets(KEY, replicates=3, **values).scores(0.3),
-        {"n": 10.0, "p": 3.0, "theta_norm": 1.0, "sigma": 2.0},
+        lambda t, **values: gaussian.sample_training_sets(KEY, replicates=3, **values).scores(t),
+        {"n": 10.0, "p": 3.0, "theta_norm": 1.0, "t": 0.3, "sigma": 2.0},
     ),
     "scale_on_held_out": (
         lambda n_held_out: gaussian.scale_on_held_out(SETS, SETS.scores(0.3), n_held_out=n_held_out),
@@ -182,7 +186,7 @@ SCALARS = {
     **{name: ("t",) for name in ("weighted_estimator", "pseudo_label_estimators", "class_estimator")},
     **{name: ("alpha", "beta") for name in ("mixup_estimator", "random_pairs_estimator", "mixed_rows")},
     **{name: ("t", "penalty") for name in ("ridge_coefficients", "ridge_estimator")},
-    **{name: ("theta_norm",) for name in ("direction", "class_means")},
+    **{name: ("theta_norm",) for name in ("class_mean", "class_means")},
     "fixed_lam_estimator": ("lam",),
     "logistic_coefficients": ("penalty",),
     "sample_data": ("sigma",),
@@ -193,55 +197,59 @@ SCALARS = {
 # not positive
 NO_RULES = {
     "CalibrationErrors", "ClassSets", "ScoreLaw", "TemperatureFit", "TrainingSets", "Whitening",
-    "class_ece", "fit_whitening", "mean_estimator", "mixup_can_help_ood", "population_accuracy",
+    "class_ece", "fit_whitening", "mean_estimator", "mixup_can_help_ood", "mixup_helps_ood", "population_accuracy",
     "population_brier", "population_ece", "population_errors", "population_mce", "population_nll",
-    "population_signed_gap", "scaled_ece", "sigma_estimator", "sufficient_ood",
+    "population_signed_gap", "scaled_ece", "sigma_estimator",
 }  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def traced():
-    """Each call compiled once, for scalar float64 values."""
-    return {name: jax.jit(lambda values, call=call: call(**values)) for name, (call, _) in CALLS.items()}
-
-
-CASES = [
-    pytest.param(function, name, value, id=f"{function}-{name}={value}")
-    for function, (_, right) in CALLS.items()
-    for name in right
-    for value in (*OF[name], *ALSO_WRONG.get((function.split(",")[0], name), ()))
-]
+def wrong_rows(function):
+    """(name, wrong value, all values) of a function, each with one value that is wrong."""
+    for right in CALLS[function][1:]:
+        for name in right:
+            for value in (*OF[name], *ALSO_WRONG.get((function.split(",")[0], name), ())):
+                yield name, value, right | {name: value}
 
 
 def test_every_public_function_is_here():
-    public = {name for name in vars(gaussian) if not name.startswith("_") and hasattr(gaussian, name)}
-    public = {name for name in public if callable(getattr(gaussian, name))}
+    public = {name for name in gaussian.__all__ if callable(getattr(gaussian, name))}
     assert public == NO_RULES | {name.split(",")[0] for name in CALLS}
 
 
+def together():
+    """Groups of functions whose right and wrong values are the same: XLA compiles what they share once."""
+    groups = {}
+    for function in CALLS:
+        groups.setdefault(repr([row for *_, row in wrong_rows(function)]), []).append(function)
+    return [pytest.param(group, id=" and ".join(group)) for group in groups.values()]
+
+
+@pytest.mark.parametrize("functions", together())
+def test_wrong_values_are_nan_under_jit(functions):
+    """Each wrong value makes all of its own entry NaN; right values give numbers. One program for all entries."""
+    rights, wrong = CALLS[functions[0]][1:], list(wrong_rows(functions[0]))
+    rows = [*rights, *(row for *_, row in wrong)]
+    batch = {name: np.array([row[name] for row in rows]) for name in rights[0]}
+    program = jax.jit(jax.vmap(lambda values: {name: CALLS[name][0](**values) for name in functions}))
+    for function, found in program.lower(batch).compile(FAST)(batch).items():
+        for leaf in jax.tree.leaves(found):
+            leaf = np.asarray(leaf).reshape(len(rows), -1)
+            assert np.isfinite(leaf[: len(rights)]).all(), function
+            numbers = zip(wrong, ~np.isnan(leaf[len(rights) :]).all(axis=1), strict=True)
+            assert not [row[:2] for row, is_number in numbers if is_number], function
+
+
 @pytest.mark.parametrize("function", CALLS)
-def test_right_values_give_numbers(function, traced):
-    for leaf in jax.tree.leaves(traced[function](CALLS[function][1])):
-        assert np.isfinite(leaf).all()
+def test_wrong_values_raise_eagerly(function):
+    for name, value, row in wrong_rows(function):
+        with pytest.raises(ValueError, match=rf"^{name} must be .*, got {value}$"):
+            CALLS[function][0](**row)
 
 
-@pytest.mark.parametrize("function, name, value", CASES)
-def test_wrong_values_raise_eagerly(function, name, value):
-    call, right = CALLS[function]
-    with pytest.raises(ValueError, match=rf"^{name} must be .*, got {value}$"):
-        call(**right | {name: value})
-
-
-@pytest.mark.parametrize("function, name, value", CASES)
-def test_wrong_values_are_nan_under_jit(function, name, value, traced):
-    for leaf in jax.tree.leaves(traced[function](CALLS[function][1] | {name: value})):
-        assert np.isnan(leaf).all()
-
-
-@pytest.mark.parametrize("function, name", [(function, name) for function, names in SCALARS.items() for name in names])
-def test_arrays_in_place_of_one_number_are_refused(function, name):
+def test_arrays_in_place_of_one_number_are_refused():
     """Of shapes that would broadcast with two or three coordinates, and of one entry."""
-    call, right = CALLS[function]
-    for size in (1, 2, 3):
-        with pytest.raises(ValueError, match=rf"^{name} must be one number, got an array of shape \({size},\)$"):
-            call(**right | {name: np.full(size, right[name])})
+    for function, names in SCALARS.items():
+        call, right = CALLS[function]
+        for name, size in itertools.product(names, (1, 2, 3)):
+            with pytest.raises(ValueError, match=rf"^{name} must be one number, got an array of shape \({size},\)$"):
+                call(**right | {name: np.full(size, right[name])})

@@ -9,13 +9,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from mixjax.gaussian import direction, sample_data
+from mixjax.gaussian import class_mean, sample_data
 from mixjax.generative import density_error, learn_inverse, sample_coupling, sample_linear, simulate_scores
 from mixjax.generative.learned import _training
 from mixjax.generative.start import affine_start, looks_affine
 
 P, D, ROWS = 3, 5, 4000
-THETA = np.asarray(direction(P, 1.0), np.float32)
+THETA = np.asarray(class_mean(P, 1.0), np.float32)
 SMALL = {"width": 8, "num_hidden": 1, "batch_size": 64}
 
 

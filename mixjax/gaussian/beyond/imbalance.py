@@ -19,7 +19,7 @@ import numpy as np
 from jax import lax
 from jax.typing import ArrayLike
 
-from mixjax.gaussian.law import ScoreLaw
+from mixjax.gaussian.law import ScoreLaw, masked_law
 from mixjax.gaussian.samplers import Noise
 from mixjax.gaussian.training_sets import TrainingSets
 from mixjax.numerics.arguments import POINTS, aligned, checked
@@ -96,5 +96,4 @@ def limit_imbalanced_scores(
     square, spread = theta_norm**2, 4.0 * rate * (1.0 - rate)
     lost = t * spread
     keep, added = 1.0 - lost, t**2 * (1.0 - spread) * spread * ratio
-    mean, gap = jnp.broadcast_arrays(keep * square, keep * (keep * ratio - lost * square) + added)
-    return ScoreLaw(jnp.where(jnp.isnan(gap), gap, mean), gap)
+    return masked_law(keep * square, keep * (keep * ratio - lost * square) + added)

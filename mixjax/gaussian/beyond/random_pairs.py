@@ -25,7 +25,7 @@ from jax.typing import ArrayLike
 from jaxtyping import PRNGKeyArray
 
 from mixjax.gaussian.beyond.linear import LARGEST_RANK, sample_linear_scores
-from mixjax.gaussian.law import ScoreLaw
+from mixjax.gaussian.law import ScoreLaw, masked_law
 from mixjax.gaussian.weights import mixup_weight
 from mixjax.numerics.arguments import aligned, check_scalars, check_size, checked
 from mixjax.numerics.beta import beta_from
@@ -56,8 +56,7 @@ def limit_pairs_scores(
     )
     t, tau = mixup_weight(alpha, beta), _mean_square_share(alpha, beta)
     keep, square = 1.0 - t, theta_norm**2
-    mean, gap = jnp.broadcast_arrays(keep * square, keep * (keep * ratio - t * square) + ratio * tau / pairs_ratio)
-    return ScoreLaw(jnp.where(jnp.isnan(gap), gap, mean), gap)
+    return masked_law(keep * square, keep * (keep * ratio - t * square) + ratio * tau / pairs_ratio)
 
 
 def _mean_square_share(alpha: jax.Array, beta: jax.Array) -> jax.Array:

@@ -9,7 +9,7 @@ import pytest
 from scipy import optimize
 from sklearn.linear_model import LogisticRegression
 
-from mixjax.gaussian import direction, logistic_coefficients, mixed_rows, random_pairs_estimator, sample_data
+from mixjax.gaussian import class_mean, logistic_coefficients, mixed_rows, random_pairs_estimator, sample_data
 
 
 def data(rng, n=60, p=5, signal=1.0):
@@ -72,7 +72,7 @@ def test_soft_labels_as_scipy(rng, key, case):
 
 def test_many_points_give_theta(key):
     """w / 2 within 5 standard errors of theta, from 200,000 points, of which each has the Fisher information."""
-    theta = np.asarray(direction(3, 1.5))
+    theta = np.asarray(class_mean(3, 1.5))
     x, y = (np.asarray(part) for part in sample_data(key, n=200_000, theta=theta))
     chance = 1 / (1 + np.exp(-2 * x @ theta))
     information = (x.T * chance * (1 - chance)) @ x

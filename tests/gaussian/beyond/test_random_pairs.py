@@ -10,7 +10,7 @@ import pytest
 from scipy import integrate, stats
 
 from mixjax.gaussian import (
-    direction,
+    class_mean,
     limit_pairs_scores,
     limit_scores,
     mixup_weight,
@@ -68,7 +68,7 @@ def test_equals_literal_simulation(configuration, key, rng):
 @pytest.mark.slow
 def test_the_librarys_literal_estimator_has_this_law(key):
     """`random_pairs_estimator` of `sample_data`, by KS."""
-    theta = direction(4, 1.2)
+    theta = class_mean(4, 1.2)
 
     @jax.jit
     @jax.vmap

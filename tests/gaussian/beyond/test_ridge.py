@@ -13,7 +13,7 @@ from sklearn.covariance import empirical_covariance
 from sklearn.linear_model import Ridge
 
 from mixjax.gaussian import (
-    direction,
+    class_mean,
     limit_ridge_scores,
     limit_scores,
     mixup_weight,
@@ -114,7 +114,7 @@ def test_literal_fits_tend_to_the_limit(key, ratio):
 
     The bias of a mean is of order 1/n: 1.1 % +- 0.2 % of the variance at ratio 2 and t = 1/3.
     """
-    theta = direction(int(200 * ratio), 1.5)
+    theta = class_mean(int(200 * ratio), 1.5)
 
     def laws(key):
         x, y = sample_data(key, n=200, theta=theta)

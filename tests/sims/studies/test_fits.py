@@ -13,7 +13,7 @@ from mixjax.sims.figures.fits import fits_figures, fits_report
 
 from mixjax import sims
 from mixjax.gaussian import (
-    direction,
+    class_mean,
     logistic_coefficients,
     mixed_rows,
     population_ece,
@@ -34,7 +34,7 @@ def table():
 def test_numbers_are_those_of_the_draws(table):
     """p > n: the study works in the space of the rows, this in that of the columns; float32 of both to 1e-3."""
     key = jax.random.fold_in(jax.random.key(0, impl="threefry2x32"), zlib.crc32(b"fits 1.5"))
-    theta = direction(30, np.float32(1))
+    theta = class_mean(30, np.float32(1))
 
     @jax.jit
     def estimates(key):
