@@ -27,12 +27,12 @@ from jax import lax
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
-from mixjax.calibration.binned import root
 from mixjax.calibration.rows.clean import Rows, width
 from mixjax.calibration.rows.order import sorted_rows, starts_of_ties
 from mixjax.calibration.rows.scatter import sum_by_bin
 from mixjax.calibration.rows.sums import over, prefix_sums
 from mixjax.numerics.arguments import check_real
+from mixjax.numerics.elementary import root
 
 __all__ = ["mmce"]
 

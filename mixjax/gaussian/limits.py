@@ -25,7 +25,7 @@ from jaxtyping import Array, Float
 from mixjax.gaussian.law import ScoreLaw
 from mixjax.gaussian.maximum import widest_point
 from mixjax.gaussian.population import population_ece
-from mixjax.numerics.arguments import Rule, aligned, check_norm, checked
+from mixjax.numerics.arguments import BELOW_ONE, aligned, check_norm, checked
 from mixjax.numerics.quadrature import half_line_integrals
 
 __all__ = ["best_weight", "critical_ratio", "critical_weight", "derivative_at_zero", "limit_scores"]
@@ -134,11 +134,8 @@ def critical_ratio(theta_norm: ArrayLike, t: ArrayLike, *, norm: float = 1) -> F
     and 1e-5 in float32, from t = 1e-6 on.
     """
     check_norm(norm)
-    theta_norm, t = jnp.broadcast_arrays(*aligned(*checked({"t": _BELOW_ONE}, theta_norm=theta_norm, t=t)))
+    theta_norm, t = jnp.broadcast_arrays(*aligned(*checked({"t": BELOW_ONE}, theta_norm=theta_norm, t=t)))
     return _critical_ratio(theta_norm, t, norm)
-
-
-_BELOW_ONE = Rule("in [0, 1)", lambda t: (t >= 0) & (t < 1))
 
 
 @partial(jax.jit, static_argnames="norm")

@@ -16,7 +16,7 @@ SHAPES = [(0.02, 0.02), (0.2, 0.2), (1.0, 1.0), (5.0, 2.0), (0.3, 4.0), (2.0, 0.
 @pytest.fixture(scope="module")
 def draws(module_key):
     alpha, beta = np.array(SHAPES, np.float32).T[..., None]
-    source = Source.of(module_key, (len(SHAPES), 100_000)).spend_on(7)
+    source = Source.of(module_key, (len(SHAPES), 100_000)).fold_in(7)
     return np.asarray(jax.jit(lambda a, b: beta_from(source, a, b))(alpha, beta), float)
 
 

@@ -92,7 +92,7 @@ def test_a_word_depends_on_its_position_only(key):
 def test_streams_and_purposes_never_share_words(key):
     """16,000 pairs of words: two equal ones have probability 16000^2 / 2^65 = 7e-12."""
     source = Source.of(key, (1000,))
-    drawn = [source.spend_on(purpose).words(stream) for purpose in (0, 1, 2, 255) for stream in (0, 1, 2, 2**24 - 1)]
+    drawn = [source.fold_in(purpose).words(stream) for purpose in (0, 1, 2, 255) for stream in (0, 1, 2, 2**24 - 1)]
     pairs = {pair for first, second in drawn for pair in zip(first.tolist(), second.tolist(), strict=True)}
     assert len(pairs) == 16_000
 
