@@ -63,6 +63,7 @@ def mixup(
 
     Example:
       >>> import jax, jax.numpy as jnp
+      >>> from mixjax import mixup
       >>> rows, targets = mixup(jax.random.key(0), jnp.eye(4), jnp.eye(4), alpha=1.0)
       >>> print(targets.sum(axis=1).round(3))
       [1. 1. 1. 1.]

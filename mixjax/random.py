@@ -208,7 +208,7 @@ _COUNTED = 64  # up to this many signs are drawn one by one, as bits
 
 
 def rademacher_mean(key: PRNGKeyArray, n: ArrayLike, shape: Sequence[int] | None = None) -> Float[Array, "..."]:
-    r"""Draw the mean of `n` independent fair signs, :math:`\bar y = 2\,\mathrm{Bin}(n, 1/2)/n - 1`, exactly at every n.
+    r"""Draw the mean of `n` independent fair signs, :math:`2\,\mathrm{Bin}(n, 1/2)/n - 1`, exactly at every n.
 
     Up to 64 signs are counted as random bits. Beyond, the proposal is a normal rounded to the lattice of the sum, and
     the acceptance is the ratio of the binomial probability to that of the rounded normal. The two differ by
@@ -216,7 +216,7 @@ def rademacher_mean(key: PRNGKeyArray, n: ArrayLike, shape: Sequence[int] | None
 
     Args:
       key: a single key, made by `jax.random.key`.
-      n: whole numbers of signs, at least 1, in any int or float dtype and any shape (float32 holds whole numbers exactly
+      n: whole numbers of signs, at least 1, of any int or float dtype and any shape (float32 holds them exactly
         up to 16,777,216, and to 24 binary digits beyond).
       shape: shape of the result, to which `n` broadcasts, static; by default the shape of `n`.
 

@@ -31,7 +31,6 @@ from mixjax.numerics.arguments import BELOW_ONE, aligned, check_scalars, checked
 __all__ = ["limit_ridge_scores", "ridge_coefficients", "ridge_estimator"]
 
 
-
 def ridge_coefficients(
     x: Float[Array, "n p"], y: Float[Array, " n"], t: ArrayLike, *, penalty: ArrayLike
 ) -> Float[Array, " p"]:
