@@ -62,14 +62,7 @@ def draw_reliability(
     if band:
         _draw_band(ax, table, level, filled, edges)
     bars = np.maximum([accuracy - low, high - accuracy], 0)
-    style = {
-        "color": look.color,
-        "markersize": 3,
-        "linewidth": 0.8,
-        "elinewidth": 0.7,
-        "capsize": 1.2,
-        "capthick": 0.7,
-    }
+    style = {"color": look.color, "markersize": 3, "linewidth": 0.8, "elinewidth": 0.7, "capsize": 1.2, "capthick": 0.7}
     line: dict[str, Any] = {"linestyle": look.line if joined else "", "label": label or None, "mfc": "white", **style}
     ax.errorbar(confidence, accuracy, bars, fmt=look.marker, zorder=3, clip_on=False, **line)
     many = np.asarray(table.count)[filled] >= FEW
