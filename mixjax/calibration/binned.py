@@ -23,6 +23,7 @@ from mixjax.calibration.rows.bins import Binning, BinSums, Closed, bin_sums, che
 from mixjax.calibration.rows.clean import Rows
 from mixjax.calibration.rows.predictions import Predictions
 from mixjax.numerics.arguments import check_norm
+from mixjax.numerics.elementary import root
 
 
 def ece(
@@ -119,12 +120,6 @@ def power_mean(gap: jax.Array, mass: jax.Array, total: jax.Array, norm: float) -
     norm = min(norm, 1e30)  # which float32 holds, and which is as good as infinity
     unit = lax.stop_gradient(jnp.where(largest > 0, largest, 1.0))  # so that no power underflows
     return unit * root(jnp.sum(mass * (gap / unit[..., None]) ** norm, axis=-1) / total, norm)
-
-
-def root(power: jax.Array, norm: float) -> jax.Array:
-    """Return power^(1/p), with the derivative 0 at 0."""
-    positive = power > 0
-    return jnp.where(positive, jnp.where(positive, power, 1.0) ** (1.0 / norm), power)
 
 
 def top_label_ece(

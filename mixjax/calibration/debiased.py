@@ -20,9 +20,9 @@ import numpy as np
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
-from mixjax.calibration.binned import root
 from mixjax.calibration.rows.bins import Binning, Closed, check_bins, sums_of_rows
 from mixjax.calibration.rows.clean import Rows
+from mixjax.numerics.elementary import root
 
 Form = Literal["u-statistic", "kumar"]
 

@@ -108,9 +108,11 @@ def bootstrap_intervals(
     sums = np.asarray(rows.raise_if_invalid(_category_sums(rows, num_bins, binning, closed)), np.float64)
     values = _sampled_errors(np.random.default_rng(seed), sums[..., sums[0].any(axis=0)], replicates)
     kinds = {
-        name: _basic(value[0], value[0], value[1:], level) for name, value in values.items() if name != "squared_ece"
+        name: basic_interval(value[0], value[0], value[1:], level)
+        for name, value in values.items()
+        if name != "squared_ece"
     }
-    kinds["debiased_squared_ece"] = _basic(
+    kinds["debiased_squared_ece"] = basic_interval(
         values["debiased_squared_ece"][0], values["squared_ece"][0], values["debiased_squared_ece"][1:], level
     )
     for name in ("ece", "rms_ece", "mce"):
@@ -174,7 +176,7 @@ def _errors(sums: np.ndarray) -> dict[str, np.ndarray]:
         }
 
 
-def _basic(estimate: float, truth: float, drawn: np.ndarray, level: float) -> Interval:
+def basic_interval(estimate: float, truth: float, drawn: np.ndarray, level: float) -> Interval:
     """Return the basic interval; `truth` is that of the bootstrap world."""
     low, high = np.quantile(drawn - truth, [0.5 * (1 - level), 0.5 * (1 + level)])
     return Interval(float(estimate), float(estimate - high), float(estimate - low), float(drawn.std(ddof=1)))

@@ -25,11 +25,11 @@ from jax import lax
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
-from mixjax.calibration.binned import root
 from mixjax.calibration.rows.clean import Rows, positive_scalar
 from mixjax.calibration.rows.order import sorted_rows, starts_of_ties
 from mixjax.calibration.rows.scatter import sum_by_bin
 from mixjax.calibration.rows.sums import over, prefix_sums
+from mixjax.numerics.elementary import root
 
 _BANDWIDTH = 0.4
 _STRETCH = 1024  # rows that are added one after the other

@@ -24,7 +24,7 @@ from jaxtyping import Array, Float
 
 from mixjax.gaussian.law import ScoreLaw, masked_law
 from mixjax.gaussian.population import population_ece
-from mixjax.numerics.arguments import Rule, aligned, check_norm, checked
+from mixjax.numerics.arguments import BELOW_ONE, aligned, check_norm, checked
 
 
 def limit_scores(ratio: ArrayLike, theta_norm: ArrayLike, t: ArrayLike) -> ScoreLaw:
@@ -138,11 +138,8 @@ def critical_ratio(theta_norm: ArrayLike, t: ArrayLike, *, norm: float = 1) -> F
       1.041
     """
     check_norm(norm)
-    theta_norm, t = jnp.broadcast_arrays(*aligned(*checked({"t": _BELOW_ONE}, theta_norm=theta_norm, t=t)))
+    theta_norm, t = jnp.broadcast_arrays(*aligned(*checked({"t": BELOW_ONE}, theta_norm=theta_norm, t=t)))
     return _critical_ratio(theta_norm, t, norm)
-
-
-_BELOW_ONE = Rule("in [0, 1)", lambda t: (t >= 0) & (t < 1))
 
 
 @partial(jax.jit, static_argnames="norm")

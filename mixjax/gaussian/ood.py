@@ -105,17 +105,17 @@ _LABELS, _NORMALS, _ACROSS, _DIFFERENCE = range(8, 12)  # what the words of a so
 def draw_noise(source: Source, n: jax.Array, p: jax.Array) -> OodNoise:
     """Draw the eight numbers from their exact joint law."""
     along, aside, difference_along, difference_aside, difference_aligned = standard_normals(
-        source.spend_on(_NORMALS), 5, n
+        source.fold_in(_NORMALS), 5, n
     )
     return OodNoise(
-        mean_label=rademacher_mean_from(source.spend_on(_LABELS), n),
+        mean_label=rademacher_mean_from(source.fold_in(_LABELS), n),
         along=along,
         aside=jnp.where(p >= 2, aside, 0.0),
-        across=centered_chisquare_from(source.spend_on(_ACROSS), jnp.maximum(p - 2.0, 0.0)),
+        across=centered_chisquare_from(source.fold_in(_ACROSS), jnp.maximum(p - 2.0, 0.0)),
         difference_along=difference_along,
         difference_aside=jnp.where(p >= 2, difference_aside, 0.0),
         difference_aligned=jnp.where(p >= 3, difference_aligned, 0.0),
-        difference_across=centered_chisquare_from(source.spend_on(_DIFFERENCE), jnp.maximum(p - 3.0, 0.0)),
+        difference_across=centered_chisquare_from(source.fold_in(_DIFFERENCE), jnp.maximum(p - 3.0, 0.0)),
     )
 
 

@@ -30,7 +30,7 @@ from jaxtyping import Array, Float
 from mixjax.gaussian.law import ScoreLaw, checked_law
 from mixjax.gaussian.maximum import population_mce
 from mixjax.numerics.arguments import aligned, check_norm, checked
-from mixjax.numerics.elementary import one_minus_exp
+from mixjax.numerics.elementary import one_minus_exp, root
 from mixjax.numerics.quadrature import half_line_integrals
 
 
@@ -76,7 +76,7 @@ def population_ece(law: ScoreLaw, *, norm: float = 1) -> Float[Array, "*batch"]:
     if np.isinf(norm):
         return population_mce(law)
     law = checked_law(law)
-    return _root(_gap_moments(law, jnp.abs(law.gap), (norm,))[0], norm)
+    return root(_gap_moments(law, jnp.abs(law.gap), (norm,))[0], norm)
 
 
 def population_errors(law: ScoreLaw) -> CalibrationErrors:
@@ -95,13 +95,7 @@ def population_errors(law: ScoreLaw) -> CalibrationErrors:
     """
     law = checked_law(law)
     ece, square = _gap_moments(law, jnp.abs(law.gap), (1, 2))
-    return CalibrationErrors(ece, _root(square, 2), population_mce(law))
-
-
-def _root(moment: jax.Array, norm: float) -> jax.Array:
-    """Return moment^(1/r), with 0 as its derivative at 0."""
-    positive = moment > 0
-    return jnp.where(positive, jnp.where(positive, moment, 1.0) ** (1.0 / norm), moment)
+    return CalibrationErrors(ece, root(square, 2), population_mce(law))
 
 
 @partial(jax.jit, static_argnames="norms")

@@ -99,8 +99,8 @@ def _sample_pseudo_label_scores(
     cell = [jnp.where(wrong, jnp.nan, n), p, theta, theta_u, cosine, n_u]
     source = cell_source(key, cell, replicates)
     n, p, theta, theta_u, cosine, n_u = (value[..., None] for value in cell)
-    z = standard_normals(source.spend_on(_NORMALS), 3, n)
-    labels = rademacher_mean_from(source.spend_on(_LABELS), n)
+    z = standard_normals(source.fold_in(_NORMALS), 3, n)
+    labels = rademacher_mean_from(source.fold_in(_LABELS), n)
     start = _start(source, z[:2], n, p, theta, theta_u, cosine)
     pooled = _pool(source, z[2], start, unlabeled_sums(source, start.b, n_u, sums), labels, n, n_u, p)
     laws = {
@@ -137,7 +137,7 @@ def _start(
     scale = jax.lax.rsqrt(n)
     a1, a2 = scale * z[0], jnp.where(p >= 2, scale * z[1], 0.0)
     df = jnp.maximum(p - 2.0, 0.0)
-    r_square = jnp.maximum(df + centered_chisquare_from(source.spend_on(_ACROSS), df), 0.0) / n
+    r_square = jnp.maximum(df + centered_chisquare_from(source.fold_in(_ACROSS), df), 0.0) / n
     across_square = a2**2 + r_square
     along = theta + a1
     length = jnp.sqrt(along**2 + across_square)
@@ -185,7 +185,7 @@ def _pool(
     share = unlabeled.pseudo_label / jnp.maximum(n_u, 1.0)  # the correlation of G and H
     g_scale = jnp.sqrt(n_u)
     h_scale = jnp.sqrt(n * spread + n_u * (1.0 - share) * (1.0 + share))  # of n D + H given G
-    noise = standard_normals(source.spend_on(_POOLED), 5, n)
+    noise = standard_normals(source.fold_in(_POOLED), 5, n)
 
     def pair(g: jax.Array, h: jax.Array, signal: jax.Array, exists: jax.Array) -> tuple[jax.Array, jax.Array]:
         g = jnp.where(exists, g_scale * g, 0.0)
@@ -194,9 +194,9 @@ def _pool(
 
     total = n + n_u
     df = jnp.maximum(p - 3.0, 0.0)
-    length = g_scale * jnp.sqrt(jnp.maximum(df + centered_chisquare_from(source.spend_on(_REST), df), 0.0))
+    length = g_scale * jnp.sqrt(jnp.maximum(df + centered_chisquare_from(source.fold_in(_REST), df), 0.0))
     less = jnp.maximum(p - 4.0, 0.0)
-    remainder = jnp.maximum(less + centered_chisquare_from(source.spend_on(_REST + 1), less), 0.0)
+    remainder = jnp.maximum(less + centered_chisquare_from(source.fold_in(_REST + 1), less), 0.0)
     aligned_part = jnp.where(p >= 4, share * length + h_scale * noise[4], 0.0)
     labeled = n * label * start.length + jnp.sqrt(n * spread) * z
     return _Pooled(

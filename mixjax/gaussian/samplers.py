@@ -85,7 +85,7 @@ def _sample_scores(key: PRNGKeyArray, *values: jax.Array, replicates: int, sigma
     noise = draw_noise(source, n, p)
     law = score_law_of(noise, n, p, theta, t[..., None])
     if sigma_estimate != "known":
-        law = _divide_by_estimate(law, *_sigma_ratio(noise, source.spend_on(_SIGMA), n, p, sigma_estimate))
+        law = _divide_by_estimate(law, *_sigma_ratio(noise, source.fold_in(_SIGMA), n, p, sigma_estimate))
     return law
 
 
@@ -134,14 +134,14 @@ _LABELS, _NORMALS, _ACROSS, _DIFFERENCE, _SIGMA = range(5)  # what the words of 
 
 def draw_noise(source: Source, n: jax.Array, p: jax.Array) -> Noise:
     """Draw the six numbers from their exact joint law."""
-    along, difference_along, difference_aligned = standard_normals(source.spend_on(_NORMALS), 3, n)
+    along, difference_along, difference_aligned = standard_normals(source.fold_in(_NORMALS), 3, n)
     return Noise(
-        mean_label=rademacher_mean_from(source.spend_on(_LABELS), n),
+        mean_label=rademacher_mean_from(source.fold_in(_LABELS), n),
         along=along,
-        across=centered_chisquare_from(source.spend_on(_ACROSS), p - 1.0),
+        across=centered_chisquare_from(source.fold_in(_ACROSS), p - 1.0),
         difference_along=difference_along,
         difference_aligned=jnp.where(p >= 2, difference_aligned, 0.0),
-        difference_across=centered_chisquare_from(source.spend_on(_DIFFERENCE), jnp.maximum(p - 2.0, 0.0)),
+        difference_across=centered_chisquare_from(source.fold_in(_DIFFERENCE), jnp.maximum(p - 2.0, 0.0)),
     )
 
 

@@ -52,7 +52,7 @@ def unlabeled_sums(source: Source, b: jax.Array, count: jax.Array, law: SumsLaw)
     "exact" costs as much for each as for the largest count, which may be 2^24; the cost of "gaussian" does not grow.
     """
     count = jnp.broadcast_to(count, b.shape)
-    fair = rademacher_mean_from(source.spend_on(_SIGNS), jnp.maximum(count, 1.0))
+    fair = rademacher_mean_from(source.fold_in(_SIGNS), jnp.maximum(count, 1.0))
     total = jnp.rint(fair * count)
     positive = 0.5 * (count + total)
     plus, minus = (_exact_parts if law == "exact" else _gaussian_parts)(source, b, count, positive)
@@ -75,7 +75,7 @@ def _exact_parts(source: Source, b: jax.Array, count: jax.Array, positive: jax.A
     """Sum point by point, in two groups, one for each pseudo-label, which is independent of m."""
     size = jnp.stack([positive, count - positive])
     position = jnp.stack([2 * source.position, 2 * source.position + 1])
-    draws = source._replace(position=position).spend_on(_POINTS)
+    draws = source._replace(position=position).fold_in(_POINTS)
     mean, largest = _mean_size(b), jnp.max(jnp.where(size > 0, size, 0.0))
 
     def terms(z: jax.Array, index: jax.Array) -> jax.Array:
@@ -113,5 +113,5 @@ def _gaussian_parts(source: Source, b: jax.Array, count: jax.Array, positive: ja
         deviation = jnp.sqrt(size * var_negative) * first
         return _Part(slope * deviation + jnp.sqrt(size) * left * second, size * q + deviation)
 
-    z = standard_normals(source.spend_on(_GAUSSIAN), 4, count + 1.0)
+    z = standard_normals(source.fold_in(_GAUSSIAN), 4, count + 1.0)
     return part(positive, z[0], z[1]), part(count - positive, z[2], z[3])

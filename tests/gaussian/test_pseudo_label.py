@@ -114,7 +114,7 @@ def test_sums_of_many_points_keep_their_digits(key):
     count, b = 100_000, np.float32(0.8)
     source = Source.of(key, (2,))
     found = jitted_sums(source, np.full(2, b), np.float32(count), "exact")
-    points = source._replace(position=jnp.arange(4, dtype=np.uint32)).spend_on(_POINTS)  # two groups of each draw
+    points = source._replace(position=jnp.arange(4, dtype=np.uint32)).fold_in(_POINTS)  # two groups of each draw
     pairs = jax.lax.map(lambda k: jnp.stack(normals(points, k, np.dtype(np.float32))), jnp.arange(count // 2))
     m = np.float64(b + np.asarray(pairs).reshape(count, 2, 2))  # [point, draw, pseudo-label +1 or -1]
     positive = 0.5 * (count + np.asarray(found.pseudo_label, float))

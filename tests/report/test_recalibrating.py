@@ -9,8 +9,16 @@ import re
 import numpy as np
 import pytest
 
+from mixjax import cli
 from mixjax.cli import main
-from mixjax.recalibration import fit_histogram_binning, fit_isotonic, fit_platt, fit_temperature, fit_vector_scaling
+from mixjax.recalibration import (
+    VectorScaling,
+    fit_histogram_binning,
+    fit_isotonic,
+    fit_platt,
+    fit_temperature,
+    fit_vector_scaling,
+)
 from mixjax.report.reading import read_predictions
 from mixjax.report.recalibrating import METHODS, recalibrated
 from mixjax.runs import RunError
@@ -38,7 +46,10 @@ def two(tmp_path):
     return files
 
 
-@pytest.mark.parametrize("method, fit", [("temperature", fit_temperature), ("vector", fit_vector_scaling)])
+@pytest.mark.parametrize(
+    "method, fit",
+    [("temperature", fit_temperature), pytest.param("vector", fit_vector_scaling, marks=pytest.mark.slow)],
+)
 def test_logits(method, fit, two):
     file, held_out = two("logits")
     after, said = recalibrated(file, method, held_out)
@@ -57,7 +68,16 @@ def test_platt(two):
     assert re.fullmatch(r"Platt scaling \(scale [\d.]+, bias -?[\d.e-]+\)", said)
 
 
-@pytest.mark.parametrize("method, fit", [("isotonic", fit_isotonic), ("histogram", fit_histogram_binning)])
+def test_methods_are_those_of_the_library():
+    fits = [fit_temperature, fit_vector_scaling, fit_platt, fit_isotonic, fit_histogram_binning]
+    assert [fit for _, _, fit in METHODS.values()] == fits
+    assert tuple(METHODS) == cli.METHODS
+
+
+@pytest.mark.parametrize(
+    "method, fit",
+    [("isotonic", fit_isotonic), pytest.param("histogram", fit_histogram_binning, marks=pytest.mark.slow)],
+)
 def test_confidences(method, fit, two):
     file, held_out = two("binary")
     after, _ = recalibrated(file, method, held_out)
@@ -65,7 +85,7 @@ def test_confidences(method, fit, two):
     np.testing.assert_array_equal(after.scores, fit(held_out.scores, held_out.labels)(file.scores))
 
 
-def test_logits_that_are_nearly_infinite(two):
+def test_logits_that_are_nearly_infinite(two, monkeypatch):
     """Their differences over a temperature below 1 are infinite, which is a probability of 0."""
     file, held_out = two("logits")
     huge = dataclasses.replace(file, scores=3e38 * np.sign(file.scores - file.scores.mean(axis=1, keepdims=True)))
@@ -73,6 +93,8 @@ def test_logits_that_are_nearly_infinite(two):
     after, _ = recalibrated(huge, "temperature", small)
     largest = huge.scores == huge.scores.max(axis=1, keepdims=True)
     np.testing.assert_allclose(after.scores, largest / largest.sum(axis=1, keepdims=True), atol=1e-6)
+    steep = VectorScaling(np.full(3, 1000, np.float32), np.zeros(3, np.float32))
+    monkeypatch.setitem(METHODS, "vector", ("logits", "vector scaling", lambda logits, labels: steep))
     with pytest.raises(RunError, match=r"vector scaling cannot be applied to test\.npz: its logits are too large"):
         recalibrated(huge, "vector", small)
 

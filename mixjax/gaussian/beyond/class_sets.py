@@ -108,7 +108,7 @@ def _sample_class_sets(
     n = jnp.where(jnp.isnan(p + theta_norm), jnp.nan, n)
     source = cell_source(key, [n, p, theta_norm], replicates)
     n, p, theta_norm = (jnp.broadcast_to(value[..., None], source.shape) for value in (n, p, theta_norm))
-    counts = _class_counts(source.spend_on(_LABELS), n, num_classes)
+    counts = _class_counts(source.fold_in(_LABELS), n, num_classes)
     means = _means(theta_norm, num_classes)
     sums = counts[..., None] * means + jnp.sqrt(counts)[..., None] * _noise(source, p, num_classes)
     return _nan_where(jnp.isnan(n + p), ClassSets(counts / n[..., None], sums / n[..., None, None], means))
@@ -126,12 +126,12 @@ def _nan_where(wrong: jax.Array, sets: ClassSets) -> ClassSets:
 def _noise(source: Source, p: jax.Array, num_classes: int) -> jax.Array:
     """g_k: K - 1 normals, and the rows of a triangular root of the Wishart matrix of the rests; 0 beyond p."""
     below = np.tril_indices(num_classes, -1)
-    wide = _deeper(source.spend_on(_NORMALS), -(-3 * len(below[0]) // 2))  # two at a position
+    wide = _deeper(source.fold_in(_NORMALS), -(-3 * len(below[0]) // 2))  # two at a position
     normals = jnp.concatenate(standard_normals(wide, 2, p[..., None]), axis=-1)
     axes = normals[..., : 2 * len(below[0])].reshape(*p.shape, num_classes, num_classes - 1)
     column = np.arange(num_classes).reshape((1,) * p.ndim + (num_classes,)).astype(p.dtype)
     freedom = jnp.maximum(p[..., None] - (num_classes - 1.0) - column, 0.0)
-    squares = freedom + centered_chisquare_from(_deeper(source.spend_on(_LENGTHS), num_classes), freedom)
+    squares = freedom + centered_chisquare_from(_deeper(source.fold_in(_LENGTHS), num_classes), freedom)
     rests = jnp.sqrt(jnp.maximum(squares, 0.0))[..., None] * _like(p, np.eye(num_classes))
     entries = normals[..., 2 * len(below[0]) : 3 * len(below[0])]
     rests = rests.at[..., below[0], below[1]].set(jnp.where(freedom[..., below[1]] > 0, entries, 0.0))

@@ -75,7 +75,7 @@ def _sample_linear_scores(
     source = Source.of(key, p.shape)
     theta = jnp.where(jnp.isnan(p), jnp.nan, theta)[..., None]
     rank = loadings.shape[-1]
-    along = jnp.stack(standard_normals(source.spend_on(_ALONG), rank, p), axis=-1)
+    along = jnp.stack(standard_normals(source.fold_in(_ALONG), rank, p), axis=-1)
     error = (signal - 1.0) * theta + _times(loadings, along[..., None, :])
     across = partial(_times, loadings)
     lengths = [across(column[..., None, :]) ** 2 for column in _bartlett(source, p - 1.0, rank)]
@@ -97,8 +97,8 @@ def _bartlett(source: Source, df: jax.Array, rank: int) -> list[jax.Array]:
     columns = []
     for number in range(rank):
         left = jnp.maximum(df - number, 0.0)
-        length = jnp.sqrt(jnp.maximum(left + centered_chisquare_from(source.spend_on(_DIAGONAL + number), left), 0.0))
-        below = standard_normals(source.spend_on(_BELOW + number), rank - 1 - number, df + 1.0)
+        length = jnp.sqrt(jnp.maximum(left + centered_chisquare_from(source.fold_in(_DIAGONAL + number), left), 0.0))
+        below = standard_normals(source.fold_in(_BELOW + number), rank - 1 - number, df + 1.0)
         entries = [length, *(jnp.where(left > 0, entry, 0.0) for entry in below)]
         columns.append(jnp.stack([*[jnp.zeros_like(length)] * number, *entries], axis=-1))
     return columns

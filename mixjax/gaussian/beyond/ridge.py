@@ -26,11 +26,9 @@ from jaxtyping import Array, Float
 
 from mixjax.gaussian.estimators import weighted_estimator
 from mixjax.gaussian.law import ScoreLaw
-from mixjax.numerics.arguments import Rule, aligned, check_scalars, checked
+from mixjax.numerics.arguments import BELOW_ONE, aligned, check_scalars, checked
 
 __all__ = ["limit_ridge_scores", "ridge_coefficients", "ridge_estimator"]
-
-_BELOW_ONE = Rule("in [0, 1)", lambda t: (t >= 0) & (t < 1))
 
 
 def ridge_coefficients(
@@ -98,7 +96,7 @@ def limit_ridge_scores(ratio: ArrayLike, theta_norm: ArrayLike, t: ArrayLike, *,
     Raises:
       ValueError: for a value out of its range (NaN under `jit`).
     """
-    values = checked({"t": _BELOW_ONE}, ratio=ratio, theta_norm=theta_norm, t=t, penalty=penalty)
+    values = checked({"t": BELOW_ONE}, ratio=ratio, theta_norm=theta_norm, t=t, penalty=penalty)
     return _limit_ridge_scores(*aligned(*values))
 
 
