@@ -36,7 +36,7 @@ from mixjax.gaussian.beyond.temperature import scale_on_held_out as scale_on_hel
 from mixjax.gaussian.beyond.temperature import scaled_ece as scaled_ece
 from mixjax.gaussian.beyond.temperature_limits import critical_held_out_ratio as critical_held_out_ratio
 from mixjax.gaussian.beyond.temperature_limits import held_out_ece as held_out_ece
-from mixjax.gaussian.beyond.temperature_limits import held_out_to_match as held_out_to_match
+from mixjax.gaussian.beyond.temperature_limits import held_out_size_matching as held_out_size_matching
 from mixjax.gaussian.beyond.whitening import Whitening as Whitening
 from mixjax.gaussian.beyond.whitening import fit_whitening as fit_whitening
 from mixjax.gaussian.capacity import derivative_slope as derivative_slope

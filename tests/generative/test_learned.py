@@ -12,7 +12,7 @@ import pytest
 from mixjax.gaussian import direction, sample_data
 from mixjax.generative import density_error, learn_inverse, sample_coupling, sample_linear, simulate_scores
 from mixjax.generative.learned import _training
-from mixjax.generative.start import affine_start, looks_affine
+from mixjax.generative.start import affine_network, affine_start
 
 P, D, ROWS = 3, 5, 4000
 THETA = np.asarray(direction(P, 1.0), np.float32)
@@ -42,10 +42,10 @@ def test_the_start_has_the_two_moments(data):
     assert abs(means[1] @ THETA - 1) < 5 * np.sqrt(4 / ROWS)  # two standard errors of the mean, and of the variance
 
 
-def test_the_network_that_looks_affine_is(data, key, rng):
+def test_the_network_that_affine_network_is(data, key, rng):
     affine = affine_start(*map(np.asarray, data[:2]), THETA)
     for hidden in (1, 3):
-        network = looks_affine(key, affine, width=10, num_hidden=hidden, slope=0.3)
+        network = affine_network(key, affine, width=10, num_hidden=hidden, slope=0.3)
         x = rng.standard_normal((20, D))
         np.testing.assert_allclose(network(x.astype(np.float32)), (x - affine.center) @ affine.matrix.T, atol=2e-5)
 
@@ -53,7 +53,7 @@ def test_the_network_that_looks_affine_is(data, key, rng):
 def test_a_learned_inverse_of_a_linear_map_has_nearly_the_models_densities(data, key):
     """E|delta_u| of both classes along two directions below 0.1; the study finds 0.04 from half as many rows."""
     x, y, generator = data
-    learned = learn_inverse(key, x, y, theta=THETA, steps=300, **SMALL)
+    learned = learn_inverse(key, x, y, theta=THETA, num_steps=300, **SMALL)
     classifiers = np.stack([THETA, np.array([1, -1, 0], np.float32)])
     bins = simulate_scores(key, generator, learned, classifiers, THETA, num_draws=1 << 17)
     assert (density_error(bins, classifiers, THETA).absolute.value < 0.1).all()
@@ -62,7 +62,7 @@ def test_a_learned_inverse_of_a_linear_map_has_nearly_the_models_densities(data,
 def test_units_of_x_do_not_matter(data, key):
     x, y, _ = data
     one, other = (
-        learn_inverse(key, a * x + b, y, theta=THETA, steps=2, **SMALL) for a, b in ((1.0, 0.0), (100.0, 7.0))
+        learn_inverse(key, a * x + b, y, theta=THETA, num_steps=2, **SMALL) for a, b in ((1.0, 0.0), (100.0, 7.0))
     )
     np.testing.assert_allclose(one(x), other(np.float32(100) * x + np.float32(7)), atol=5e-3)
 
@@ -71,11 +71,11 @@ def test_units_of_x_do_not_matter(data, key):
 def test_training_lowers_the_error_of_a_curved_map(module_key):
     """E|delta_u| of a strongly curved flow falls from 1 step to 400 by more than 5 standard errors of the draws."""
     keys = jax.random.split(module_key, 4)
-    flow = sample_coupling(keys[0], p=P, largest=np.float32(1.0), shift=np.float32(2.0), num_layers=2)
+    flow = sample_coupling(keys[0], p=P, max_log_scale=np.float32(1.0), shift_scale=np.float32(2.0), num_layers=2)
     z, y = sample_data(keys[1], n=ROWS, theta=THETA)
     found = []
     for steps in (1, 400):
-        learned = learn_inverse(keys[2], flow(z), y, theta=THETA, steps=steps, **SMALL | {"width": 32})
+        learned = learn_inverse(keys[2], flow(z), y, theta=THETA, num_steps=steps, **SMALL | {"width": 32})
         bins = simulate_scores(keys[3], flow, learned, np.eye(P, dtype=np.float32), THETA, num_draws=1 << 16)
         found.append(density_error(bins, np.eye(P, dtype=np.float32), THETA).absolute)
     (before, after), error = (np.mean(e.value) for e in found), sum(np.mean(e.standard_error) for e in found)
@@ -93,7 +93,7 @@ X, Y = np.arange(20.0).reshape(5, 4) % 7, np.array([1, -1, 1, -1, 1.0])
     ({"y": Y[:4]}, "x, y, theta must have shapes"),
     ({"x": np.where(X > 5, np.nan, X)}, "must be finite"),
     ({"x": np.repeat(X[:, :1], 4, axis=1)}, "x must vary in at least p = 3 directions"),
-    ({"steps": 0}, "steps must be at least 1"),
+    ({"num_steps": 0}, "num_steps must be at least 1"),
     ({"width": 5}, "width must be at least 6"),
     ({"width": 7}, "width must be even, got 7"),
     ({"slope": 0.0}, "slope must be finite and positive"),

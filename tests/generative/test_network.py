@@ -11,9 +11,9 @@ import pytest
 
 from mixjax.generative import (
     LeakyReluNetwork,
-    largest_stretch,
     leaky_relu_generator,
     linear_generator,
+    max_lipschitz_ratio,
     sample_coupling,
     sample_leaky_relu,
     sample_linear,
@@ -73,15 +73,15 @@ def test_stretch_by_differences_and_below_its_bound(key, rng):
     network = sample_leaky_relu(key, widths=(3, 4, 5), slope=0.3)
     z = rng.standard_normal((20, 3))
     norms = [np.linalg.norm(differences(lambda row: reference(network, row[None])[0], row), 2) for row in z]
-    np.testing.assert_allclose(largest_stretch(network, z), max(norms), rtol=1e-6)
+    np.testing.assert_allclose(max_lipschitz_ratio(network, z), max(norms), rtol=1e-6)
     for mapping, rows in ((network, z), (network.inverse(), network(z))):
-        assert largest_stretch(mapping, rows) <= mapping.lipschitz_bound() * (1 + 1e-12)
+        assert max_lipschitz_ratio(mapping, rows) <= mapping.lipschitz_bound() * (1 + 1e-12)
 
 
 def test_the_bound_of_a_linear_map_is_reached(key, rng):
     network = sample_linear(key, p=3, d=5, condition=9.0)
     np.testing.assert_allclose(network.lipschitz_bound(), 3.0, rtol=1e-9)
-    np.testing.assert_allclose(largest_stretch(network, rng.standard_normal((2, 3))), 3.0, rtol=1e-9)
+    np.testing.assert_allclose(max_lipschitz_ratio(network, rng.standard_normal((2, 3))), 3.0, rtol=1e-9)
 
 
 RANK_ONE = np.outer([1.0, 2.0, 3.0], [1.0, -1.0])
@@ -107,9 +107,9 @@ def test_a_map_that_is_not_injective_is_refused(make, words):
 
 @pytest.mark.parametrize("make, names", [
     (partial(leaky_relu_generator, [np.eye(2), np.eye(2)]), ("slope",)),
-    (partial(sample_leaky_relu, jax.random.key(0), widths=(2, 2, 2)), ("slope", "condition", "spread")),
+    (partial(sample_leaky_relu, jax.random.key(0), widths=(2, 2, 2)), ("slope", "condition", "bias_scale")),
     (partial(sample_linear, jax.random.key(0), p=2, d=2), ("condition",)),
-    (partial(sample_coupling, jax.random.key(0), p=2), ("largest", "shift")),
+    (partial(sample_coupling, jax.random.key(0), p=2), ("max_log_scale", "shift_scale")),
 ])  # fmt: skip
 def test_arrays_in_place_of_one_number_are_refused(make, names):
     for name in names:

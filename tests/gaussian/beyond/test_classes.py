@@ -74,12 +74,12 @@ def test_literal_predictions_have_the_limits_ece(t, key, rng):
 def test_the_best_weight_calibrates(key):
     """Equal claims and truths, to rounding; half of it does not."""
     t = np.asarray(best_class_weight(0.2, 1.5, num_classes=5))
-    best, half = limit_class_ece(key, 0.2, 1.5, np.array([t, t / 2]), num_classes=5, draws=2000).value
+    best, half = limit_class_ece(key, 0.2, 1.5, np.array([t, t / 2]), num_classes=5, num_draws=2000).value
     assert best < 1e-12 < 0.01 < half
 
 
 def test_shapes_and_degenerate_cases(key):
-    assert np.isnan(limit_class_ece(key, 0.0, 0.0, 0.0, num_classes=3, draws=10).value)
+    assert np.isnan(limit_class_ece(key, 0.0, 0.0, 0.0, num_classes=3, num_draws=10).value)
     with pytest.raises(ValueError, match="num_classes must be at least 2, got 1"):
         best_class_weight(0.1, 1.0, num_classes=1)
     with pytest.raises(ValueError, match=r"shapes \[n, p\] and \[n\], got \(3, 2\) and \(2,\)"):

@@ -70,7 +70,7 @@ def test_the_law_tends_to_its_limit(key):
     rates = np.float32([0.5, 0.7, 0.95])
     sets = sample_training_sets(key, n=np.float32(20_000), p=16_000, theta_norm=1.2, replicates=200)
     law = with_positive_rate(sets, rates).scores(0.4)
-    limit = limit_imbalanced_scores(0.8, 1.2, 0.4, rates.astype(float))
+    limit = limit_imbalanced_scores(0.8, 1.2, 0.4, positive_rate=rates.astype(float))
     for part, expected in zip(law, limit, strict=True):
         part = np.asarray(part, float)
         allowed = 5 * part.std(axis=-1) / math.sqrt(200) + 1e-3
@@ -78,7 +78,7 @@ def test_the_law_tends_to_its_limit(key):
 
 
 def test_balanced_limit_is_the_papers_and_mixup_weakens_with_imbalance():
-    law, balanced = limit_imbalanced_scores(0.7, 1.1, 0.3, [0.5, 0.9]), limit_scores(0.7, 1.1, 0.3)
+    law, balanced = limit_imbalanced_scores(0.7, 1.1, 0.3, positive_rate=[0.5, 0.9]), limit_scores(0.7, 1.1, 0.3)
     np.testing.assert_allclose((law.mean[0], law.gap[0]), (balanced.mean, balanced.gap), rtol=1e-12)
     np.testing.assert_allclose(law.mean[1], 1.21 * (1 - 0.3 * 0.36), rtol=1e-12)
     np.testing.assert_allclose(law.var[1], (1 - 0.3 * 0.36) ** 2 * 1.91 + 0.09 * 0.64 * 0.36 * 0.7, rtol=1e-12)

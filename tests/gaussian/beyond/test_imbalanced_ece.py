@@ -26,7 +26,7 @@ CASES = np.array([
 ])  # fmt: skip
 
 
-def class_ece(mean, var, rate, bias):
+def class_wise_ece(mean, var, rate, bias):
     reach = abs(mean) + 9 * np.sqrt(var)
     v = np.linspace(-reach, reach, 200_001)
     positive, negative = (
@@ -49,7 +49,7 @@ def top_label_ece(mean, var, rate, bias):
     return np.trapezoid(np.abs(right - expit(c) * (right + wrong)), c)
 
 
-@pytest.mark.parametrize("kind, reference", [("class", class_ece), ("top-label", top_label_ece)])
+@pytest.mark.parametrize("kind, reference", [("class-wise", class_wise_ece), ("top-label", top_label_ece)])
 @pytest.mark.parametrize("dtype, tolerance", [(np.float64, 1e-6), (np.float32, 1e-5)])
 def test_equals_dense_sums_of_the_definition(kind, reference, dtype, tolerance):
     mean, var, rate, bias = CASES.astype(dtype).T
@@ -65,7 +65,7 @@ def test_equals_a_sample(rng):
     claim = expit(2 * (y * mean + np.sqrt(var) * rng.standard_normal(y.size)) + bias)
     confidence, correct = np.maximum(claim, 1 - claim), (claim > 0.5) == (y > 0)
     law = ScoreLaw(np.float64(mean), np.float64(var - mean))
-    for kind, claimed, event in (("class", claim, y > 0), ("top-label", confidence, correct)):
+    for kind, claimed, event in (("class-wise", claim, y > 0), ("top-label", confidence, correct)):
         place = np.minimum((claimed * 400).astype(int), 399)
         literal = np.abs(np.bincount(place, event - claimed)).sum() / y.size
         assert abs(imbalanced_ece(law, positive_rate=rate, bias=bias, kind=kind) - literal) < 1e-3
@@ -79,12 +79,14 @@ def test_without_a_bias_the_top_label_error_does_not_see_the_classes(rate):
 
 def test_both_kinds_agree_for_equal_classes():
     law = ScoreLaw(np.array([1.0, 2.0]), np.array([1.0, -0.5]))
-    np.testing.assert_allclose(imbalanced_ece(law, positive_rate=0.5, kind="class"), population_ece(law), atol=1e-7)
+    np.testing.assert_allclose(
+        imbalanced_ece(law, positive_rate=0.5, kind="class-wise"), population_ece(law), atol=1e-7
+    )
 
 
 def test_a_calibrated_score_with_the_right_bias_is_calibrated():
     law = ScoreLaw(np.array([0.3, 2.0]), np.zeros(2))
-    for kind in ("class", "top-label"):
+    for kind in ("class-wise", "top-label"):
         ours = imbalanced_ece(law, positive_rate=0.9, bias=float(logit(0.9)), kind=kind)
         np.testing.assert_allclose(ours, 0.0, atol=1e-12)
 

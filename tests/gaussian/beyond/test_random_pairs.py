@@ -104,7 +104,7 @@ def test_the_share_of_the_limit_is_its_integral(alpha, beta):
     density = stats.beta(alpha, beta).pdf
     tau = integrate.quad(lambda lam: density(lam) * (lam**2 + (1 - lam) ** 2) ** 2, 0, 0.5)[0]
     tau += integrate.quad(lambda lam: density(lam) * (lam**2 + (1 - lam) ** 2) ** 2, 0.5, 1)[0]
-    one, many = (limit_pairs_scores(0.7, 1.3, r, alpha=alpha, beta=beta) for r in (1.0, np.inf))
+    one, many = (limit_pairs_scores(0.7, 1.3, alpha=alpha, beta=beta, pairs_ratio=r) for r in (1.0, np.inf))
     np.testing.assert_allclose(one.gap - many.gap, 0.7 * tau, rtol=1e-6)
     paper = limit_scores(0.7, 1.3, mixup_weight(alpha, beta))
     np.testing.assert_allclose((many.mean, many.gap), (paper.mean, paper.gap), rtol=1e-12)
@@ -112,7 +112,7 @@ def test_the_share_of_the_limit_is_its_integral(alpha, beta):
 
 def test_resampling_alone_adds_noise():
     """alpha = 0: tau = 1, as of a bootstrap sample of r n points."""
-    law = limit_pairs_scores(0.5, 1.0, 2.0, alpha=0.0, beta=1.0)
+    law = limit_pairs_scores(0.5, 1.0, alpha=0.0, beta=1.0, pairs_ratio=2.0)
     np.testing.assert_allclose((law.mean, law.gap), (1.0, 0.5 + 0.25), rtol=1e-12)
 
 
@@ -122,7 +122,7 @@ def test_the_law_tends_to_its_limit(key):
     ratios = np.array([0.5, 1.0, 4.0])
     law = sample_pairs_scores(key, n=500, num_pairs=tuple(map(int, 500 * ratios)), p=400, theta_norm=1.1,
                               alpha=np.float32(0.5), beta=0.5, replicates=300)  # fmt: skip
-    limit = limit_pairs_scores(0.8, 1.1, ratios, alpha=0.5, beta=0.5)
+    limit = limit_pairs_scores(0.8, 1.1, alpha=0.5, beta=0.5, pairs_ratio=ratios)
     for part, expected in zip(law, limit, strict=True):
         part = np.asarray(part, float)[2:]
         error = part.std(axis=-1) / math.sqrt(300)

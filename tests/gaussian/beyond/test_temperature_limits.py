@@ -16,7 +16,7 @@ from mixjax.gaussian import (
     best_weight,
     critical_held_out_ratio,
     held_out_ece,
-    held_out_to_match,
+    held_out_size_matching,
     limit_scores,
     population_ece,
     sample_training_sets,
@@ -45,7 +45,7 @@ def test_the_expansion_is_what_it_says(mean, var):
     law = ScoreLaw.from_moments(mean, var)
     expected = size * math.sqrt(2 / (math.pi * 500 * information))
     np.testing.assert_allclose(held_out_ece(law, 500), expected, rtol=1e-9)
-    np.testing.assert_allclose(held_out_to_match(law, expected), 500, rtol=1e-9)
+    np.testing.assert_allclose(held_out_size_matching(law, expected), 500, rtol=1e-9)
 
 
 def test_float32_and_shapes():
@@ -54,7 +54,7 @@ def test_float32_and_shapes():
     assert ece.shape == (2, 2)
     assert ece.dtype == np.float32
     np.testing.assert_allclose(ece[0], 2 * ece[1], rtol=1e-6)
-    np.testing.assert_allclose(held_out_to_match(law, ece), [[100, 100], [400, 400]], rtol=1e-5)
+    np.testing.assert_allclose(held_out_size_matching(law, ece), [[100, 100], [400, 400]], rtol=1e-5)
     assert np.isnan(held_out_ece(ScoreLaw(-1.0, 2.0), 10))
     assert np.isnan(held_out_ece(ScoreLaw(1.0, -1.0), 10))
 
@@ -62,7 +62,7 @@ def test_float32_and_shapes():
 def test_new_values_do_not_recompile(compilations):
     def called(value):
         law = ScoreLaw(value, value / 2)
-        held_out_ece(law, 500), held_out_to_match(law, value), critical_held_out_ratio(value, 2 * value)
+        held_out_ece(law, 500), held_out_size_matching(law, value), critical_held_out_ratio(value, 2 * value)
 
     called(np.float64(0.3))
     jax.jit(lambda x: x + 1)(1.0)  # a compilation to be seen, in case that all of the above was compiled before
