@@ -21,8 +21,6 @@ from mixjax.generative.simulation import ScoreBins
 from mixjax.numerics.arguments import as_floats
 from mixjax.numerics.estimate import Estimate
 
-__all__ = ["DensityError", "Estimate", "density_error", "simulated_ece"]
-
 
 def simulated_ece(bins: ScoreBins) -> Estimate:
     """Estimate E |P(y = +1 | v) - s(2v)| of each classifier.

@@ -19,9 +19,7 @@ import numpy as np
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float, Int
 
-from mixjax.numerics.arguments import NOT_NEGATIVE, as_floats, check_scalars, checked, known
-
-__all__ = ["CouplingFlow", "coupling_generator"]
+from mixjax.numerics.arguments import NOT_NEGATIVE, check_scalars, checked, known
 
 
 @jax.tree_util.register_dataclass
@@ -111,10 +109,10 @@ def coupling_generator(
       >>> flow([[3.0, 0.0]]).tolist()
       [[0.0, 3.0]]
     """
-    features, scales, shifts, max_log_scale = as_floats(
-        features=features, scales=scales, shifts=shifts, max_log_scale=max_log_scale
+    rules = {"max_log_scale": NOT_NEGATIVE}
+    features, scales, shifts, max_log_scale = checked(
+        rules, features=features, scales=scales, shifts=shifts, max_log_scale=max_log_scale
     )
-    (max_log_scale,) = checked({"max_log_scale": NOT_NEGATIVE}, max_log_scale=max_log_scale)
     check_scalars(max_log_scale=max_log_scale)
     order = jnp.asarray(order)
     if order.ndim != 2 or order.shape[0] < 1 or order.shape[1] < 2 or not jnp.issubdtype(order.dtype, jnp.integer):

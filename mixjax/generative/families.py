@@ -20,8 +20,6 @@ from mixjax.numerics.arguments import NOT_NEGATIVE, Rule, check_scalars, check_s
 from mixjax.numerics.threefry import single
 from mixjax.random import normal
 
-__all__ = ["sample_coupling", "sample_leaky_relu", "sample_linear"]
-
 _ONE_OR_MORE = Rule("1 or more, and finite", lambda v: (v >= 1) & (v < math.inf))
 
 
@@ -125,11 +123,8 @@ def sample_coupling(
     check_size("p", p, least=2)
     check_size("num_layers", num_layers)
     check_size("width", width)
-    max_log_scale, shift_scale = checked(
-        {"max_log_scale": NOT_NEGATIVE, "shift_scale": NOT_NEGATIVE},
-        max_log_scale=max_log_scale,
-        shift_scale=shift_scale,
-    )
+    rules = dict.fromkeys(("max_log_scale", "shift_scale"), NOT_NEGATIVE)
+    max_log_scale, shift_scale = checked(rules, max_log_scale=max_log_scale, shift_scale=shift_scale)
     check_scalars(max_log_scale=max_log_scale, shift_scale=shift_scale)
     key_order, key_features, key_scales, key_shifts = jax.random.split(single(key), 4)
     order = jax.vmap(lambda k: jax.random.permutation(k, p))(jax.random.split(key_order, num_layers))

@@ -32,8 +32,6 @@ from mixjax.random import normal
 if TYPE_CHECKING:
     from flax import nnx
 
-__all__ = ["learn_inverse"]
-
 
 def learn_inverse(
     key: PRNGKeyArray,

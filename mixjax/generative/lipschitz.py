@@ -14,8 +14,6 @@ from jaxtyping import Array, Float
 
 from mixjax.numerics.arguments import as_floats
 
-__all__ = ["max_lipschitz_ratio"]
-
 
 def max_lipschitz_ratio(mapping: Callable[[jax.Array], jax.Array], rows: Float[Array, "N in"]) -> Float[Array, ""]:
     """Return the largest spectral norm of the Jacobian of `mapping` (a row in, a row out) over some rows.

@@ -22,8 +22,6 @@ from jaxtyping import Array, Float
 
 from mixjax.numerics.arguments import POSITIVE, as_floats, check_scalars, checked, known
 
-__all__ = ["LeakyReluNetwork", "leaky_relu_generator", "linear_generator"]
-
 
 class LeakyReluNetwork(NamedTuple):
     """A network; call it on rows [..., in]. A pytree, unchecked: `leaky_relu_generator` checks that it is injective.

@@ -26,8 +26,6 @@ from mixjax.numerics.arguments import as_floats, check_size
 from mixjax.numerics.threefry import Source, Words, key_words, single
 from mixjax.random import normals
 
-__all__ = ["ScoreBins", "simulate_scores"]
-
 _BATCHES = 16
 _BLOCK = 4096  # draws at a time: what stays in a core's cache
 _MOST_BLOCKS = 64  # at a time, on an accelerator

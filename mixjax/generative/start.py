@@ -19,8 +19,6 @@ from jaxtyping import PRNGKeyArray
 from mixjax.generative.network import LeakyReluNetwork
 from mixjax.random import normal
 
-__all__ = ["AffineStart", "affine_network", "affine_start"]
-
 _SMALLEST = 1e-8  # variance of a direction in which x is taken to vary, as a part of the largest
 
 

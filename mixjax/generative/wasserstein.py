@@ -21,8 +21,6 @@ from jaxtyping import Array, Float
 
 from mixjax.numerics.arguments import as_floats, check_size
 
-__all__ = ["class_distances", "sliced_distances", "stretched_quantiles"]
-
 _ALONG_MEAN = 0.2  # weight of the slice in which the classes differ
 
 

@@ -22,8 +22,6 @@ from mixjax.numerics.estimate import Estimate
 from mixjax.numerics.threefry import single
 from mixjax.random import normal
 
-__all__ = ["ClassKind", "class_ece"]
-
 ClassKind = Literal["top-label", "class-wise"]
 
 _BINS, _BATCHES = 32, 8

@@ -29,8 +29,6 @@ from mixjax.numerics.arguments import LARGEST_COUNT, POINTS, Rule, aligned, chec
 from mixjax.numerics.threefry import Source, single
 from mixjax.random import centered_chisquare_from
 
-__all__ = ["ClassSets", "limit_class_sets", "sample_class_sets"]
-
 MAX_CLASSES = 60
 _LABELS, _NORMALS, _LENGTHS = 18, 19, 20  # what words are spent on
 

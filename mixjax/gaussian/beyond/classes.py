@@ -27,8 +27,6 @@ from mixjax.numerics.estimate import Estimate
 from mixjax.numerics.threefry import single
 from mixjax.random import normal
 
-__all__ = ["best_class_weight", "class_estimator", "class_means", "limit_class_ece"]
-
 
 def class_means(num_classes: int, p: int, theta_norm: ArrayLike) -> Float[Array, "K p"]:
     """Return K means of length |theta| at equal distances, shape [K, p]; for K = 2, a vector and its negative.

@@ -18,8 +18,6 @@ from jaxtyping import Array, Float
 
 from mixjax.numerics.arguments import aligned, checked
 
-__all__ = ["estimated_weight"]
-
 
 def estimated_weight(
     theta_hat: Float[Array, "*batch p"], *, n: ArrayLike, sigma: ArrayLike = 1.0

@@ -25,8 +25,6 @@ from mixjax.gaussian.training_sets import TrainingSets
 from mixjax.numerics.arguments import POINTS, aligned, checked
 from mixjax.numerics.threefry import Source
 
-__all__ = ["limit_imbalanced_scores", "with_positive_rate"]
-
 _PURPOSE = 17  # of the words that labels are made of
 
 

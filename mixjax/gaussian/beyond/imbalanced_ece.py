@@ -29,8 +29,6 @@ from mixjax.gaussian.limits import increasing_root
 from mixjax.gaussian.rules import LARGEST_NORMAL, panels
 from mixjax.numerics.arguments import aligned, checked
 
-__all__ = ["imbalanced_ece"]
-
 _NODES = 24  # of each panel
 
 

@@ -25,8 +25,6 @@ from mixjax.numerics.arguments import aligned, checked
 from mixjax.numerics.threefry import Source, single
 from mixjax.random import centered_chisquare_from
 
-__all__ = ["sample_linear_scores"]
-
 
 def sample_linear_scores(
     key: PRNGKeyArray,

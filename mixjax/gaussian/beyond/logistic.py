@@ -24,8 +24,6 @@ from jaxtyping import Array, Float
 from mixjax.gaussian.estimators import check_data
 from mixjax.numerics.arguments import check_scalars, checked
 
-__all__ = ["logistic_coefficients"]
-
 MAX_STEPS = 100
 
 

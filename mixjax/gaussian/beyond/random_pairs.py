@@ -31,8 +31,6 @@ from mixjax.numerics.arguments import aligned, check_scalars, check_size, checke
 from mixjax.numerics.beta import beta_from
 from mixjax.numerics.threefry import Source, single
 
-__all__ = ["limit_pairs_scores", "sample_pairs_scores"]
-
 
 def limit_pairs_scores(
     ratio: ArrayLike, theta_norm: ArrayLike, *, alpha: ArrayLike, beta: ArrayLike, pairs_ratio: ArrayLike

@@ -28,8 +28,6 @@ from mixjax.gaussian.estimators import weighted_estimator
 from mixjax.gaussian.law import ScoreLaw
 from mixjax.numerics.arguments import Rule, aligned, check_scalars, checked
 
-__all__ = ["limit_ridge_scores", "ridge_coefficients", "ridge_estimator"]
-
 _BELOW_ONE = Rule("in [0, 1)", lambda t: (t >= 0) & (t < 1))
 
 

@@ -31,8 +31,6 @@ from mixjax.numerics.arguments import aligned, checked
 from mixjax.numerics.threefry import Source
 from mixjax.random import normals
 
-__all__ = ["TemperatureFit", "scale_on_held_out", "scaled_ece"]
-
 _PURPOSE = 16  # of the words that held-out points are made of
 
 
@@ -140,6 +138,7 @@ def _best_scale(source: Source, z: jax.Array, m: jax.Array) -> tuple[jax.Array, 
     least = -z  # of b - z
     # an error e becomes one of the order of e^2 with the next step, which is always taken
     enough = 3e-4 if z.dtype == jnp.float32 else 1e-6
+    rounding = 4.0 * jnp.finfo(z.dtype).eps * jnp.maximum(jnp.abs(z), 1.0)  # a step can be as large, however small b is
 
     def unfinished(state: tuple[jax.Array, jax.Array, jax.Array]) -> jax.Array:
         turn, _, open_ = state
@@ -152,7 +151,8 @@ def _best_scale(source: Source, z: jax.Array, m: jax.Array) -> tuple[jax.Array, 
         moved = jnp.maximum(excess + change, least)
         all_right, wrong_on_average = z + sums.least > 0, m * z + sums.noise <= 0
         moved = jnp.where(all_right, jnp.inf, jnp.where(wrong_on_average, least, moved))
-        settled = all_right | wrong_on_average | (jnp.abs(moved - excess) <= enough * (z + moved))
+        settled = jnp.abs(moved - excess) <= jnp.maximum(enough * (z + moved), rounding)
+        settled = all_right | wrong_on_average | settled
         return turn + 1, moved, open_ & ~settled
 
     start = jnp.maximum(least, 0.0), ~jnp.isnan(z + m)

@@ -30,8 +30,6 @@ from mixjax.gaussian.law import ScoreLaw, checked_law
 from mixjax.numerics.arguments import aligned, checked
 from mixjax.numerics.quadrature import half_line_integrals
 
-__all__ = ["critical_held_out_ratio", "held_out_ece", "held_out_size_matching"]
-
 WeightKind = Literal["best", "estimated"]
 
 

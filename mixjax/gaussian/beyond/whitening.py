@@ -23,8 +23,6 @@ from jaxtyping import Array, Float
 
 from mixjax.numerics.arguments import Rule, as_floats, check_size, checked
 
-__all__ = ["Whitening", "fit_whitening"]
-
 _LABELS = Rule("-1 or +1", lambda y: (y == 1) | (y == -1))
 _product = partial(jnp.matmul, precision="highest")  # GPUs would keep ten bits
 
