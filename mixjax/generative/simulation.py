@@ -34,11 +34,14 @@ _MOST_BLOCKS = 64  # at a time, on an accelerator
 class Map(Protocol):
     """A pytree that maps rows: `LeakyReluNetwork` or `CouplingFlow`."""
 
-    def __call__(self, rows: jax.Array, /) -> jax.Array: ...
+    def __call__(self, rows: jax.Array, /) -> jax.Array:
+        """Map each row."""
 
-    def scores(self, rows: jax.Array, classifiers: jax.Array, /) -> jax.Array: ...
+    def scores(self, rows: jax.Array, classifiers: jax.Array, /) -> jax.Array:
+        """Return <classifier, output>."""
 
-    def inverse(self) -> Map: ...
+    def inverse(self) -> Map:
+        """Return the inverse."""
 
 
 class ScoreBins(NamedTuple):

@@ -39,7 +39,7 @@ def test_values_inverse_and_scores(p, layers, key, rng):
 
 
 def test_stretch_by_differences_and_volume_in_closed_form(key, rng):
-    """The max_log_scale singular value of the Jacobian; and |det| = product of e^r, so that g is injective everywhere."""
+    """The largest singular value of the Jacobian; and |det| = product of e^r, so that g is injective everywhere."""
     flow = sample_coupling(key, p=4, num_layers=1)
     z, step = rng.standard_normal((6, 4)), 1e-6
     jacobians = [
