@@ -89,8 +89,8 @@ def _conditioned(key: PRNGKeyArray, shape: tuple[int, int], condition: jax.Array
     key_left, key_right = jax.random.split(key)
     sides = ((key_left, shape[0]), (key_right, shape[1]))
     left, right = (jnp.linalg.qr(normal(k, (size, shape[1]), condition.dtype))[0] for k, size in sides)
-    places = jnp.linspace(-0.5, 0.5, shape[1], dtype=condition.dtype) if shape[1] > 1 else jnp.zeros(1, condition.dtype)
-    return (left * (condition**places)[None]) @ right.T
+    powers = jnp.linspace(-0.5, 0.5, shape[1], dtype=condition.dtype) if shape[1] > 1 else jnp.zeros(1, condition.dtype)
+    return (left * (condition**powers)[None]) @ right.T
 
 
 def sample_coupling(

@@ -142,8 +142,8 @@ def _simulate(
     sharpness = sharpness.astype(theta.dtype)
 
     def batch(number: jax.Array, words: Words, maps: tuple[Map, Map], *arrays: Any) -> jax.Array:
-        def step(sums: jax.Array, place: jax.Array) -> tuple[jax.Array, None]:
-            first = (number * np.uint32(blocks) + place * np.uint32(together)) * np.uint32(_BLOCK)
+        def step(sums: jax.Array, turn: jax.Array) -> tuple[jax.Array, None]:
+            first = (number * np.uint32(blocks) + turn * np.uint32(together)) * np.uint32(_BLOCK)
             index = first + lax.iota(np.uint32, together * _BLOCK)
             return sums + _block_sums(words, index, maps, *arrays, num_bins=num_bins), None
 
@@ -177,11 +177,11 @@ def _block_sums(
     rows = _draw(words, index, theta)
     scores = inverse.scores(generator(rows), classifiers)
     posterior = jnp.broadcast_to(jax.nn.sigmoid(2.0 * (rows @ theta))[:, None], scores.shape)
-    place = jnp.floor(num_bins * jax.nn.sigmoid(scores * rates[None])).astype(np.int32)
-    place = jnp.clip(place, 0, num_bins - 1) + num_bins * lax.iota(np.int32, len(classifiers))[None]
+    bins = jnp.floor(num_bins * jax.nn.sigmoid(scores * rates[None])).astype(np.int32)
+    bins = jnp.clip(bins, 0, num_bins - 1) + num_bins * lax.iota(np.int32, len(classifiers))[None]
     values = (jnp.ones_like(scores), posterior, posterior - jax.nn.sigmoid(2.0 * scores))
     empty = jnp.zeros(len(classifiers) * num_bins, theta.dtype)
-    sums = [empty.at[place.ravel()].add(value.ravel()) for value in values]
+    sums = [empty.at[bins.ravel()].add(value.ravel()) for value in values]
     nan_for_none = 0.0 * rates[None, :, None]  # the rate of a classifier that is 0 is infinite
     return jnp.stack(sums).reshape(3, len(classifiers), num_bins) + nan_for_none
 

@@ -30,7 +30,7 @@ from mixjax.numerics.threefry import Source, single
 from mixjax.random import centered_chisquare_from
 
 MAX_CLASSES = 60
-_LABELS, _NORMALS, _LENGTHS = 18, 19, 20  # what words are spent on
+_LABELS, _NORMALS, _LENGTHS = 18, 19, 20  # purposes of the random words
 
 
 class ClassSets(NamedTuple):
@@ -178,8 +178,7 @@ def limit_class_sets(ratio: ArrayLike, theta_norm: ArrayLike, *, num_classes: in
     """Return the limit of training sets as p/n -> `ratio`: one replicate, with shares 1/K and orthogonal rests.
 
     Args:
-      ratio: c >= 0.
-      theta_norm: |theta| >= 0.
+      ratio, theta_norm: c >= 0 and |theta| >= 0.
       num_classes: K, from 2 to 60; static.
 
     Example:

@@ -85,8 +85,7 @@ def best_class_weight(ratio: ArrayLike, theta_norm: ArrayLike, *, num_classes: i
     """Return t* = (K - 1) c / (|theta|^2 + (K - 1) c), which calibrates in the limit.
 
     Args:
-      ratio: c >= 0.
-      theta_norm: |theta| >= 0.
+      ratio, theta_norm: c >= 0 and |theta| >= 0.
       num_classes: K; static.
 
     Returns:
@@ -119,8 +118,7 @@ def limit_class_ece(
 
     Args:
       key: used once.
-      ratio: c >= 0.
-      theta_norm: |theta| >= 0.
+      ratio, theta_norm: c >= 0 and |theta| >= 0.
       t: Mixup weight in [0, 1); at 1 the claim is 1 / K, and the result NaN.
       num_classes: K; static.
       num_draws: draws of the logits, at least 2; static.

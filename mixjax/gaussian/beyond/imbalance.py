@@ -83,8 +83,7 @@ def limit_imbalanced_scores(
     """Return the law of the score as p/n -> `ratio` at Mixup weight t, for sigma = 1.
 
     Args:
-      ratio: c >= 0.
-      theta_norm: |theta| >= 0.
+      ratio, theta_norm: c >= 0 and |theta| >= 0.
       t: Mixup weight in [0, 1].
       positive_rate: pi in (0, 1); 1/2 gives `limit_scores`.
 

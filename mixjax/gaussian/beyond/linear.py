@@ -93,7 +93,7 @@ def _times(loadings: jax.Array, vector: jax.Array) -> jax.Array:
     return jnp.sum(loadings * vector, axis=-1)
 
 
-_ALONG, _DIAGONAL, _BELOW = 32, 33, 96  # what words are spent on; a purpose for each column of the last two
+_ALONG, _DIAGONAL, _BELOW = 32, 33, 96  # purposes of the random words, of which the last two have one a column
 LARGEST_RANK = _BELOW - _DIAGONAL  # one more column, and two would share their words
 
 

@@ -38,8 +38,7 @@ def limit_pairs_scores(
     """Return the law of the score as p/n -> `ratio` and the number of pairs / n -> `pairs_ratio`, for sigma = 1.
 
     Args:
-      ratio: c >= 0.
-      theta_norm: |theta| >= 0.
+      ratio, theta_norm: c >= 0 and |theta| >= 0.
       alpha, beta: of lambda's Beta law; alpha = 0 is a resampled training set without Mixup.
       pairs_ratio: r > 0; inf is the paper's expectation over pairs.
 

@@ -98,8 +98,7 @@ def limit_ridge_scores(ratio: ArrayLike, theta_norm: ArrayLike, t: ArrayLike, *,
     """Return the law of the score of `ridge_estimator` as p/n -> `ratio`, for sigma = 1.
 
     Args:
-      ratio: c >= 0.
-      theta_norm: |theta| >= 0.
+      ratio, theta_norm: c >= 0 and |theta| >= 0.
       t: Mixup weight in [0, 1); at 1 no rows are left.
       penalty: mu > 0.
 

@@ -62,7 +62,7 @@ def test_literal_predictions_have_this_ece(kind, key, rng):
 
 
 def test_calibrated_constant_and_wrong_classifiers(key):
-    """W = the means has no ECE, below 5 standard errors and rounding; nor has W = 0, whose claim is 1/3; NaN has NaN."""
+    """W = the means has no ECE, below 5 standard errors and rounding; nor has W = 0, which claims 1/3; NaN has NaN."""
     estimator = np.stack([MEANS, np.zeros((K, P)), np.full((K, P), np.nan)])
     found = class_ece(key, estimator, np.broadcast_to(MEANS, estimator.shape), num_draws=DRAWS)
     assert (np.abs(found.value[:2]) < 5 * found.standard_error[:2] + 1e-6).all()
