@@ -33,7 +33,7 @@ from mixjax.gaussian.beyond.logistic import logistic_coefficients
 from mixjax.gaussian.beyond.random_pairs import limit_pairs_scores, sample_pairs_scores
 from mixjax.gaussian.beyond.ridge import limit_ridge_scores, ridge_coefficients, ridge_estimator
 from mixjax.gaussian.beyond.temperature import TemperatureFit, scale_on_held_out, scaled_ece
-from mixjax.gaussian.beyond.temperature_limits import critical_held_out_ratio, held_out_ece, held_out_to_match
+from mixjax.gaussian.beyond.temperature_limits import critical_held_out_ratio, held_out_ece, held_out_size_matching
 from mixjax.gaussian.beyond.whitening import Whitening, fit_whitening
 from mixjax.gaussian.capacity import derivative_at_zero, derivative_slope, turning_ratio
 from mixjax.gaussian.estimators import (
@@ -79,7 +79,7 @@ __all__ = [
     "best_class_weight", "best_ood_weight", "best_weight", "class_ece", "class_estimator", "class_mean",
     "class_means", "critical_held_out_ratio", "critical_ratio", "critical_weight", "derivative_at_zero",
     "derivative_slope", "estimated_weight", "expected_errors", "fit_whitening", "fixed_lam_estimator",
-    "held_out_ece", "held_out_to_match", "imbalanced_ece", "limit_class_ece", "limit_class_sets",
+    "held_out_ece", "held_out_size_matching", "imbalanced_ece", "limit_class_ece", "limit_class_sets",
     "limit_imbalanced_scores", "limit_ood_scores", "limit_pairs_scores", "limit_pseudo_label_scores",
     "limit_ridge_scores", "limit_scores", "logistic_coefficients", "mean_estimator", "mixed_rows",
     "mixup_can_help_ood", "mixup_estimator", "mixup_helps_ood", "mixup_weight", "overshoot_ratio",

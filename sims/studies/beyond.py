@@ -33,8 +33,8 @@ from mixjax.gaussian import (
     sample_training_sets,
     with_positive_rate,
 )
-from mixjax.gaussian.beyond.class_sets import MOST_CLASSES
-from mixjax.gaussian.beyond.imbalanced_ece import Kind
+from mixjax.gaussian.beyond.class_ece import ClassKind
+from mixjax.gaussian.beyond.class_sets import MAX_CLASSES
 from mixjax.runs import RunError
 
 from ..engine.keys import key_of
@@ -44,10 +44,10 @@ from ..grid import AxisValue, axis, whole
 from ..study import Piece, PiecewiseStudy
 from .more_classes import CLASS_RATIOS, KINDS, class_changes, class_limits, class_variables
 
-ERRORS: dict[str, tuple[Kind, bool]] = {  # name -> (kind, whether the bias is the log-odds)
+ERRORS: dict[str, tuple[ClassKind, bool]] = {  # name -> (kind, whether the bias is the log-odds)
     "top-label, no bias": ("top-label", False),
     "top-label, bias": ("top-label", True),
-    "class, bias": ("class", True),
+    "class, bias": ("class-wise", True),
 }
 FINE = np.geomspace(0.05, 1e4, 400)  # pairs / n of the limit
 RATIOS = np.geomspace(0.002, 10, 300)  # p/n of the limit with unequal classes
@@ -90,8 +90,8 @@ def _pieces(config: Beyond) -> dict[str, Piece]:
 
 def _classes(config: Beyond) -> list[int]:
     numbers = [int(number) for number in axis("classes", config.classes, whole=True, least=2)]
-    if max(numbers) > MOST_CLASSES:
-        raise RunError(f"classes must be at most {MOST_CLASSES}, got {max(numbers)}")
+    if max(numbers) > MAX_CLASSES:
+        raise RunError(f"classes must be at most {MAX_CLASSES}, got {max(numbers)}")
     return numbers
 
 
@@ -115,7 +115,9 @@ def measure_pairs(alpha: float, config: Beyond) -> HostArrays:
     law = sample_pairs_scores(_key(f"pairs {alpha:g}", config), n=n, num_pairs=numbers, p=p, theta_norm=theta[None, :],
                               alpha=np.float32(alpha), beta=alpha, replicates=config.replicates)  # fmt: skip
     ece = np.asarray(population_ece(law), np.float64)
-    limit = limit_pairs_scores(p[..., None] / n, theta[None, :, None], FINE.astype(np.float32), alpha=alpha, beta=alpha)
+    limit = limit_pairs_scores(
+        p[..., None] / n, theta[None, :, None], alpha=alpha, beta=alpha, pairs_ratio=FINE.astype(np.float32)
+    )
     ends = limit_scores(p[..., None] / n, theta[None, :, None], np.array([0.0, mixup_weight(alpha, alpha)], np.float32))
     return {
         "ece": ece.mean(axis=-1),
@@ -153,7 +155,7 @@ def measure_classes(number: int, config: Beyond) -> HostArrays:
     return limits | changes
 
 
-def _change(plain: ScoreLaw, mixed: ScoreLaw, rate: float, kind: Kind, has_bias: bool) -> np.ndarray:
+def _change(plain: ScoreLaw, mixed: ScoreLaw, rate: float, kind: ClassKind, has_bias: bool) -> np.ndarray:
     bias = np.float32(np.log(rate / (1 - rate)) if has_bias else 0.0)
     both = jax.tree.map(lambda *parts: jnp.stack(jnp.broadcast_arrays(*parts)), plain, mixed)
     first, second = imbalanced_ece(both, positive_rate=np.float32(rate), bias=bias, kind=kind)

@@ -14,8 +14,8 @@ from mixjax.gaussian import class_mean, population_ece, sample_data, score_law, 
 from mixjax.generative import (
     LeakyReluNetwork,
     density_error,
-    largest_stretch,
     learn_inverse,
+    max_lipschitz_ratio,
     sample_coupling,
     sample_leaky_relu,
     sample_linear,
@@ -78,7 +78,7 @@ def measure(family: str, rows: int, seed: int, setting: Setting) -> HostArrays:
     inverse = generator.inverse()
     z, y = sample_data(_key(setting, "rows", family, rows, seed), n=rows, theta=theta)
     x = generator(z)
-    learned = learn_inverse(_key(setting, "learning", family, rows, seed), x, y, theta=target, steps=setting.steps)
+    learned = learn_inverse(_key(setting, "learning", family, rows, seed), x, y, theta=target, num_steps=setting.steps)
 
     estimates = [
         _estimates(_key(setting, "training sets", family, n, seed), generator, (inverse, learned), theta,
@@ -137,6 +137,6 @@ def _stretches(generator: Map, learned: LeakyReluNetwork, z: jax.Array) -> HostA
     maps = ((generator, z), (learned, x), (lambda row: learned(generator(row)), z))
     bounds = [m.lipschitz_bound() if isinstance(m, LeakyReluNetwork) else np.nan for m in (generator, learned)]
     return {
-        "stretch": np.array([largest_stretch(mapping, rows) for mapping, rows in maps]),
+        "stretch": np.array([max_lipschitz_ratio(mapping, rows) for mapping, rows in maps]),
         "bound": np.array([*bounds, bounds[0] * bounds[1]]),
     }

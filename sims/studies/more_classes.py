@@ -28,9 +28,9 @@ def class_limits(key: jax.Array, number: int, t: float, draws: int) -> HostArray
     weights = np.array([0.0, t], np.float32)[:, None]
     ratio, theta = CLASS_RATIOS.astype(np.float32), np.float32(1)
     key_top, key_each = jax.random.split(key)
-    top = limit_class_ece(key_top, ratio[None], theta, weights, num_classes=number, draws=draws)
+    top = limit_class_ece(key_top, ratio[None], theta, weights, num_classes=number, num_draws=draws)
     sets = limit_class_sets(ratio, theta, num_classes=number)
-    each = [class_ece(key_each, sets.estimator(w[0]), sets.means, kind="class-wise", draws=draws) for w in weights]
+    each = [class_ece(key_each, sets.estimator(w[0]), sets.means, kind="class-wise", num_draws=draws) for w in weights]
     parts = {
         name: [[top[place][0], each[0][place][:, 0]], [top[place][1], each[1][place][:, 0]]]
         for place, name in enumerate(("limit", "limit_se"))
@@ -46,7 +46,7 @@ def class_changes(key: jax.Array, number: int, t: float, *, n: int, ratio: np.nd
                              replicates=replicates)  # fmt: skip
 
     def change(kind: ClassKind) -> np.ndarray:
-        ece = partial(class_ece, key_draws, means=sets.means, kind=kind, draws=DRAWS)
+        ece = partial(class_ece, key_draws, means=sets.means, kind=kind, num_draws=DRAWS)
         return np.asarray(
             ece(sets.estimator(np.float32(t))).value - ece(sets.estimator(np.float32(0))).value, np.float64
         )

@@ -26,14 +26,14 @@ from mixjax.gaussian import (
     critical_held_out_ratio,
     expected_errors,
     held_out_ece,
-    held_out_to_match,
+    held_out_size_matching,
     limit_scores,
     population_ece,
     sample_training_sets,
     scale_on_held_out,
     scaled_ece,
 )
-from mixjax.gaussian.beyond.temperature_limits import Weight
+from mixjax.gaussian.beyond.temperature_limits import WeightKind
 from mixjax.runs import RunError
 
 from ..engine.moments import Moments
@@ -194,9 +194,9 @@ def _critical(cells: Arrays, weights: jax.Array) -> Arrays:
     ece = expected_errors(n=n, p=p, theta_norm=theta_norm, t=t).ece
     limits = {
         weight: critical_held_out_ratio(p[..., 0] / n[..., 0], theta_norm[..., 0], weight=weight)
-        for weight in get_args(Weight)
+        for weight in get_args(WeightKind)
     }
-    return {"matching": held_out_to_match(law, ece) / n, "ece": held_out_ece(law, cells["n_held_out"]), **limits}
+    return {"matching": held_out_size_matching(law, ece) / n, "ece": held_out_ece(law, cells["n_held_out"]), **limits}
 
 
 STUDY = GridStudy(

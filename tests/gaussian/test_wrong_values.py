@@ -159,13 +159,13 @@ CALLS = {
         {"ratio": 1.0, "theta_norm": 2.0},
     ),
     "limit_class_ece": (
-        partial(gaussian.limit_class_ece, KEY, num_classes=3, draws=20),
+        partial(gaussian.limit_class_ece, KEY, num_classes=3, num_draws=20),
         {"ratio": 1.0, "theta_norm": 2.0, "t": 0.3},
     ),
     "imbalanced_ece": (partial(gaussian.imbalanced_ece, LAW), {"positive_rate": 0.3}),
     "estimated_weight": (partial(gaussian.estimated_weight, X), {"n": 10.0, "sigma": 2.0}),
     "held_out_ece": (partial(gaussian.held_out_ece, LAW), {"n_held_out": 200.0}),
-    "held_out_to_match": (partial(gaussian.held_out_to_match, LAW), {"ece": 0.1}),
+    "held_out_size_matching": (partial(gaussian.held_out_size_matching, LAW), {"ece": 0.1}),
     **{
         f"critical_held_out_ratio, {weight}": (
             partial(gaussian.critical_held_out_ratio, weight=weight),

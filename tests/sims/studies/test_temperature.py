@@ -13,7 +13,7 @@ from mixjax.sims.figures.temperature import temperature_figures
 from mixjax.gaussian import (
     ScoreLaw,
     best_weight,
-    held_out_to_match,
+    held_out_size_matching,
     limit_scores,
     population_ece,
     sample_training_sets,
@@ -84,7 +84,7 @@ def test_the_best_weight_wins_where_theory_says_so(table):
 def test_boundaries_are_where_the_leading_order_equals_mixup(table):
     cell = table.sel(n=200, ratio=0.5, theta_norm=1.0)
     law = limit_scores(0.5, 1.0, 0.0)
-    expected = held_out_to_match(law, cell["ece_mix"].isel(held_out_ratio=0).values) / 200
+    expected = held_out_size_matching(law, cell["ece_mix"].isel(held_out_ratio=0).values) / 200
     np.testing.assert_allclose(cell["mix_critical"], expected, rtol=0.05)  # ECE(mix) there is exact, here of 2000 sets
     assert float(table["best_critical_limit"].sel(n=200, ratio=2.0, theta_norm=1.0)) == 0
 
