@@ -33,6 +33,8 @@ from mixjax.runs.storage import Location, PathOrUrl, each, located, modified
 from mixjax.runs.untrusted import printable, read_content, refuse_links
 from mixjax.runs.writing import TEMPORARY, sweep, write_atomically, write_once
 
+_CODE = ("commit", "jax")  # what in an environment a user changes between two calls
+
 
 class RunDirectory:
     """One run, on a disk or in a store; open or create it with `RunDirectory.open`, as a context that releases it."""
@@ -88,7 +90,9 @@ class RunDirectory:
                     write_once(run.path / "manifest.json", _json({"format": FORMAT, **parts}))
                 run.manifest = read_manifest(run.path)
                 refuse_difference(run.path, "spec", run.manifest["spec"], spec)
-                if not run.finished:
+                if run.finished:
+                    run._report_earlier(environment, warn)
+                else:
                     run._refuse_environment(environment, allow_mixed)
                     run._lock(lock, warn)
                     run._list_environment(environment)
@@ -204,6 +208,17 @@ class RunDirectory:
         for child in self.path.iterdir():
             if child.name not in ("shards", LOCK, "manifest.json") and not child.name.startswith(TEMPORARY):
                 raise RunError(f"{self.path} holds files that are not a run; choose another output folder")
+
+    def _report_earlier(self, environment: Mapping[str, str], warn: Callable[[str], None]) -> None:
+        """Report that other code, or another release of JAX, made the finished run."""
+        made, now = ([{name: known.get(name) for name in _CODE} for known in parts]
+                     for parts in (self.environments, [environment]))  # fmt: skip
+        if any(code != now[0] for code in made):
+            labels = " and ".join(f"commit {code['commit']} with jax {code['jax']}" for code in made)
+            warn(
+                f"{self.path} was finished earlier, by {printable(labels)}; nothing was computed (now it would be "
+                f"commit {now[0]['commit']} with jax {now[0]['jax']}: choose another folder for that)"
+            )
 
     def _refuse_environment(self, environment: Mapping[str, str], allow_mixed: bool | None) -> None:
         if not allow_mixed and dict(environment) not in self.environments:
