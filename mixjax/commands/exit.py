@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
 import io
 import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import NoReturn
 
@@ -110,26 +109,3 @@ def _stoppable() -> Iterator[None]:
     finally:
         for number, handler in before:
             signal.signal(number, handler)
-
-
-def run_program(name: str, arguments: Sequence[str], prog: str) -> int:
-    """Run the studies (`sims`) or the experiments (`train`); returns the exit status.
-
-    Args:
-      name: "sims" or "train", which is also the extra that it needs.
-      arguments: of the command line, after the name of the program.
-      prog: how it was called.
-
-    Raises:
-      RunError: if a package of the extra is not installed; says how to install it.
-    """
-    try:
-        program = importlib.import_module(f"mixjax.{name}.cli")
-    except ModuleNotFoundError as error:
-        if error.name is None or error.name.partition(".")[0] == "mixjax":
-            raise
-        raise RunError(
-            f"{prog} needs {error.name}, which the extra `{name}` installs: pip install 'mixjax[{name}]', or in a "
-            f"clone pip install --editable '.[{name}]'"
-        ) from None
-    return int(program.main(arguments, prog))

@@ -33,8 +33,6 @@ from mixjax.runs.storage import Location, PathOrUrl, each, located, modified
 from mixjax.runs.untrusted import printable, read_content, refuse_links
 from mixjax.runs.writing import TEMPORARY, sweep, write_atomically, write_once
 
-_CODE = ("commit", "jax")  # what in an environment a user changes between two calls
-
 
 class RunDirectory:
     """One run, on a disk or in a store; open or create it with `RunDirectory.open`, as a context that releases it."""
@@ -211,13 +209,12 @@ class RunDirectory:
 
     def _report_earlier(self, environment: Mapping[str, str], warn: Callable[[str], None]) -> None:
         """Report that other code, or another release of JAX, made the finished run."""
-        made, now = ([{name: known.get(name) for name in _CODE} for known in parts]
-                     for parts in (self.environments, [environment]))  # fmt: skip
-        if any(code != now[0] for code in made):
-            labels = " and ".join(f"commit {code['commit']} with jax {code['jax']}" for code in made)
+        codes = [(made.get("commit"), made.get("jax")) for made in (*self.environments, environment)]
+        if len(set(codes)) > 1:
+            *made, now = (f"commit {commit} with jax {jax}" for commit, jax in codes)
             warn(
-                f"{self.path} was finished earlier, by {printable(labels)}; nothing was computed (now it would be "
-                f"commit {now[0]['commit']} with jax {now[0]['jax']}: choose another folder for that)"
+                f"{self.path} was finished earlier, by {printable(' and '.join(made), 1000)}; nothing was computed "
+                f"(now it would be {now}: choose another folder for that)"
             )
 
     def _refuse_environment(self, environment: Mapping[str, str], allow_mixed: bool | None) -> None:

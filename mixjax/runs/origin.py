@@ -66,7 +66,8 @@ def source_label() -> str:
     """Return the commit of the source tree: COMMIT, or COMMIT-modified-HASH where its sources differ from the commit.
 
     The hash covers the name and content of each file below mixjax, sims and train that was changed or deleted, and of
-    each Python file there that is not tracked. Where git cannot tell, the label is MIXJAX_COMMIT, or "unknown" without that variable.
+    each Python file there that is not tracked. Where git cannot tell, the label is that of the variable MIXJAX_COMMIT,
+    or "unknown".
     """
     elsewhere = os.environ.get("MIXJAX_COMMIT", "unknown")
     if not (ROOT / ".git").exists():
@@ -74,7 +75,9 @@ def source_label() -> str:
     try:
         commit = _git("rev-parse", "--short=12", "HEAD").strip()
         changed = _git("diff", "--name-only", "--no-renames", "-z", "HEAD", "--", *SOURCES)
-        added = _git("ls-files", "--others", "--exclude-standard", "-z", "--", *(f"{folder}/*.py" for folder in SOURCES))
+        added = _git(
+            "ls-files", "--others", "--exclude-standard", "-z", "--", *(f"{folder}/*.py" for folder in SOURCES)
+        )
     except (OSError, subprocess.CalledProcessError):
         return elsewhere
     names = sorted(name for name in (changed + added).split("\0") if name)
@@ -83,7 +86,7 @@ def source_label() -> str:
 
 def _git(*arguments: str) -> str:
     command = ["git", "-C", str(ROOT), *arguments]
-    return subprocess.run(command, capture_output=True, check=True, encoding="utf-8", errors="surrogateescape").stdout
+    return os.fsdecode(subprocess.run(command, capture_output=True, check=True).stdout)
 
 
 def _content_hash(names: list[str]) -> str:
