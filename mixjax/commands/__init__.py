@@ -1,4 +1,4 @@
-"""What the command lines of `mixjax`, `sims`, `train` and `benchmarks` share; `progress` needs rich."""
+"""The parts that the command lines of `mixjax`, `sims`, `train` and `benchmarks` share; `progress` needs rich."""
 
 from mixjax.commands.exit import exit_status
 from mixjax.commands.options import Configurable, named, option, preset_with, whole

@@ -19,7 +19,7 @@ class Parser(argparse.ArgumentParser):
     """An argument parser whose errors are one sentence."""
 
     def error(self, message: str) -> NoReturn:
-        """Raise.
+        """Raise the error.
 
         Raises:
           RunError: always.
@@ -45,7 +45,7 @@ class CommandLine:
     """A program that runs studies or experiments, and has commands on stored runs.
 
     Attributes:
-      prog: how it is called, as "python -m sims".
+      prog: the words that call it, such as "python -m sims".
       usage: text with `{prog}` and `{known}` in it.
       known: the studies or experiments, a line of help each.
       run: called with a name in `known`, or another, and the arguments after it.
@@ -64,7 +64,7 @@ class CommandLine:
         """Run the command that the arguments name; returns the exit status.
 
         Raises:
-          RunError: for what the user can put right.
+          RunError: for an error that the user can mend.
         """
         if not arguments:
             print(self.help())
@@ -88,7 +88,7 @@ class CommandLine:
         return entry.function(*rest)
 
     def help(self) -> str:
-        """The usage, with all that is known."""
+        """Return the usage, with a line for each study or experiment."""
         width = max(map(len, self.known))
         lines = (f"  {name:{width}}  {entry.summary}" for name, entry in self.known.items())
         return self.usage.format(prog=self.prog, known="\n".join(lines))

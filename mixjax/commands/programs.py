@@ -39,7 +39,5 @@ def import_program(module: str, extras: str, prog: str) -> ModuleType:
 
 def missing_package(package: str, extras: str, prog: str) -> RunError:
     """Return an error that says how to install a package."""
-    return RunError(
-        f"{prog} needs {package}, which the extra `{extras}` installs: pip install 'mixjax[{extras}]', or in a clone "
-        f"pip install --editable '.[{extras}]'"
-    )
+    way = f"pip install 'mixjax[{extras}]', or in a clone pip install --editable '.[{extras}]'"
+    return RunError(f"{prog} needs {package}: {way}")

@@ -28,7 +28,7 @@ _BYTES = 8  # the only type that these sets use
 
 
 def find_idx(folder: Path) -> dict[str, Path] | None:
-    """The four files of a folder, or None if it holds none of them.
+    """Find the four files of a folder; None if it holds none of them.
 
     Raises:
       RunError: if it holds some of them.
@@ -41,7 +41,7 @@ def find_idx(folder: Path) -> dict[str, Path] | None:
 
 
 def read_idx_dataset(name: str, files: dict[str, Path]) -> Dataset:
-    """The data set of four files.
+    """Read the data set of four files.
 
     Raises:
       RunError: for a damaged file, and for images or labels that are not those of the data set.
@@ -63,7 +63,7 @@ def read_idx_dataset(name: str, files: dict[str, Path]) -> Dataset:
 
 
 def read_idx(path: Path, *, axes: int) -> np.ndarray:
-    """The bytes of an IDX file, as an array of uint8 with the given number of axes.
+    """Read an IDX file of bytes with a number of axes.
 
     Raises:
       RunError: if it is no such file, or holds more or less than its header says.
@@ -74,8 +74,8 @@ def read_idx(path: Path, *, axes: int) -> np.ndarray:
         raise RunError(f"{path} is not an IDX file of bytes with {axes} axes: it begins with {content[:4].hex(' ')}")
     shape = struct.unpack(f">{axes}I", content[4:start])
     if 0 in shape or math.prod(shape) != len(content) - start:
-        said = " x ".join(map(str, shape))
-        raise RunError(f"{path} is empty or damaged: its header says {said} bytes, it holds {len(content) - start}")
+        stated = " x ".join(map(str, shape))
+        raise RunError(f"{path} is empty or damaged: its header says {stated} bytes, it holds {len(content) - start}")
     return np.frombuffer(content, np.uint8, offset=start).reshape(shape)
 
 

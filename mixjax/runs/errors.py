@@ -1,4 +1,4 @@
-"""Errors that the user of a run can put right, each one sentence."""
+"""Errors that the user of a run can mend, each one sentence."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ KEPT = "finished work is kept, and the same command goes on from it"
 
 
 class RunError(Exception):
-    """Report something about a run that its user can put right; the message says what, in one sentence."""
+    """Report an error that the user of a run can mend; the message is one sentence."""
 
 
 @contextmanager
 def explained(path: object, kept: str = KEPT) -> Iterator[None]:
-    """Turn what the file system refuses into one sentence; `kept` is what to say of a disk that is full."""
+    """Turn an error of the file system into one sentence, which ends in `kept` where the disk is full."""
     try:
         yield
     except OSError as error:

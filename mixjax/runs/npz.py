@@ -33,7 +33,7 @@ _DAMAGE = (
 
 
 def read_arrays(path: Path, wanted: Callable[[str], bool]) -> tuple[list[str], dict[str, np.ndarray]]:
-    """The names of all arrays of an npz file, and those that are wanted.
+    """Read the names of all arrays of an npz file, and the arrays that are wanted.
 
     Raises:
       RunError: for a file that is missing or damaged, for arrays of Python objects, and for those of more than 4 GiB
@@ -48,7 +48,7 @@ def read_arrays(path: Path, wanted: Callable[[str], bool]) -> tuple[list[str], d
 
 
 def unpack(content: bytes) -> dict[str, np.ndarray]:
-    """The arrays of an npz file that are not compressed, and so no larger than it.
+    """Read the arrays of an npz file that are not compressed, and so no larger than it.
 
     Raises:
       ValueError: for anything else.

@@ -1,4 +1,4 @@
-"""What a long computation tells: lines for people."""
+"""Lines for people from a long computation."""
 
 from __future__ import annotations
 
