@@ -88,7 +88,7 @@ def level_line(
     """
     finite = values[np.isfinite(values)]
     if finite.size and min(values.shape) > 1 and finite.min() < level < finite.max():
-        style = {"colors": [color], "linestyles": [linestyle], "linewidths": [linewidth]}
+        style: dict[str, Any] = {"colors": [color], "linestyles": [linestyle], "linewidths": [linewidth]}
         lines = ax.contour(x, y, np.ma.masked_invalid(values), [level], **style)
         lines.set(path_effects=_casing(casing, linewidth))
 
