@@ -38,7 +38,7 @@ TINY = exact.Sizes(
     n=20,
     literal=8,
     other_n=(1e2, 1e6),
-    weights=(1, 2),
+    weights=(1, 4),  # as many as the phase diagram has, for one program
     growth=(1, 2),
     normals=1000,
     changes=3,
@@ -121,6 +121,7 @@ def test_the_overhead_is_the_time_in_which_a_worker_computes_nothing(monkeypatch
     assert len(done) == 3  # the first compiles
 
 
+@pytest.mark.slow
 def test_literal_and_exact_replicates_agree_and_the_exact_are_compiled_once() -> None:
     bench = exact.Exact(TINY)
     compiled = simulator.recompilation(bench).rows[0]["compiled"].split(", ")
