@@ -38,11 +38,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def refuse_to_publish(peers: Sequence[str], quick: bool) -> None:
-    """Refuse results that are rough, or have no rows of some peers.
-
-    Raises:
-      RunError: that says which.
-    """
+    """Refuse results that are rough, or have no rows of some peers."""
     if quick:
         raise RunError("--publish needs the full measurement: leave out --quick")
     if missing := [package for package in peers if find_spec(package) is None]:

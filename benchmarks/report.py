@@ -61,11 +61,7 @@ class Benchmark:
     draw: Callable[[Row, Path], None] | None = None
 
     def run(self, out: Path, sizes: Any, command: str = "") -> str:
-        """Measure, write NAME.md, NAME.json and the picture, and return the page.
-
-        Raises:
-          RunError: if the folder cannot be written.
-        """
+        """Measure, write NAME.md, NAME.json and the picture, and return the page."""
         with explained(out, _FULL):
             out.mkdir(parents=True, exist_ok=True)
         started, sections = time.perf_counter(), list[Section]()

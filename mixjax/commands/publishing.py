@@ -12,11 +12,7 @@ from mixjax.runs.writing import write_atomically
 
 
 def refuse_other_files(folder: Location) -> None:
-    """Refuse a folder that holds anything but published results.
-
-    Raises:
-      RunError: for such a folder.
-    """
+    """Refuse a folder that holds anything but published results."""
     if folder.exists() and any(folder.iterdir()) and not _is_published(folder):
         raise RunError(f"{folder} holds files that are not published results; choose another folder")
 

@@ -68,11 +68,7 @@ _FILES = (tarfile.REGTYPE, tarfile.AREGTYPE)
 
 
 def find_archive(folder: Path, name: str) -> Path | None:
-    """Find the binary archive of a data set in a folder; None if there is none.
-
-    Raises:
-      RunError: if only the Python version is there.
-    """
+    """Find the binary archive of a data set in a folder; None if there is none."""
     layout = _LAYOUTS.get(name)
     if layout is None or (folder / layout.archive).is_file():
         return layout and folder / layout.archive
@@ -89,11 +85,7 @@ def archive_name(name: str) -> str | None:
 
 
 def read_archive(name: str, path: Path) -> Archive:
-    """Read a binary archive, whatever its own name.
-
-    Raises:
-      RunError: if it is damaged, or not the archive of this data set.
-    """
+    """Read a binary archive, whatever its own name."""
     layout, known = _LAYOUTS[name], KNOWN[name]
     members = _members(path, layout)
     missing = [file for file in layout.files if file not in members]

@@ -17,11 +17,7 @@ _LARGEST = 16
 
 
 def read_digits() -> Dataset:
-    """Read the digits, and split them.
-
-    Raises:
-      MissingDataError: if scikit-learn is not installed.
-    """
+    """Read the digits, and split them."""
     try:
         import sklearn
         from sklearn.datasets import load_digits

@@ -78,11 +78,7 @@ KNOWN = {
 
 
 def checked(dataset: Dataset) -> Dataset:
-    """Return a data set as it is, after a check that it has all of its images.
-
-    Raises:
-      RunError: for another number or shape of images.
-    """
+    """Return a data set as it is, after a check that it has all of its images."""
     known = KNOWN[dataset.name]
     for split, inputs, size in zip(
         ("training", "test"), (dataset.train_inputs, dataset.test_inputs), known.sizes, strict=True

@@ -28,11 +28,7 @@ _MOST_CLASSES = 2**16
 
 
 def read_npz(path: Path) -> Dataset:
-    """Read the data set of a file.
-
-    Raises:
-      RunError: for a file that is missing or damaged, and for arrays that are no data set.
-    """
+    """Read the data set of a file."""
     arrays = {_NAMES[name]: array for name, array in read_arrays(path, _NAMES.__contains__)[1].items()}
     missing = [f"{ours} (or {keras})" for ours, keras in _KEYS.items() if ours not in arrays]
     if missing:

@@ -19,11 +19,7 @@ _ALL = "tensorflow-datasets importlib_resources pillow google-crc32c"  # TensorF
 
 
 def import_optional(module: str, what: str) -> Any:
-    """Import a module of an optional package, for `what`, which the message names.
-
-    Raises:
-      MissingDataError: if it cannot be imported.
-    """
+    """Import a module of an optional package, for `what`, which the message names."""
     try:
         return importlib.import_module(module)
     except ImportError:

@@ -21,10 +21,6 @@ def decode_pngs(encoded: Sequence[bytes], shape: tuple[int, int, int]) -> UInt8[
     """Decode images of one shape (height, width, channels).
 
     The size within each header is compared before anything is unpacked.
-
-    Raises:
-      MissingDataError: if Pillow is not installed.
-      ValueError: for what is no such image; the message has its row.
     """
     pillow = import_optional("PIL.Image", _WHAT)
     height, width, channels = shape

@@ -43,11 +43,7 @@ class _Example(NamedTuple):
 
 
 def find_tfds(root: Path, name: str) -> Path | None:
-    """Find the folder of the newest version of a data set; None if there is none.
-
-    Raises:
-      RunError: if there are only folders that were not prepared to their end.
-    """
+    """Find the folder of the newest version of a data set; None if there is none."""
     folders = list((root / name).iterdir()) if (root / name).is_dir() else []
     versions = {
         tuple(map(int, match.groups())): folder
@@ -61,12 +57,7 @@ def find_tfds(root: Path, name: str) -> Path | None:
 
 
 def read_tfds(name: str, folder: Path) -> Dataset:
-    """Read the data set of a folder DIR/NAME/VERSION.
-
-    Raises:
-      RunError: if files are missing or damaged, or hold other images than those of the data set, or not all of them.
-      MissingDataError: if a package that reads them is not installed.
-    """
+    """Read the data set of a folder DIR/NAME/VERSION."""
     known, (file_format, counts) = KNOWN[name], _info(folder / INFO)
     train, test = (
         _split(folder, f"{name}-{split}.{file_format}", counts.get(split, []), known.shape, size)
@@ -124,11 +115,7 @@ def _shard(path: Path, count: int, shape: tuple[int, int, int]) -> tuple[np.ndar
 
 
 def _example(proto: Any, record: bytes) -> _Example:
-    """Return the image, label and number of a record.
-
-    Raises:
-      ValueError: if it is no such example.
-    """
+    """Return the image, label and number of a record."""
     try:
         features = proto.FromString(record).features.feature
     except import_optional("google.protobuf.message", "an example").DecodeError:

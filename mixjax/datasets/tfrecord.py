@@ -20,12 +20,7 @@ _MASK = 0xA282EAD8
 
 
 def read_tfrecord(path: Path) -> list[bytes]:
-    """Read the records of a file.
-
-    Raises:
-      RunError: if the file is damaged, cut off, or not a TFRecord file.
-      MissingDataError: if google-crc32c is not installed.
-    """
+    """Read the records of a file."""
     crc32c = import_optional("google_crc32c", str(path)).value
     content = memoryview(read_bytes(path))
     records = []

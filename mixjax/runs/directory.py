@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from mixjax.runs.errors import RunError, explained
+from mixjax.runs.errors import RunError, Tell, explained
 from mixjax.runs.inventory import Inventory
 from mixjax.runs.lease import PERIOD, Lease
 from mixjax.runs.lock import LOCK, Hold, hold
@@ -56,7 +56,7 @@ class RunDirectory:
         product: str = "dataset.nc",
         lock: bool = True,
         allow_mixed: bool | None = None,
-        warn: Callable[[str], None] = print,
+        warn: Tell = print,
     ) -> RunDirectory:
         """Create the run, or resume it if the folder holds the same spec, made by the same environment.
 
@@ -187,7 +187,7 @@ class RunDirectory:
         except (OSError, ValueError):
             return None
 
-    def _lock(self, wanted: bool, warn: Callable[[str], None]) -> None:
+    def _lock(self, wanted: bool, warn: Tell) -> None:
         """Hold the folder, and delete the unfinished files of a killed process."""
         if not wanted or self._release is not None:
             return
@@ -208,7 +208,7 @@ class RunDirectory:
             if child.name not in ("shards", LOCK, "manifest.json") and not child.name.startswith(TEMPORARY):
                 raise RunError(f"{self.path} holds files that are not a run; choose another output folder")
 
-    def _report_earlier(self, environment: Mapping[str, str], warn: Callable[[str], None]) -> None:
+    def _report_earlier(self, environment: Mapping[str, str], warn: Tell) -> None:
         """Report that other code, or another release of JAX, made the finished run."""
         codes = [(made.get("commit"), made.get("jax")) for made in (*self.environments, environment)]
         if len(set(codes)) > 1:

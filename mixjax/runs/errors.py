@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+Tell = Callable[[str], None]  # prints a line for people
 KEPT = "finished work is kept, and the same command goes on from it"
 
 

@@ -20,11 +20,7 @@ _GZIP_MAGIC = b"\x1f\x8b"
 
 
 def read_bytes(path: Path, limit: int = LIMIT) -> bytearray:
-    """Read a file, and unzip it if its first bytes are those of a gzip file.
-
-    Raises:
-      RunError: if it cannot be read, is damaged, or holds more than `limit` bytes.
-    """
+    """Read a file, and unzip it if its first bytes are those of a gzip file."""
     with readable(path), path.open("rb") as file:
         zipped = file.read(2) == _GZIP_MAGIC
         file.seek(0)
@@ -33,11 +29,7 @@ def read_bytes(path: Path, limit: int = LIMIT) -> bytearray:
 
 
 def read_at_most(source: BinaryIO, limit: int, name: str) -> bytearray:
-    """Read the rest of a stream.
-
-    Raises:
-      RunError: if that is more than `limit` bytes, of which no more than one chunk is then read.
-    """
+    """Read the rest of a stream."""
     content = bytearray()
     while chunk := source.read(_CHUNK):
         content += chunk

@@ -20,7 +20,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from mixjax.runs.errors import KEPT, RunError
+from mixjax.runs.errors import KEPT, RunError, Tell
 from mixjax.runs.lock import LOCK, Hold, busy
 from mixjax.runs.storage import ObjectPath
 from mixjax.runs.untrusted import printable, read_json
@@ -60,7 +60,7 @@ class Lease(Hold):
     def __init__(
         self,
         folder: ObjectPath,
-        tell: Callable[[str], None],
+        tell: Tell,
         *,
         period: float = PERIOD,
         pause: Callable[[float], object] = time.sleep,
@@ -162,9 +162,7 @@ def holder_of(folder: ObjectPath) -> str | None:
     return f"{found}, which renewed its lease at {put:%Y-%m-%d %H:%M:%S} UTC by the clock of the store"
 
 
-def _watch(
-    folder: ObjectPath, found: _Found, tell: Callable[[str], None], period: float, pause: Callable[[float], object]
-) -> int:
+def _watch(folder: ObjectPath, found: _Found, tell: Tell, period: float, pause: Callable[[float], object]) -> int:
     """Watch a lease: return its number if it does not change, 0 if it goes away, and raise if it changes."""
     span = f"{PATIENCE * period:g} s"
     tell(f"{folder} is held by {found}: watching for {span} whether that is alive")

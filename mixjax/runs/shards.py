@@ -20,11 +20,7 @@ _DIGEST_SIZE = 32
 
 
 def seal(arrays: Mapping[str, np.ndarray], what: bytes) -> bytes:
-    """Return an .npz file that ends in the SHA-256 of `what` and all before it, as the comment of the zip file.
-
-    Raises:
-      RunError: if it has more than `MOST_BYTES`, which are not read again.
-    """
+    """Return an .npz file that ends in the SHA-256 of `what` and all before it, as the comment of the zip file."""
     buffer = io.BytesIO()
     np.savez(buffer, allow_pickle=False, **arrays)
     with zipfile.ZipFile(buffer, "a") as archive:
