@@ -83,7 +83,8 @@ class CommandLine:
             return self.parsed_commands[command](rest)
         if command not in self.folder_commands:
             return self.run(command, rest)
-        entry, options = self.folder_commands[command], {}
+        entry = self.folder_commands[command]
+        options: dict[str, tuple[str, ...]] = {}
         if command == "figures":
             options, rest = self._formats(rest)
         if len(rest) != len(entry.example):
