@@ -59,11 +59,5 @@ def measure(sizes: Sizes) -> Iterator[Section]:
 
 
 BENCHMARK = Benchmark(
-    "scaling",
-    "How the simulator scales",
-    full=FULL,
-    quick=QUICK,
-    measure=measure,
-    peers=("distributed",),
-    draw=draw,
+    "scaling", "How the simulator scales", full=FULL, quick=QUICK, measure=measure, peers=("distributed",), draw=draw
 )

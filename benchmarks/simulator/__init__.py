@@ -51,11 +51,5 @@ def summary(sections: Sequence[Section]) -> Section:
 
 
 BENCHMARK = Benchmark(
-    "simulator",
-    "The simulator's speed",
-    full=Sizes(),
-    quick=QUICK,
-    measure=measure,
-    summary=summary,
-    about=about,
+    "simulator", "The simulator's speed", full=Sizes(), quick=QUICK, measure=measure, summary=summary, about=about
 )

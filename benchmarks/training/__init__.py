@@ -27,11 +27,4 @@ def about(_: Sizes) -> Row:
     return {"torch": torch.__version__, "torch_threads": torch.get_num_threads()}
 
 
-BENCHMARK = Benchmark(
-    "training",
-    "Training beside PyTorch",
-    full=Sizes(),
-    quick=QUICK,
-    measure=measure,
-    about=about,
-)
+BENCHMARK = Benchmark("training", "Training beside PyTorch", full=Sizes(), quick=QUICK, measure=measure, about=about)

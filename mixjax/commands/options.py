@@ -18,22 +18,18 @@ class Configurable(Protocol):
     @property
     def name(self) -> str:
         """The name on the command line."""
-        ...
 
     @property
     def summary(self) -> str:
         """One line of help."""
-        ...
 
     @property
     def presets(self) -> Mapping[str, Mapping[str, Any]]:
         """The values of some fields, by the name of the preset."""
-        ...
 
     @property
     def config(self) -> type[Any]:
         """The dataclass of all options."""
-        ...
 
 
 def named(kind: str, name: str, known: Mapping[str, Known]) -> Known:

@@ -10,25 +10,12 @@ from mixjax.runs.errors import RunError
 
 
 def run_program(name: str, arguments: Sequence[str], prog: str) -> int:
-    """Run the studies (`sims`) or the experiments (`train`); returns the exit status.
-
-    Args:
-      name: "sims" or "train", which is also the extra that it needs.
-      arguments: of the command line, after the name of the program.
-      prog: the words that called it.
-
-    Raises:
-      RunError: if a package of the extra is not installed; says how to install it.
-    """
+    """Run the studies (`sims`) or the experiments (`train`), called by `prog`; returns the exit status."""
     return int(import_program(f"mixjax.{name}.cli", name, prog).main(arguments, prog))
 
 
 def import_program(module: str, extras: str, prog: str) -> ModuleType:
-    """Import a module of this project that needs extras.
-
-    Raises:
-      RunError: if a package is not installed; says how to install it.
-    """
+    """Import a module of this project that needs extras; a RunError says how to install a missing package."""
     try:
         return import_module(module)
     except ModuleNotFoundError as error:

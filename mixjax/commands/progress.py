@@ -17,7 +17,6 @@ class Show(Protocol):
 
     def __call__(self, done: int, total: int, text: str) -> None:
         """Display it."""
-        ...
 
 
 class _Terminal(Console):

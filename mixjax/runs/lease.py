@@ -58,12 +58,7 @@ class Lease(Hold):
     """A folder of a store that is held until `close`; renewed by a thread meanwhile, and by `renew`."""
 
     def __init__(
-        self,
-        folder: ObjectPath,
-        tell: Tell,
-        *,
-        period: float = PERIOD,
-        pause: Callable[[float], object] = time.sleep,
+        self, folder: ObjectPath, tell: Tell, *, period: float = PERIOD, pause: Callable[[float], object] = time.sleep
     ):
         """Take the lease of a folder, if it is free or its holder dead.
 

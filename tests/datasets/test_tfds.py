@@ -164,10 +164,7 @@ def test_a_changed_image_is_one_or_a_value_error(place, value, cut):
 
 @pytest.mark.parametrize(
     ("module", "name"),
-    [
-        ("PIL.Image", "pillow"),
-        ("tensorflow_datasets.proto.tf_example_generated_pb2", "tensorflow-datasets"),
-    ],
+    [("PIL.Image", "pillow"), ("tensorflow_datasets.proto.tf_example_generated_pb2", "tensorflow-datasets")],
 )
 def test_without_the_packages(prepared, monkeypatch, module, name):
     monkeypatch.setitem(sys.modules, module, None)
