@@ -2,85 +2,78 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from benchmarks.report import Section, make_folder, write
+from benchmarks.report import Benchmark, Section
 from benchmarks.timing import interleaved
-from mixjax import runs
 from mixjax.gaussian import class_mean, sample_data, weighted_estimator
 from mixjax.generative import sample_coupling, sample_leaky_relu, sample_linear, simulate_scores
 from mixjax.random import normal
 
-P, D = 16, 24
 ASKED = 0.7  # of the raw rate
 
 
-def run(out: Path, *, quick: bool = False) -> str:
-    """Time the simulation of two classifiers on features of each family, and return the page.
+@dataclass(frozen=True)
+class Sizes:
+    """How much is timed: draws of z in p dimensions, and of x in d."""
 
-    Raises:
-      RunError: if the folder cannot be written.
-    """
-    make_folder(out)
-    started = time.perf_counter()
-    draws, repetitions = (1 << 14, 2) if quick else (1 << 20, 9)
-    section = rates(draws, repetitions)
-    header = {
-        "command": "python -m benchmarks generative" + (" --quick" if quick else ""),
-        **runs.provenance(),
-        "seconds": round(time.perf_counter() - started, 1),
-        "settings": {"p": P, "d": D, "draws": draws, "repetitions": repetitions},
-    }
-    return write(out, "generative", "Literal simulation of the generative model", header, [section])
+    draws: int = 1 << 20
+    repetitions: int = 9
+    p: int = 16
+    d: int = 24
 
 
-def rates(draws: int, repetitions: int) -> Section:
-    """Nanoseconds a draw of z, in 16 dimensions, and what is made of it."""
-    cases = _raw(draws) | _simulations(draws)
-    timings = interleaved(cases, repetitions)
-    rows = [{"what": name} | timings[name].row(draws) | {"first_s": timings[name].first} for name in cases]
+def measure(sizes: Sizes) -> Iterator[Section]:
+    """Time a draw of z and what is made of it: x, features, and the scores of two classifiers."""
+    cases = _raw(sizes) | _simulations(sizes)
+    timings = interleaved(cases, sizes.repetitions)
+    rows = [{"what": name} | timings[name].row(sizes.draws) | {"first_s": timings[name].first} for name in cases]
     each = {str(row["what"]): row["median_ns"] for row in rows}
     ratios = {
-        f"{family}, of {library}": each[f"{P} normals, {library}"] / each[family]
+        f"{family}, of {library}": each[f"{sizes.p} normals, {library}"] / each[family]
         for family in ("linear", "leaky-ReLU", "coupling")
         for library in ("jax.random", "mixjax.random")
     }
     shares = "; ".join(f"{name} {ratio:.0%}" for name, ratio in ratios.items())
     text = (
-        f"A draw is z in {P} dimensions, x = g(z) in {D} (coupling: {P}), h_hat(x) by the exact inverse, and the "
-        f"scores of two classifiers in bins; beside it {P} raw normals in one array. The rate as a share of the raw "
-        f"one (asked: {ASKED:.0%}): {shares}."
+        f"A draw is z in {sizes.p} dimensions, x = g(z) in {sizes.d} (coupling: {sizes.p}), h_hat(x) by the exact "
+        f"inverse, and the scores of two classifiers in bins; beside it {sizes.p} raw normals in one array. The rate "
+        f"as a share of the raw one (asked: {ASKED:.0%}): {shares}."
     )
-    return Section("rates", "Draws", text, rows, ratios)
+    yield Section("rates", "Draws", text, rows, ratios)
 
 
-def _raw(draws: int) -> dict[str, Callable[[], Any]]:
-    key = jax.random.key(0, impl="threefry2x32")
+def _raw(sizes: Sizes) -> dict[str, Callable[[], Any]]:
+    key, shape = jax.random.key(0, impl="threefry2x32"), (sizes.draws, sizes.p)
     return {
-        f"{P} normals, {library}": partial(jax.jit(draw, static_argnums=(1, 2)), key, (draws, P), np.float32)
+        f"{sizes.p} normals, {library}": partial(jax.jit(draw, static_argnums=(1, 2)), key, shape, np.float32)
         for library, draw in (("jax.random", jax.random.normal), ("mixjax.random", normal))
     }
 
 
-def _simulations(draws: int) -> dict[str, Callable[[], Any]]:
+def _simulations(sizes: Sizes) -> dict[str, Callable[[], Any]]:
     keys = jax.random.split(jax.random.key(1), 5)
-    theta = class_mean(P, 1.0)
+    theta = class_mean(sizes.p, 1.0)
     z, y = sample_data(keys[0], n=32, theta=theta)
     classifiers = jnp.stack([weighted_estimator(z, y, t) for t in (0.0, 1 / 3)])
     families = {
-        "linear": sample_linear(keys[1], p=P, d=D),
-        "leaky-ReLU": sample_leaky_relu(keys[2], widths=(P, 20, D)),
-        "coupling": sample_coupling(keys[3], p=P),
+        "linear": sample_linear(keys[1], p=sizes.p, d=sizes.d),
+        "leaky-ReLU": sample_leaky_relu(keys[2], widths=(sizes.p, 20, sizes.d)),
+        "coupling": sample_coupling(keys[3], p=sizes.p),
     }
     return {
-        name: partial(simulate_scores, keys[4], g, g.inverse(), classifiers, theta, num_draws=draws)
+        name: partial(simulate_scores, keys[4], g, g.inverse(), classifiers, theta, num_draws=sizes.draws)
         for name, g in families.items()
     }
+
+
+BENCHMARK = Benchmark(
+    "generative", "Literal simulation of the generative model", full=Sizes(), quick=Sizes(1 << 14, 2), measure=measure
+)

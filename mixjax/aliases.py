@@ -26,13 +26,13 @@ def find_folders_of_clone() -> None:
 
 
 def import_as_part_of_mixjax(name: str) -> None:
-    """Make `name` and all modules below it second names of those of `mixjax.name`; called while `name` is imported."""
+    """Make `name` and all modules below it second names of those of `mixjax.name`, while `name` is being imported."""
     sys.modules[name] = import_module(f"mixjax.{name}")
     sys.meta_path.insert(0, _Alias(name))
 
 
 class _Beside(MetaPathFinder):
-    """Finds mixjax.NAME in the folder NAME beside that of mixjax."""
+    """A finder of mixjax.NAME in the folder NAME beside that of mixjax."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
@@ -45,7 +45,7 @@ class _Beside(MetaPathFinder):
 
 
 class _Alias(MetaPathFinder, Loader):
-    """Finds NAME.x as the module mixjax.NAME.x, but for NAME.__main__, whose code `python -m NAME` needs."""
+    """A finder of NAME.x as the module mixjax.NAME.x, but for NAME.__main__, whose code `python -m NAME` needs."""
 
     def __init__(self, name: str):
         self._prefix = f"{name}."
@@ -63,6 +63,6 @@ class _Alias(MetaPathFinder, Loader):
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        """Do nothing but give the module its own spec back: the import system has set that of the second name."""
+        """Give the module its own spec back: the import system has set that of the second name."""
         if module.__spec__ is not None:
             module.__spec__ = module.__spec__.loader_state

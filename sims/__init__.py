@@ -7,6 +7,17 @@ if __name__ == "sims":
     from mixjax.aliases import import_as_part_of_mixjax
 
     import_as_part_of_mixjax(__name__)
-else:
-    from .loading import load as load
-    from .running import run as run
+else:  # both are imported when they are first used, so that `python -m sims` can explain a package that is missing
+    from importlib import import_module
+    from typing import TYPE_CHECKING, Any
+
+    if TYPE_CHECKING:
+        from .loading import load
+        from .running import run
+
+    __all__ = ["load", "run"]
+
+    def __getattr__(name: str) -> Any:
+        if name not in __all__:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(import_module({"load": ".loading", "run": ".running"}[name], __name__), name)

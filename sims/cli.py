@@ -6,6 +6,7 @@ import argparse
 import dataclasses
 import shlex
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from mixjax.commands import CommandLine, FolderCommand, Parser, display_path, exit_status, named, whole
 from mixjax.commands.progress import ProgressBar, print_markdown, tell
@@ -26,7 +27,7 @@ from .study import PiecewiseStudy, Study
 from .verification import report
 
 USAGE = """usage: {prog} STUDY [--preset quick|default|full] [--out DIR] [axes]
-       {prog} figures RUN      draw the figures of a stored run again
+       {prog} figures RUN [--format png,pdf,svg]    draw the figures of a stored run again
        {prog} verify RUN       compare a stored run with the exact expectations
        {prog} publish RUN DIR  write its figures, a table and their origin into a folder
        {prog} status RUN       how much of a run is done, and how long the rest takes
@@ -57,9 +58,9 @@ def main(arguments: Sequence[str], prog: str = "python -m sims") -> int:
 def _with_table(function: Callable[..., int]) -> Callable[..., int]:
     """Locate the folders, and explain what the table of the first lacks."""
 
-    def on_folders(*folders: str) -> int:
+    def on_folders(*folders: str, **options: Any) -> int:
         with explain_missing(folders[0]):
-            return function(*map(located, folders))
+            return function(*map(located, folders), **options)
 
     return on_folders
 
@@ -167,10 +168,10 @@ def _merge(prog: str, arguments: list[str]) -> int:
     return _conclude(merged.study, given.out) if merged.state == "finished" else 0
 
 
-def _figures(folder: Location) -> int:
+def _figures(folder: Location, formats: Sequence[str] = ("png",)) -> int:
     table = load(folder)
     with explained(folder):
-        pictures = write_figures(STUDIES[table.attrs["study"]].figures, table, folder / "figures")
+        pictures = write_figures(STUDIES[table.attrs["study"]].figures, table, folder / "figures", formats=formats)
     print(*pictures, sep="\n")
     return 0
 

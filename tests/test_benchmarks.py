@@ -6,6 +6,7 @@ import dataclasses
 import getpass
 import json
 import platform
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -17,18 +18,17 @@ from mixjax.sims.engine.program import Arrays, Experiment
 from mixjax.sims.engine.units import Layout
 from mixjax.sims.studies import STUDIES
 
-from benchmarks import calibration, distances, generative, scaling, simulator, training
+from benchmarks import calibration, distances, generative, scaling, simulator
 from benchmarks.__main__ import main
 from benchmarks.calibration.sizes import Sizes
 from benchmarks.distances.criteria import criteria
-from benchmarks.report import Section
+from benchmarks.report import Benchmark, Section
 from benchmarks.scaling import clusters
 from benchmarks.scaling.cost import cost
 from benchmarks.scaling.job import Job
 from benchmarks.scaling.parallel import THREADS
 from benchmarks.simulator import exact, rates
 from benchmarks.timing import Timing, interleaved
-from benchmarks.training.ours import Net
 from tests.paths import ROOT
 
 TINY = exact.Sizes(
@@ -38,7 +38,7 @@ TINY = exact.Sizes(
     n=20,
     literal=8,
     other_n=(1e2, 1e6),
-    weights=(1, 2),
+    weights=(1, 4),  # as many as the phase diagram has, for one program
     growth=(1, 2),
     normals=1000,
     changes=3,
@@ -67,7 +67,7 @@ def quick_to_compile(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.slow
 @pytest.mark.usefixtures("quick_to_compile")
 def test_the_files_hold_every_table_and_the_machine(tmp_path: Path) -> None:
-    page = simulator.run(tmp_path, TINY)
+    page = simulator.BENCHMARK.run(tmp_path, TINY)
     assert (tmp_path / "simulator.md").read_text() == page
     text = (tmp_path / "simulator.json").read_text()
     content = json.loads(text)
@@ -85,7 +85,7 @@ def test_the_files_hold_every_table_and_the_machine(tmp_path: Path) -> None:
 def test_the_curves_are_in_tables_and_a_figure(tmp_path: Path) -> None:
     """Without Dask, whose workers would compile the true experiment."""
     job = Job(1000, Layout(16, 8, 1))
-    page = scaling.run(tmp_path, scaling.Sizes(TINY, job, workers=(), long_units=1, repetitions=1))
+    page = scaling.BENCHMARK.run(tmp_path, scaling.Sizes(TINY, job, workers=(), long_units=1, repetitions=1))
     assert (tmp_path / "scaling.md").read_text() == page
     results = json.loads((tmp_path / "scaling.json").read_text())["results"]
     assert list(results) == ["growth", "weights", "parallel", "cost"]
@@ -121,6 +121,7 @@ def test_the_overhead_is_the_time_in_which_a_worker_computes_nothing(monkeypatch
     assert len(done) == 3  # the first compiles
 
 
+@pytest.mark.slow
 def test_literal_and_exact_replicates_agree_and_the_exact_are_compiled_once() -> None:
     bench = exact.Exact(TINY)
     compiled = simulator.recompilation(bench).rows[0]["compiled"].split(", ")
@@ -134,7 +135,7 @@ def test_literal_and_exact_replicates_agree_and_the_exact_are_compiled_once() ->
 def test_calibration_functions_are_right_beside_the_other_libraries(tmp_path: Path) -> None:
     """On few rows: every library is near the exact value, and so is the stream; what the files hold."""
     sizes = Sizes(width=(2_000,), estimators=(500,), batches=3, batch=100, repetitions=1)
-    page = calibration.run(tmp_path, sizes)
+    page = calibration.BENCHMARK.run(tmp_path, sizes)
     assert (tmp_path / "calibration.md").read_text() == page
     results = json.loads((tmp_path / "calibration.json").read_text())["results"]
     assert list(results) == ["summary", "equal_width", "estimators", "streaming"]
@@ -154,9 +155,8 @@ def test_calibration_functions_are_right_beside_the_other_libraries(tmp_path: Pa
 
 
 @pytest.mark.slow
-def test_the_simulation_is_timed_beside_its_normals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(generative, "P", 4)
-    section = generative.rates(1 << 12, 1)
+def test_the_simulation_is_timed_beside_its_normals() -> None:
+    (section,) = generative.measure(generative.Sizes(1 << 12, 1, p=4))
     names = [row["what"] for row in section.rows]
     assert names == ["4 normals, jax.random", "4 normals, mixjax.random", "linear", "leaky-ReLU", "coupling"]
     assert len(section.ratios) == 6
@@ -171,7 +171,7 @@ def test_distances_are_compared_after_training(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(distances, "_TIMED", 2)
     sizes = distances.Sizes(("coupling",), seconds=1e-3, seeds=2, rows=1000, p=4, d=4, draws=1 << 16)
     with jax.enable_x64(False):
-        page = distances.run(tmp_path, sizes)
+        page = distances.BENCHMARK.run(tmp_path, sizes)
     assert (tmp_path / "distances.md").read_text() == page
     rows = json.loads((tmp_path / "distances.json").read_text())["results"]["coupling"]["rows"]
     assert [row["distance"] for row in rows] == list(names)
@@ -200,8 +200,11 @@ def test_an_opponent_finds_a_larger_distance(key: jax.Array) -> None:
 def test_training_takes_the_same_steps_as_pytorch(tmp_path: Path) -> None:
     """Both bring the loss of the same data down; the files hold every table."""
     pytest.importorskip("torch", reason="PyTorch is not installed (extra bench)")
+    from benchmarks import training
+    from benchmarks.training.ours import Net
+
     tiny = training.Sizes(steps=8, repetitions=1, mlps=(Net(784, 20, 1),), resnets=(), lanes=2)
-    page = training.run(tmp_path, sizes=tiny)
+    page = training.BENCHMARK.run(tmp_path, tiny)
     assert (tmp_path / "training.md").read_text() == page
     results = json.loads((tmp_path / "training.json").read_text())["results"]
     assert list(results) == ["steps", "loss", "lanes"]
@@ -216,21 +219,65 @@ def test_cases_are_timed_in_turn() -> None:
     assert Timing(3.0, (1.0, 2.0)).row(10) == {"min_ns": 1e8, "median_ns": 1.5e8}
 
 
-def test_what_the_user_can_put_right_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "file").touch()
-    assert main(["simulator", "--out", str(tmp_path / "file" / "folder")]) == 2
-    assert capsys.readouterr().err == f"error: cannot write to {tmp_path}/file/folder: not a directory\n"
+@pytest.fixture
+def instant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The benchmark `generative` replaced by two numbers, in a folder of the test's own."""
+    section = Section("a", "A", "Numbers.", [{"what": "x", "median_ns": 1234.5}, {"what": "y", "median_ns": 0.5}])
+    sizes = generative.Sizes()
+    replacement = Benchmark("generative", "Title", sizes, sizes, lambda _: [section], peers=("json", "no_such_peer"))
+    monkeypatch.setattr(generative, "BENCHMARK", replacement)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_results_go_where_no_file_is_tracked(instant: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["generative", "--quick"]) == 0
+    page = (instant / "runs/benchmarks/generative/generative.md").read_text()
+    assert capsys.readouterr().out == f"{page}\n"
+    assert "* command: python -m benchmarks generative --quick\n" in page
+    assert page.endswith(
+        "## A\n\nNumbers.\n\n| what | median ns |\n| ---- | --------: |\n| x    |     1,234 |\n| y    |       0.5 |\n"
+    )
+    assert json.loads((instant / "runs/benchmarks/generative/generative.json").read_text())["settings"]["p"] == 16
+
+
+def test_only_whole_measurements_are_published(
+    instant: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not rough ones, and not ones that lack a peer."""
+    for options, words in (["--quick"], "leave out --quick"), ([], "needs every peer, and no_such_peer cannot be"):
+        assert main(["generative", "--publish", *options]) == 2
+        assert words in capsys.readouterr().err
+    assert not list(instant.iterdir())
+    monkeypatch.setattr(generative, "BENCHMARK", dataclasses.replace(generative.BENCHMARK, peers=("json",)))
+    assert main(["generative", "--publish"]) == 0
+    names = [path.name for path in (instant / "results/benchmarks/generative").iterdir()]
+    assert sorted(names) == ["generative.json", "generative.md"]
+
+
+def test_what_the_user_can_put_right_is_one_sentence(
+    instant: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (instant / "file").touch()
+    assert main(["generative", "--out", "file/folder"]) == 2
+    reason = "cannot write to file/folder: it is a file, or in one; choose another folder"
+    assert capsys.readouterr().err == f"error: {reason}\n"
     assert main(["nonsense"]) == 2
     assert capsys.readouterr().err.startswith("error: argument name: invalid choice: 'nonsense'")
+    monkeypatch.setitem(sys.modules, "torch", None)
+    for name in [name for name in sys.modules if name.startswith("benchmarks.training")]:
+        monkeypatch.delitem(sys.modules, name)
+    assert main(["training"]) == 2
+    assert capsys.readouterr().err.startswith("error: the benchmark training needs torch: pip install 'mixjax[bench,")
 
 
 def test_both_libraries_train_a_resnet_in_both_precisions() -> None:
     """As on a GPU, here on the CPU and with torch.compile's plainest backend."""
     pytest.importorskip("torch")
-    from benchmarks.training.accelerator import accelerator_section
+    from benchmarks.training import QUICK, accelerator_section
 
     with jax.enable_x64(False):
-        section = accelerator_section(training.QUICK, "cpu")
+        section = accelerator_section(QUICK, "cpu")
     assert [(row["dtype"], row["batch"]) for row in section.rows] == [("float32", 8), ("bfloat16", 8)]
     assert all(row[f"{name}_images_per_s"] > 0 for row in section.rows for name in ("mixjax", "torch"))
     assert set(section.ratios) == {"float32, 8", "bfloat16, 8"}

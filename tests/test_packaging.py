@@ -1,4 +1,4 @@
-"""The wheel installs one name, with the studies and experiments in it, and works from any directory."""
+"""The wheel installs one name, with the studies and experiments in it; it and a clone work from any folder."""
 
 from __future__ import annotations
 
@@ -12,97 +12,138 @@ import pytest
 
 from tests.paths import ROOT
 
-PLACES = {"mixjax": "mixjax", "sims": "mixjax/sims", "train": "mixjax/train"}  # of the tree, in the wheel
-
-USE = """
-import mixjax
-from mixjax.gaussian import ScoreLaw, population_ece
-print(mixjax.__file__)
-print(float(population_ece(ScoreLaw(1.0, 0.5))))
-"""
+FOLDERS = {"mixjax": "mixjax", "sims": "mixjax/sims", "train": "mixjax/train"}  # of the tree, in the wheel
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Built from a copy of what a release is made of, so that the tree stays as it is."""
-    source, out = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("wheel")
+def built(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """A wheel and an editable one, from a copy of what a release is made of, so that the tree stays as it is."""
+    source, out = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("out")
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         (source / name).write_bytes((ROOT / name).read_bytes())
-    for package in PLACES:
+    for package in FOLDERS:
         for path in files_of(package):
             copy = source / path.relative_to(ROOT)
             copy.parent.mkdir(parents=True, exist_ok=True)
             copy.write_bytes(path.read_bytes())
-    build = f"from setuptools import build_meta; build_meta.build_wheel({str(out)!r})"
-    subprocess.run([sys.executable, "-c", build], cwd=source, capture_output=True, check=True)
-    (built,) = out.glob("*.whl")
-    return built
+    kinds = ("wheel", "editable")
+    calls = "; ".join(f"build_meta.build_{kind}({str(out / kind)!r})" for kind in kinds)
+    code = f"from setuptools import build_meta; {calls}"
+    subprocess.run([sys.executable, "-c", code], cwd=source, capture_output=True, check=True)
+    return {"source": source} | {kind: next((out / kind).glob("*.whl")) for kind in kinds}
 
 
 def files_of(package: str) -> list[Path]:
     return [path for path in (ROOT / package).rglob("*") if path.suffix == ".py" or path.name == "py.typed"]
 
 
-@pytest.fixture(scope="module")
-def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the wheel is unpacked, with nothing of the checkout in sight."""
-    site = tmp_path_factory.mktemp("site")
-    zipfile.ZipFile(wheel).extractall(site)
-    return site
-
-
-def run(installed: Path, folder: Path, *arguments: str) -> str:
+def run(installed: Path, folder: Path, code: str) -> list[str]:
+    """The lines that code prints, run in a folder by a Python that finds what is installed."""
     environment = {**os.environ, "PYTHONPATH": str(installed)}
-    done = subprocess.run([sys.executable, *arguments], cwd=folder, env=environment, capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-c", code], cwd=folder, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    return done.stdout
+    return done.stdout.splitlines()
 
 
-def test_the_wheel_holds_the_library_and_nothing_else(wheel: Path) -> None:
-    names = zipfile.ZipFile(wheel).namelist()
+def test_the_wheel_holds_the_library_and_nothing_else(built: dict[str, Path]) -> None:
+    names = zipfile.ZipFile(built["wheel"]).namelist()
     assert {name.split("/")[0].split("-")[0] for name in names} == {"mixjax"}
     wanted = {
-        f"{place}/{path.relative_to(ROOT / package)}" for package, place in PLACES.items() for path in files_of(package)
+        f"{there}/{path.relative_to(ROOT / package)}"
+        for package, there in FOLDERS.items()
+        for path in files_of(package)
     }
     assert {name for name in names if name.startswith("mixjax/")} == wanted
 
 
-def test_the_wheel_works_elsewhere(installed: Path, tmp_path: Path) -> None:
-    file, value = run(installed, tmp_path, "-c", USE).split()
-    assert Path(file) == installed / "mixjax" / "__init__.py"
-    assert 0.05 < float(value) < 0.06
-
-
-@pytest.mark.parametrize("program", ["sims", "train"])
-def test_the_wheel_has_the_studies_and_the_experiments(installed: Path, tmp_path: Path, program: str) -> None:
-    help_text = run(installed, tmp_path, "-m", "mixjax", program, "--help")
-    assert help_text.startswith(f"usage: mixjax {program} ")
-    assert run(installed, tmp_path, "-m", f"mixjax.{program}", "--help").startswith(
-        f"usage: python -m mixjax.{program}"
-    )
-
-
-SAME = """
-import {0}, mixjax
-from {0}.{1} import {2} as one
-from mixjax.{0}.{1} import {2} as other
-assert {0} is mixjax.{0} and one is other and one.__module__ == "mixjax.{0}.{1}"
-assert {0}.{1}.__spec__.name == "mixjax.{0}.{1}"
+USE = """
+import runpy, sys
+from mixjax.gaussian import ScoreLaw, population_ece
+import mixjax
+print(mixjax.__file__)
+print(0.05 < float(population_ece(ScoreLaw(1.0, 0.5))) < 0.06)
+for module, *words in (("mixjax", "sims"), ("mixjax", "train"), ("mixjax.sims",), ("mixjax.train",)):
+    sys.argv = [module, *words, "--help"]
+    try:
+        runpy.run_module(module, run_name="__main__")
+    except SystemExit as end:
+        print("status", end.code)
 """
 
 
-@pytest.mark.parametrize(("package", "module", "name"), [("sims", "study", "Study"), ("train", "nets", "MLP")])
-def test_a_clone_has_both_names_and_one_package(package: str, module: str, name: str, tmp_path: Path) -> None:
-    code = (
-        SAME.format(package, module, name)
-        .replace("one.__module__ ==", "one.__module__.startswith(")
-        .replace(f'"mixjax.{package}.{module}"\n', f'"mixjax.{package}.{module}")\n', 1)
-    )
-    run(ROOT, tmp_path, "-c", code)
+def test_the_wheel_works_elsewhere(built: dict[str, Path], tmp_path: Path) -> None:
+    """With the studies and the experiments, and nothing of the checkout in sight."""
+    zipfile.ZipFile(built["wheel"]).extractall(tmp_path / "site")
+    (tmp_path / "elsewhere").mkdir()
+    file, value, *lines = run(tmp_path / "site", tmp_path / "elsewhere", USE)
+    assert (Path(file), value) == (tmp_path / "site" / "mixjax" / "__init__.py", "True")
+    programs = ["mixjax sims", "mixjax train", "python -m mixjax.sims", "python -m mixjax.train"]
+    usages = [line for line in lines if line.startswith("usage: ")]
+    assert [usage.startswith(f"usage: {program} ") for usage, program in zip(usages, programs, strict=True)] == [
+        True
+    ] * 4
+    assert lines.count("status 0") == 4
 
 
-def test_a_clone_is_not_shadowed_by_its_own_folder(tmp_path: Path) -> None:
-    """In the folder that holds a clone called mixjax, whose path an editable install adds to that of Python."""
+BOTH = """
+import mixjax, sims, train
+from mixjax.sims.study import Study
+from mixjax.train.nets import MLP
+from sims.study import Study as same_study
+from train.nets import MLP as same_net
+assert sims is mixjax.sims and train is mixjax.train and Study is same_study and MLP is same_net
+assert Study.__module__ == "mixjax.sims.study" and MLP.__module__.startswith("mixjax.train.nets")
+assert sims.study.__spec__.name == "mixjax.sims.study"
+"""
+
+
+def test_a_clone_has_both_names_and_one_package(tmp_path: Path) -> None:
+    """Also in the folder that holds a clone called mixjax, where the clone itself is no package."""
     (tmp_path / "mixjax").symlink_to(ROOT)
-    code = "import sys; sys.path.append(sys.argv[1]); import mixjax; print(mixjax.__version__)"
-    run(Path(), tmp_path, "-c", code, str(ROOT))
+    run(ROOT, tmp_path, BOTH)
+
+
+def test_an_editable_install_adds_a_folder_to_the_path(built: dict[str, Path]) -> None:
+    """Setuptools' default is a finder, which loses to a folder called mixjax where Python is started."""
+    editable = zipfile.ZipFile(built["editable"])
+    (name,) = (name for name in editable.namelist() if name.endswith(".pth"))
+    assert editable.read(name).decode().split() == [str(built["source"])]
+
+
+CORE = """
+import runpy, sys
+sys.modules.update(dict.fromkeys({hidden}))
+for module in ("mixjax.sims", "sims", "train", "benchmarks"):
+    sys.argv = [module, *(["simulator"] if module == "benchmarks" else ["--help"])]
+    try:
+        runpy.run_module(module, run_name="__main__")
+    except SystemExit as end:
+        print("status", end.code)
+import mixjax.sims
+from mixjax.runs import RunError
+del sys.modules["xarray"], sys.modules["h5netcdf"], sys.modules["h5py"], sys.modules["matplotlib"], sys.modules["rich"]
+try:
+    mixjax.sims.run("generative", "runs/generative", preset="quick")
+except RunError as error:
+    print(error)
+"""
+
+
+def test_a_core_install_names_the_extra_in_one_sentence(tmp_path: Path) -> None:
+    """Optional packages hidden, all of them, and then those of one study."""
+    hidden = ("dask", "flax", "h5netcdf", "h5py", "matplotlib", "optax", "orbax", "rich", "sklearn", "xarray")
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-c", CORE.format(hidden=hidden)]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    *statuses, sentence = done.stdout.splitlines()
+    assert statuses == ["status 2"] * 4, done.stderr
+    way = "pip install 'mixjax[{0}]', or in a clone pip install --editable '.[{0}]'"
+    assert sentence == f"the study generative needs flax: {way.format('generative')}"
+    errors = done.stderr.splitlines()
+    assert [line.partition(" needs ")[0] for line in errors] == [
+        *("error: python -m mixjax.sims", "error: python -m sims", "error: python -m train"),
+        "error: the benchmark simulator",
+    ]
+    ends = ("sims", "sims", "train", "bench,cluster,sims,train")
+    assert all(line.endswith(f": {way.format(extra)}") for line, extra in zip(errors, ends, strict=True))
+    assert not list(tmp_path.iterdir()), "nothing has begun"

@@ -8,6 +8,8 @@ import pytest
 from matplotlib.figure import Figure
 
 from mixjax import plots
+from mixjax.commands import CommandLine, FolderCommand
+from mixjax.runs import RunError
 
 X, Y = np.array([0.1, 1.0, 10.0]), np.array([1.0, 2.0])
 
@@ -62,6 +64,14 @@ def test_a_level_line_is_where_the_level_is(ax):
     plots.level_line(ax, x[0], y[:, 0], x, 1.75, **LINE)
     (line,) = (path.vertices for collection in ax.collections for path in collection.get_paths())
     np.testing.assert_allclose(line[:, 0], 1.75, rtol=1e-12)
+
+
+def test_a_level_line_has_a_style_where_none_is_given(ax):
+    x, y = np.meshgrid(np.linspace(1, 3, 5), np.linspace(1, 2, 3))
+    plots.level_line(ax, x[0], y[:, 0], x, 2.0, color="k")
+    assert ax.collections[0].get_linewidth() == [1.1]
+    plots.cased_line(ax, X, X, color="k")
+    assert ax.lines[0].get_linewidth() == 1.1
 
 
 @pytest.mark.parametrize("level", [0.0, 4.0])
@@ -137,3 +147,46 @@ def test_short_axes_have_plain_numbers(ax):
     plots.decades(ax, x=True)
     ax.figure.canvas.draw()
     assert {"0.5", "0.7", "1"} <= {text.get_text() for text in ax.get_xticklabels()}
+
+
+def test_pictures_of_every_format_are_the_same_again(tmp_path):
+    """With a caption beside them; a figure that draws nothing is left out."""
+
+    def draw(stored):
+        figure, (ax,) = plots.panels(1, 1, height=1)
+        ax.plot(stored)
+        ax.set_axis_off()  # letters take the most time
+        return figure
+
+    figures = [plots.Figure("line", draw, str), plots.Figure("none", lambda stored: None, str)]
+    contents = []
+    for turn in "ab":
+        written = plots.write_figures(figures, [1, 2], tmp_path / turn, formats=("png", "pdf", "svg"))
+        assert [path.name for path in written] == ["line.png", "line.pdf", "line.svg"]
+        contents.append({path.name: path.read_bytes() for path in (tmp_path / turn).iterdir()})
+    assert contents[0] == contents[1]
+    assert contents[0]["line.txt"] == b"[1, 2]\n"
+    for name, start in (("line.png", b"\x89PNG"), ("line.pdf", b"%PDF"), ("line.svg", b"<?xml")):
+        assert contents[0][name].startswith(start)
+    assert [path.name for path in plots.write_figures(figures, [1, 2], tmp_path / "c")] == ["line.png"]
+
+
+def test_the_command_figures_takes_formats():
+    calls = []
+
+    def record(*folders, **options):
+        calls.append((folders, options))
+        return 0
+
+    commands = {name: FolderCommand(record, ("runs/a",)) for name in ("figures", "verify")}
+    line = CommandLine("prog", "{prog}{known}", {}, lambda *_: 1, commands, {})
+    for words in (["figures", "a"], ["figures", "a", "--format", "pdf,svg"], ["figures", "--format=png", "a"]):
+        assert line(words) == 0
+    assert calls == [(("a",), {}), (("a",), {"formats": ("pdf", "svg")}), (("a",), {"formats": ("png",)})]
+    for words, message in (
+        (["figures", "a", "--format", "gif"], "must be some of png,pdf,svg, got 'gif'; prog figures --help lists"),
+        (["figures", "a", "--fromat", "pdf"], "figures takes 1 folder, as in: prog figures runs/a"),
+        (["verify", "a", "--format", "pdf"], "verify takes 1 folder"),
+    ):
+        with pytest.raises(RunError, match=message):
+            line(words)

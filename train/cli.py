@@ -29,7 +29,7 @@ from .runs.summary import Cell, accuracy_floor, cells_of, estimate
 from .runs.tensorboard import write_events
 
 USAGE = """usage: {prog} EXPERIMENT [--preset quick|digits|fashion|paper] [--dataset NAME] [--out DIR]
-       {prog} figures RUN        draw the figures of a stored run again
+       {prog} figures RUN [--format png,pdf,svg]    draw the figures of a stored run again
        {prog} tensorboard RUN    write event files of what is recorded so far
        {prog} publish RUN DIR    write its figures, a table and their origin into a folder
        {prog} prepare DATASET --from ARCHIVE    an official archive into a TFDS folder
@@ -60,10 +60,10 @@ def main(arguments: Sequence[str], prog: str = "python -m train") -> int:
 def _on_disk(function: Callable[..., int]) -> Callable[..., int]:
     """Locate the folders, and explain why the last cannot be written."""
 
-    def on_folders(*folders: str) -> int:
+    def on_folders(*folders: str, **options: Any) -> int:
         located = [local(folder) for folder in folders]
         with explained(located[-1]):
-            return function(*located)
+            return function(*located, **options)
 
     return on_folders
 
@@ -159,9 +159,9 @@ def _print_summary(cells: list[Cell]) -> None:
         console.print(f"! a net with an accuracy below {floor:.2g}: that it is calibrated says nothing", markup=False)
 
 
-def _figures(folder: Path) -> int:
+def _figures(folder: Path, formats: Sequence[str] = ("png",)) -> int:
     experiment = experiment_of(folder)
-    for picture in write_figures(experiment.figures, load_records(folder), folder / "figures"):
+    for picture in write_figures(experiment.figures, load_records(folder), folder / "figures", formats=formats):
         print(picture)
     return 0
 

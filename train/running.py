@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from mixjax.datasets import Dataset, load
-from mixjax.runs import RunDirectory, RunError, local, provenance, read_manifest
+from mixjax.runs import RunDirectory, RunError, Tell, local, provenance, read_manifest
 from mixjax.runs.untrusted import refuse_links
 
 from .config import Config
@@ -83,7 +83,7 @@ def run(
     made_with: dict[str, Any] = {**provenance()}
     environment = {name: str(made_with[name]) for name in _ENVIRONMENT}
     spec = _spec(chosen, config, dataset, jobs)
-    with _opened(out, spec, environment) as directory:
+    with _opened(out, spec, environment, warn) as directory:
         if not directory.finished:
             started = time.perf_counter()
             keeping = Keeping(checkpoint_seconds, keep_checkpoints, warn)
@@ -180,11 +180,12 @@ def _spec(experiment: Experiment, config: Config, dataset: Dataset, jobs: tuple[
     return json.loads(json.dumps(spec))
 
 
-def _opened(out: Path, spec: dict[str, Any], environment: dict[str, str]) -> RunDirectory:
+def _opened(out: Path, spec: dict[str, Any], environment: dict[str, str], warn: Tell) -> RunDirectory:
     """The run's folder, opened by the first process before the others."""
     for turn in (True, False):
         with together():
             if is_first() == turn:
                 options: dict[str, Any] = {"layout": {}, "product": "summary.csv", "lock": is_first()}
+                options["warn"] = warn if is_first() else lambda _: None
                 directory = RunDirectory.open(out, spec=spec, environment=environment, **options)
     return directory

@@ -7,10 +7,9 @@ is given the same seconds, rows and starts, and the better of two learning rates
 from __future__ import annotations
 
 import sys
-import time
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import jax
@@ -19,9 +18,8 @@ import numpy as np
 
 from benchmarks.distances.criteria import Criterion, criteria
 from benchmarks.distances.training import Problem, problem, quality, train
-from benchmarks.report import Section, make_folder, write
+from benchmarks.report import Benchmark, Section
 from benchmarks.timing import interleaved
-from mixjax import runs
 
 
 @dataclass(frozen=True)
@@ -41,27 +39,11 @@ QUICK = Sizes(families=("leaky-ReLU",), seconds=0.1, seeds=2, rows=2000, draws=1
 _TIMED = 20  # steps
 
 
-def run(out: Path, sizes: Sizes | None = None, *, quick: bool = False) -> str:
-    """Compare the distances, write distances.md and distances.json, and return the page.
-
-    Raises:
-      RunError: if the folder cannot be written, or without optax.
-    """
-    make_folder(out)
-    started, sizes = time.perf_counter(), sizes or (QUICK if quick else Sizes())
-    try:
-        import optax  # noqa: F401
-    except ImportError:
-        raise runs.RunError("the distances need optax: pip install 'mixjax[bench]'") from None
+def measure(sizes: Sizes) -> Iterator[Section]:
+    """Compare the distances, for generators of each family."""
     with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):  # for Optax and OTT
-        sections = [compare(family, sizes) for family in sizes.families]
-    header = {
-        "command": "python -m benchmarks distances" + (" --quick" if quick else ""),
-        **runs.provenance(),
-        "seconds": round(time.perf_counter() - started, 1),
-        "settings": asdict(sizes),
-    }
-    return write(out, "distances", "The distance that h_hat is learned by", header, sections)
+        for family in sizes.families:
+            yield compare(family, sizes)
 
 
 def compare(family: str, sizes: Sizes) -> Section:
@@ -110,3 +92,8 @@ def _summary(values: np.ndarray) -> dict[str, float]:
         for name, m, e in zip(names, mean, error, strict=True)
         for key, number in ((name, m), (f"{name}_se", e))
     }
+
+
+BENCHMARK = Benchmark(
+    "distances", "The distance that h_hat is learned by", full=Sizes(), quick=QUICK, measure=measure, peers=("ott",)
+)

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
 
 from mixjax.generative.wasserstein import class_distances, sliced_distances
 from mixjax.random import normal
@@ -92,8 +93,6 @@ _WIDTH, _PENALTY = 64, np.float32(10)
 
 
 def _adam() -> Any:
-    import optax
-
     return optax.adam(1e-3, b1=0.5, b2=0.9)
 
 

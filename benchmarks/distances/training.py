@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
 from jax import lax
 from mixjax.sims.studies.learned_inverse import FAMILIES
 
@@ -46,8 +47,6 @@ def train(
     key: jax.Array, given: Problem, rate: jax.Array, steps: jax.Array, *, criterion: Criterion
 ) -> LeakyReluNetwork:
     """So many steps of Adam with a cosine schedule from `rate`; neither number recompiles."""
-    import optax
-
     adam, means = optax.scale_by_adam(b1=criterion.momentum), jnp.stack([-given.theta, given.theta])
 
     def samples(key: jax.Array, weights: Any) -> jax.Array:

@@ -6,14 +6,10 @@ run; every call is warm and waited for, and the cases of a table are run in turn
 
 from __future__ import annotations
 
-import json
-import sys
-import time
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from collections.abc import Iterator
+from dataclasses import dataclass
 
-from benchmarks.report import Section, make_folder, write, writing
+from benchmarks.report import Benchmark, Section
 from benchmarks.scaling.clusters import local_clusters, overhead
 from benchmarks.scaling.cost import cost
 from benchmarks.scaling.figure import draw
@@ -22,7 +18,6 @@ from benchmarks.scaling.parallel import parallel
 from benchmarks.simulator.exact import Exact
 from benchmarks.simulator.exact import Sizes as Curves
 from benchmarks.simulator.scaling import growth, weights
-from mixjax import runs
 
 
 @dataclass(frozen=True)
@@ -50,37 +45,19 @@ FULL = Sizes(
 QUICK = Sizes(Curves(repetitions=2, weights=(1, 4), growth=(1, 2)), Job(1000), (1, 2), 2, 1)
 
 
-def run(out: Path, sizes: Sizes | None = None, *, quick: bool = False) -> str:
-    """Measure, write scaling.md, scaling.json and scaling.png, and return the page.
-
-    Raises:
-      RunError: if the folder cannot be written.
-    """
-    make_folder(out)
-    started = time.perf_counter()
-    sizes = sizes or (QUICK if quick else FULL)
+def measure(sizes: Sizes) -> Iterator[Section]:
+    """Time growing runs, more threads, devices and workers, and what the largest run would cost."""
     exact = Exact(sizes.curves)
-    sections: list[Section] = []
-
-    def add(part: Callable[[], Section]) -> Section:
-        print(f"{time.perf_counter() - started:4.0f} s  part {len(sections) + 1}", file=sys.stderr)
-        sections.append(part())
-        return sections[-1]
-
-    grown = add(lambda: growth(exact))
-    add(lambda: weights(exact))
+    grown = growth(exact)
+    yield grown
+    yield weights(exact)
     with local_clusters(sizes.workers) as there:
-        add(lambda: parallel(sizes.job, there, sizes.repetitions))
+        yield parallel(sizes.job, there, sizes.repetitions)
         if there:
-            add(lambda: overhead(sizes.job, there[min(there)], sizes.long_units))
-    add(lambda: cost(grown))
-    header = {
-        "command": "python -m benchmarks scaling" + (" --quick" if quick else ""),
-        **runs.provenance(),
-        "seconds": round(time.perf_counter() - started, 1),
-        "settings": asdict(sizes),
-    }
-    page = write(out, "scaling", "How the simulator scales", header, sections)
-    with writing(out):
-        draw(json.loads((out / "scaling.json").read_text())["results"], out / "scaling.png")
-    return page
+            yield overhead(sizes.job, there[min(there)], sizes.long_units)
+    yield cost(grown)
+
+
+BENCHMARK = Benchmark(
+    "scaling", "How the simulator scales", full=FULL, quick=QUICK, measure=measure, peers=("distributed",), draw=draw
+)

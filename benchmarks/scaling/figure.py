@@ -15,7 +15,7 @@ Rows = Sequence[Mapping[str, Any]]
 
 
 def draw(results: Mapping[str, Any], path: Path) -> None:
-    """Time against cells and replicates, against the number of t, and speed against threads, devices and workers."""
+    """Draw time against cells, replicates and the number of t, and speed against threads, devices and workers."""
     from matplotlib.figure import Figure
 
     with paper_style():

@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from mixjax.sims.engine.compute import compute, tiles_on_devices
 from mixjax.sims.engine.program import BLOCK, Arrays, Experiment, HostArrays
@@ -18,7 +17,7 @@ from mixjax.sims.engine.units import Layout, Unit, layout_for, plan
 from mixjax.sims.grid import Grid
 from mixjax.sims.studies.comparison import EXPERIMENT
 
-from mixjax.gaussian import ScoreLaw, population_ece, population_mce, samplers
+from mixjax.gaussian import ScoreLaw, population_ece, population_mce, sample_training_sets
 
 T = 1 / 3  # the Mixup weight of lambda uniform on [0, 1]
 
@@ -28,10 +27,9 @@ def _score(law: ScoreLaw, _: Arrays) -> Arrays:
     return {"ece": ece[:, 0], "ece_mix": ece[:, 1:], "mce": mce[:, 0], "mce_mix": mce[:, 1:]}
 
 
-def _sample_noise(key: jax.Array, cells: Arrays, settings: Arrays, replicates: int) -> samplers.Noise:
-    n, p, theta_norm = (cells[name] for name in ("n", "p", "theta_norm"))
-    source = samplers.cell_source(key, [n, p, theta_norm, jnp.ones_like(n)], replicates)
-    return samplers.draw_noise(source, n[:, None], p[:, None])
+def _sample_noise(key: jax.Array, cells: Arrays, settings: Arrays, replicates: int) -> tuple[jax.Array, ...]:
+    sizes = {name: cells[name] for name in ("n", "p", "theta_norm")}
+    return sample_training_sets(key, **sizes, replicates=replicates).noise
 
 
 EXACT = Experiment(EXPERIMENT.sample, _score)  # ECE and MCE, plain and mixed
@@ -80,11 +78,7 @@ class Exact:
         self.replicates = self.cells * BLOCK
 
     def call(
-        self,
-        grid: Grid,
-        replicates: int = BLOCK,
-        experiment: Experiment | None = None,
-        threads: int | None = None,
+        self, grid: Grid, replicates: int = BLOCK, experiment: Experiment | None = None, threads: int | None = None
     ) -> Callable[[], list[HostArrays]]:
         """The moments of every unit of a grid, on all cores or devices unless said otherwise."""
         units = plan(grid, replicates, self.layout)

@@ -1,8 +1,9 @@
-"""What the command lines of `mixjax`, `sims`, `train` and `benchmarks` share; `progress` needs rich."""
+"""The parts that the command lines of `mixjax`, `sims`, `train` and `benchmarks` share; `progress` needs rich."""
 
-from mixjax.commands.exit import exit_status, run_program
+from mixjax.commands.exit import exit_status
 from mixjax.commands.options import Configurable, named, option, preset_with, whole
 from mixjax.commands.parser import CommandLine, FolderCommand, Parser, display_path
+from mixjax.commands.programs import import_program, missing_package, run_program
 
 __all__ = [
     "CommandLine",
@@ -11,6 +12,8 @@ __all__ = [
     "Parser",
     "display_path",
     "exit_status",
+    "import_program",
+    "missing_package",
     "named",
     "option",
     "preset_with",

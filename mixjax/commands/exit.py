@@ -1,14 +1,13 @@
-"""How a command ends: its exit status, and one sentence for what the user can put right."""
+"""The end of a command: its exit status, and one sentence for an error that the user can mend."""
 
 from __future__ import annotations
 
-import importlib
 import io
 import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import NoReturn
 
@@ -18,17 +17,17 @@ from mixjax.runs.untrusted import printable
 
 
 def exit_status(command: Callable[[], int], interrupted: str = "Interrupted.") -> int:
-    """What a command ends with.
+    """Run a command and return its exit status.
 
-    That is its own status, 2 for an error that the user can put right, 130, 143 and 129 when Ctrl-C, SIGTERM or a lost
-    terminal interrupts it.
+    That is the command's own status, 2 for an error that the user can mend, 130, 143 and 129 when Ctrl-C, SIGTERM or a
+    lost terminal interrupts it.
 
     Args:
       command: does the work.
-      interrupted: what is said when it is interrupted.
+      interrupted: printed when it is interrupted.
     """
     try:
-        with _stoppable(), _readable_output():
+        with _stoppable(), _printable_output():
             return command()
     except BrokenPipeError:
         return 128 + 13  # as a shell says of SIGPIPE: whoever read what is printed, as `head` does, has had enough
@@ -45,22 +44,22 @@ def exit_status(command: Callable[[], int], interrupted: str = "Interrupted.") -
 
 
 def _sentence(error: Exception) -> str | None:
-    """What the user can put right, of errors that may come from anywhere; None for those that are errors of ours."""
-    said = printable(str(error).strip().split("\n")[0], 300)
+    """Return one sentence on an error that the user can mend, from wherever it comes; None for a fault of this code."""
+    text = printable(str(error).strip().split("\n")[0], 300)
     if isinstance(error, RunError):
         return str(error)
     if wants_memory(error):
-        return f"out of memory ({said or type(error).__name__}): free some, or ask for less at a time"
+        return f"out of memory ({text or type(error).__name__}): free some, or ask for less at a time"
     if isinstance(error, OSError):
         where = f"{printable(error.filename)}: " if error.filename else ""
-        return f"{where}{(error.strerror or said).lower()}; mend that, and give the same command again"
+        return f"{where}{(error.strerror or text).lower()}; mend that, and give the same command again"
     if isinstance(error, RuntimeError | AssertionError) and not _has_devices():
-        return f"JAX finds no device ({said or 'it does not say why'}); name what is here, as in JAX_PLATFORMS=cpu"
+        return f"JAX finds no device ({text or 'it does not say why'}); name what is here, as in JAX_PLATFORMS=cpu"
     return None
 
 
 def _has_devices() -> bool:
-    """Whether JAX has anything to compute on; where JAX_PLATFORMS names what is not here, it may raise either."""
+    """Return whether JAX has a device; where JAX_PLATFORMS names one that is not here, it may raise either error."""
     import jax
 
     try:
@@ -70,8 +69,8 @@ def _has_devices() -> bool:
 
 
 @contextmanager
-def _readable_output() -> Iterator[None]:
-    """Print what the terminal's encoding lacks as escapes; raise what keeps the output from being written."""
+def _printable_output() -> Iterator[None]:
+    """Print letters that the terminal's encoding lacks as escapes; raise an error of writing once."""
     if not isinstance(sys.stdout, io.TextIOWrapper):
         yield
         return
@@ -88,7 +87,7 @@ def _readable_output() -> Iterator[None]:
 
 
 class _Stopped(KeyboardInterrupt):
-    """Asked to end by a signal other than Ctrl-C's; `status` is what a shell calls that."""
+    """A signal other than Ctrl-C's that ends the program; `status` is the exit status that a shell has for it."""
 
     def __init__(self, number: int):
         super().__init__(signal.Signals(number).name)
@@ -97,7 +96,7 @@ class _Stopped(KeyboardInterrupt):
 
 @contextmanager
 def _stoppable() -> Iterator[None]:
-    """Let SIGTERM, and the SIGHUP of a lost terminal, end what is done here as Ctrl-C does: by raising `_Stopped`."""
+    """Let SIGTERM, and the SIGHUP of a lost terminal, end the command as Ctrl-C does: by raising `_Stopped`."""
 
     def stop(number: int, _: object) -> NoReturn:
         raise _Stopped(number)
@@ -110,26 +109,3 @@ def _stoppable() -> Iterator[None]:
     finally:
         for number, handler in before:
             signal.signal(number, handler)
-
-
-def run_program(name: str, arguments: Sequence[str], prog: str) -> int:
-    """Run the studies (`sims`) or the experiments (`train`); returns the exit status.
-
-    Args:
-      name: "sims" or "train", which is also the extra that it needs.
-      arguments: of the command line, after the name of the program.
-      prog: how it was called.
-
-    Raises:
-      RunError: if a package of the extra is not installed; says how to install it.
-    """
-    try:
-        program = importlib.import_module(f"mixjax.{name}.cli")
-    except ModuleNotFoundError as error:
-        if error.name is None or error.name.partition(".")[0] == "mixjax":
-            raise
-        raise RunError(
-            f"{prog} needs {error.name}, which the extra `{name}` installs: pip install 'mixjax[{name}]', or in a "
-            f"clone pip install --editable '.[{name}]'"
-        ) from None
-    return int(program.main(arguments, prog))

@@ -17,30 +17,26 @@ class Configurable(Protocol):
 
     @property
     def name(self) -> str:
-        """As on the command line."""
-        ...
+        """The name on the command line."""
 
     @property
     def summary(self) -> str:
         """One line of help."""
-        ...
 
     @property
     def presets(self) -> Mapping[str, Mapping[str, Any]]:
-        """Values of some fields, by the name of the preset."""
-        ...
+        """The values of some fields, by the name of the preset."""
 
     @property
     def config(self) -> type[Any]:
         """The dataclass of all options."""
-        ...
 
 
 def named(kind: str, name: str, known: Mapping[str, Known]) -> Known:
-    """What is known under a name.
+    """Return the entry of a name.
 
     Raises:
-      RunError: if nothing is; it says what there is.
+      RunError: if there is none; it lists the names.
     """
     if name not in known:
         raise RunError(f"there is no {kind} {name!r}; there are {', '.join(known)}")
@@ -48,16 +44,16 @@ def named(kind: str, name: str, known: Mapping[str, Known]) -> Known:
 
 
 def preset_with(chosen: Configurable, preset: str, given: Mapping[str, Any], field: str = "option") -> dict[str, Any]:
-    """A preset's fields of a configuration, with what is given in place of its values.
+    """Return a preset's fields of a configuration, with some of its values replaced.
 
     Args:
       chosen: has the presets.
       preset: its name.
-      given: value of each field.
-      field: what a field is called where it is used.
+      given: the values that replace those of the preset, by field.
+      field: the word for a field in messages.
 
     Raises:
-      RunError: for a preset or a field that there is not.
+      RunError: for an unknown preset or field.
     """
     fields = [known.name for known in dataclasses.fields(chosen.config)]
     if preset not in chosen.presets:
@@ -68,12 +64,12 @@ def preset_with(chosen: Configurable, preset: str, given: Mapping[str, Any], fie
 
 
 def option(default: Any, description: str, **metadata: Any) -> Any:
-    """A field of a configuration, with the line that --help shows."""
+    """Make a field of a configuration, with the line that --help shows."""
     return dataclasses.field(default=default, metadata={"help": description, **metadata})
 
 
 def whole(text: str) -> int:
-    """A whole number, also as 1e3.
+    """Parse a whole number, also as 1e3.
 
     Raises:
       argparse.ArgumentTypeError: for anything else.

@@ -14,12 +14,14 @@ from mixjax.runs.errors import RunError
 from mixjax.runs.storage import Location
 from mixjax.runs.untrusted import printable
 
+FORMATS = ("png", "pdf", "svg")  # of pictures
+
 
 class Parser(argparse.ArgumentParser):
     """An argument parser whose errors are one sentence."""
 
     def error(self, message: str) -> NoReturn:
-        """Raise.
+        """Raise the error.
 
         Raises:
           RunError: always.
@@ -32,7 +34,7 @@ class FolderCommand:
     """A command that takes one or more folders.
 
     Attributes:
-      function: called with the folders; returns the exit status.
+      function: called with the folders, and for `figures` with `formats` if given; returns the exit status.
       example: folders, as many as the command takes.
     """
 
@@ -45,7 +47,7 @@ class CommandLine:
     """A program that runs studies or experiments, and has commands on stored runs.
 
     Attributes:
-      prog: how it is called, as "python -m sims".
+      prog: the words that call it, such as "python -m sims".
       usage: text with `{prog}` and `{known}` in it.
       known: the studies or experiments, a line of help each.
       run: called with a name in `known`, or another, and the arguments after it.
@@ -64,7 +66,7 @@ class CommandLine:
         """Run the command that the arguments name; returns the exit status.
 
         Raises:
-          RunError: for what the user can put right.
+          RunError: for an error that the user can mend.
         """
         if not arguments:
             print(self.help())
@@ -82,16 +84,33 @@ class CommandLine:
         if command not in self.folder_commands:
             return self.run(command, rest)
         entry = self.folder_commands[command]
+        options: dict[str, tuple[str, ...]] = {}
+        if command == "figures":
+            options, rest = self._formats(rest)
         if len(rest) != len(entry.example):
             folders = f"{len(entry.example)} folder{'s' * (len(entry.example) > 1)}"
             raise RunError(f"{command} takes {folders}, as in: {self.prog} {command} {' '.join(entry.example)}")
-        return entry.function(*rest)
+        return entry.function(*rest, **options)
+
+    def _formats(self, words: list[str]) -> tuple[dict[str, tuple[str, ...]], list[str]]:
+        """Split --format png,pdf from other words; without it there is no option."""
+        parser = Parser(f"{self.prog} figures", add_help=False, allow_abbrev=False)
+        parser.add_argument("--format", type=_formats, dest="formats", default=argparse.SUPPRESS)
+        options, others = parser.parse_known_args(words)
+        return vars(options), others
 
     def help(self) -> str:
-        """The usage, with all that is known."""
+        """Return the usage, with a line for each study or experiment."""
         width = max(map(len, self.known))
         lines = (f"  {name:{width}}  {entry.summary}" for name, entry in self.known.items())
         return self.usage.format(prog=self.prog, known="\n".join(lines))
+
+
+def _formats(text: str) -> tuple[str, ...]:
+    formats = tuple(text.split(","))
+    if wrong := [name for name in formats if name not in FORMATS]:
+        raise argparse.ArgumentTypeError(f"must be some of {','.join(FORMATS)}, got {wrong[0]!r}")
+    return formats
 
 
 def display_path(folder: Location) -> str:

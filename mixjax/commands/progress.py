@@ -1,4 +1,4 @@
-"""What a terminal shows of a run: lines, a progress bar, a report. A terminal that is gone does not end the run."""
+"""Lines, a progress bar and a report in the terminal of a run, which goes on when the terminal is gone."""
 
 from __future__ import annotations
 
@@ -13,27 +13,26 @@ _BAR_WIDTH = 16  # leaves room for the name of a net in 80 columns
 
 
 class Show(Protocol):
-    """Shows how far the work is: how much is done, of how much, and what it is."""
+    """A display of progress: how much is done, of how much, and a description."""
 
     def __call__(self, done: int, total: int, text: str) -> None:
-        """Show it."""
-        ...
+        """Display it."""
 
 
 class _Terminal(Console):
     def on_broken_pipe(self) -> None:
-        """Show no more; rich would end the program."""
+        """Print nothing more; rich would end the program."""
         self.quiet = True
 
 
 def tell(text: str) -> None:
-    """Show a line on standard error, above a progress bar if there is one."""
+    """Print a line on standard error, above a progress bar if there is one."""
     with suppress(OSError):
         _Terminal(stderr=True, highlight=False).print(text, markup=False, soft_wrap=True)
 
 
 def print_markdown(text: str) -> None:
-    """Print Markdown: laid out in a terminal, as it is elsewhere."""
+    """Print Markdown, laid out if this is a terminal."""
     console = Console()
     if console.is_terminal:
         from rich.markdown import Markdown

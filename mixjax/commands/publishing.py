@@ -1,4 +1,4 @@
-"""Published results: a folder whose README tells by which command and on what machine all of it was made."""
+"""Published results: a folder whose README names the command and the machine that made them."""
 
 from __future__ import annotations
 
@@ -12,11 +12,7 @@ from mixjax.runs.writing import write_atomically
 
 
 def refuse_other_files(folder: Location) -> None:
-    """Refuse a folder that holds anything but published results.
-
-    Raises:
-      RunError: for such a folder.
-    """
+    """Refuse a folder that holds anything but published results."""
     if folder.exists() and any(folder.iterdir()) and not _is_published(folder):
         raise RunError(f"{folder} holds files that are not published results; choose another folder")
 
@@ -26,7 +22,7 @@ def origin_table(made: Mapping[str, Any], computing: str, rows: Mapping[str, str
 
     Args:
       made: the provenance of the run.
-      computing: what to say of its time.
+      computing: text to add to its time.
       rows: further rows, by their heading, after the command.
     """
     origin = {
@@ -42,7 +38,7 @@ def origin_table(made: Mapping[str, Any], computing: str, rows: Mapping[str, str
 
 
 def picture_section(picture: Location) -> str:
-    """Show a picture with its caption, which is stored beside it."""
+    """Return the Markdown of a picture with its caption, which is stored beside it."""
     caption = read_text(picture.with_suffix(".txt")).strip()
     return f"![{picture.stem}](figures/{picture.name})\n\n{caption}"
 
@@ -54,7 +50,7 @@ def write_readme(folder: Location, sections: Sequence[str]) -> Location:
 
 
 def _is_published(folder: Location) -> bool:
-    """Whether the README in the folder was written here: it says by which command."""
+    """Return whether `write_readme` wrote the README in a folder: it names a command."""
     try:
         return "\n| command | `" in read_text(folder / "README.md")
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""Data sets as arrays: a name in, images and labels out.
+"""Data sets as arrays: from a name to images and labels.
 
 Nothing is downloaded, and nothing that is read can execute code. Start at `mixjax.datasets.loading`; each kind of file
 has a module of its own. `prepare` turns the files of a data set's authors into a folder for tensorflow-datasets.

@@ -1,6 +1,6 @@
 """The archives of CIFAR as its authors publish them, read in memory: nothing is unpacked to disk.
 
-Read is the binary version. A row is one label (CIFAR-100: a coarse one and a fine one) and 3072 bytes, the red, green
+The binary version is read. A row is one label (CIFAR-100: a coarse one and a fine one) and 3072 bytes, the red, green
 and blue planes. The Python version holds pickles, which can execute code when they are read, and is refused.
 """
 
@@ -21,7 +21,7 @@ from mixjax.runs.files import read_bytes
 
 
 class Archive(NamedTuple):
-    """What an archive holds.
+    """The content of an archive.
 
     Attributes:
       coarse_labels: of the training and of the test images, and their names; CIFAR-10 has none.
@@ -68,11 +68,7 @@ _FILES = (tarfile.REGTYPE, tarfile.AREGTYPE)
 
 
 def find_archive(folder: Path, name: str) -> Path | None:
-    """The binary archive of a data set in a folder, or None.
-
-    Raises:
-      RunError: if only the Python version is there.
-    """
+    """Find the binary archive of a data set in a folder; None if there is none."""
     layout = _LAYOUTS.get(name)
     if layout is None or (folder / layout.archive).is_file():
         return layout and folder / layout.archive
@@ -84,16 +80,12 @@ def find_archive(folder: Path, name: str) -> Path | None:
 
 
 def archive_name(name: str) -> str | None:
-    """How the authors call the archive of a data set, or None if it is not kept in one."""
+    """Return the file name of a data set's archive, or None if it is not kept in one."""
     return _LAYOUTS[name].archive if name in _LAYOUTS else None
 
 
 def read_archive(name: str, path: Path) -> Archive:
-    """The content of a binary archive, whatever the archive's own name.
-
-    Raises:
-      RunError: if it is damaged, or not the archive of this data set.
-    """
+    """Read a binary archive, whatever its own name."""
     layout, known = _LAYOUTS[name], KNOWN[name]
     members = _members(path, layout)
     missing = [file for file in layout.files if file not in members]
@@ -117,7 +109,7 @@ def read_archive(name: str, path: Path) -> Archive:
 
 
 def _members(path: Path, layout: _Layout) -> dict[str, bytes]:
-    """Contents of the files that belong to the data set; a size is held against that of the archive."""
+    """Read the files that belong to the data set; none is larger than the archive."""
     content = read_bytes(path)
     wanted = {f"{layout.folder}/{file}": file for file in layout.files}
     found: dict[str, bytes] = {}
@@ -144,6 +136,6 @@ def _labels(rows: np.ndarray, column: int) -> Int32[np.ndarray, " N"]:
 
 
 def _images(rows: np.ndarray) -> np.ndarray:
-    """Planes that follow one another, as [N, 32, 32, 3]."""
+    """Return color planes that follow one another as [N, 32, 32, 3]."""
     planes = rows[:, -3 * _SIDE**2 :].reshape(-1, 3, _SIDE, _SIDE)
     return np.ascontiguousarray(planes.transpose(0, 2, 3, 1))

@@ -12,7 +12,14 @@ from mixjax.runs import RunError
 
 
 class MissingDataError(RunError):
-    """A data set is not on this machine; the message says where to get it."""
+    """Report that a data set is not on this machine; the message says where to get it.
+
+    Example:
+      >>> from mixjax.datasets import MissingDataError
+      >>> from mixjax.runs import RunError
+      >>> issubclass(MissingDataError, RunError)  # which commands report as one sentence
+      True
+    """
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,7 +27,7 @@ class Dataset:
     """Images and labels of a training and a test set, checked when it is made.
 
     Attributes:
-      name: as it was asked for.
+      name: that `load` was given.
       source: what it was read from, without a path.
       train_inputs, test_inputs: raw pixels in [0, max_pixel], not scaled; rows, height, width, channels.
       train_labels, test_labels: in [0, num_classes).
@@ -29,6 +36,13 @@ class Dataset:
 
     Raises:
       RunError: for other dtypes and shapes, labels or pixels out of range, and sets without rows.
+
+    Example:
+      >>> import numpy as np
+      >>> from mixjax.datasets import Dataset
+      >>> split = np.zeros((2, 8, 8, 1), np.uint8), np.array([0, 1], np.int32)
+      >>> Dataset("mine", "arrays", *split, *split, class_names=("a", "b")).num_classes
+      2
     """
 
     name: str
@@ -54,12 +68,12 @@ class Dataset:
 
     @property
     def num_classes(self) -> int:
-        """K, whether or not each class occurs."""
+        """The number of classes, K, whether or not each occurs."""
         return len(self.class_names)
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 of shapes and content, in the order of the rows: the same for the same rows, whatever the file."""
+        """The SHA-256 of shapes and content in the order of the rows, whatever file they come from."""
         digest = hashlib.sha256()
         for _, *arrays in self._splits():
             for array in arrays:

@@ -17,11 +17,7 @@ _LARGEST = 16
 
 
 def read_digits() -> Dataset:
-    """The digits, split.
-
-    Raises:
-      MissingDataError: if scikit-learn is not installed.
-    """
+    """Read the digits, and split them."""
     try:
         import sklearn
         from sklearn.datasets import load_digits
@@ -36,6 +32,6 @@ def read_digits() -> Dataset:
 
 
 def _rank_in_class(labels: np.ndarray) -> np.ndarray:
-    """How many rows before each have its label."""
+    """Count the rows before each that have its label."""
     one_hot = labels[:, None] == np.unique(labels)[None]
     return (one_hot.cumsum(axis=0) - 1)[one_hot]

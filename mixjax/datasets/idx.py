@@ -28,11 +28,7 @@ _BYTES = 8  # the only type that these sets use
 
 
 def find_idx(folder: Path) -> dict[str, Path] | None:
-    """The four files of a folder, or None if it holds none of them.
-
-    Raises:
-      RunError: if it holds some of them.
-    """
+    """Find the four files of a folder; None if it holds none of them."""
     found = {part: path for part, name in FILES.items() if (path := _either(folder, name))}
     missing = [f"{FILES[part]}[.gz]" for part in FILES if part not in found]
     if found and missing:
@@ -41,11 +37,7 @@ def find_idx(folder: Path) -> dict[str, Path] | None:
 
 
 def read_idx_dataset(name: str, files: dict[str, Path]) -> Dataset:
-    """The data set of four files.
-
-    Raises:
-      RunError: for a damaged file, and for images or labels that are not those of the data set.
-    """
+    """Read the data set of four files."""
     arrays = {part: read_idx(path, axes=3 if part.endswith("inputs") else 1) for part, path in files.items()}
     for part in ("train_inputs", "test_inputs"):
         if arrays[part].shape[1:] != (28, 28):
@@ -63,19 +55,15 @@ def read_idx_dataset(name: str, files: dict[str, Path]) -> Dataset:
 
 
 def read_idx(path: Path, *, axes: int) -> np.ndarray:
-    """The bytes of an IDX file, as an array of uint8 with the given number of axes.
-
-    Raises:
-      RunError: if it is no such file, or holds more or less than its header says.
-    """
+    """Read an IDX file of bytes with a number of axes."""
     content = read_bytes(path)
     start = 4 + 4 * axes
     if len(content) < start or content[:4] != bytes((0, 0, _BYTES, axes)):
         raise RunError(f"{path} is not an IDX file of bytes with {axes} axes: it begins with {content[:4].hex(' ')}")
     shape = struct.unpack(f">{axes}I", content[4:start])
     if 0 in shape or math.prod(shape) != len(content) - start:
-        said = " x ".join(map(str, shape))
-        raise RunError(f"{path} is empty or damaged: its header says {said} bytes, it holds {len(content) - start}")
+        stated = " x ".join(map(str, shape))
+        raise RunError(f"{path} is empty or damaged: its header says {stated} bytes, it holds {len(content) - start}")
     return np.frombuffer(content, np.uint8, offset=start).reshape(shape)
 
 

@@ -1,4 +1,4 @@
-"""What is known of each data set before its files are read: classes, sizes, where it may lie, and where to get it."""
+"""Facts on each data set before its files are read: classes, sizes, usual folders, and where to get it."""
 
 from __future__ import annotations
 
@@ -77,12 +77,8 @@ KNOWN = {
 }
 
 
-def whole(dataset: Dataset) -> Dataset:
-    """The data set itself, if it has the images that are known of it, all of them.
-
-    Raises:
-      RunError: for another number or shape of images.
-    """
+def checked(dataset: Dataset) -> Dataset:
+    """Return a data set as it is, after a check that it has all of its images."""
     known = KNOWN[dataset.name]
     for split, inputs, size in zip(
         ("training", "test"), (dataset.train_inputs, dataset.test_inputs), known.sizes, strict=True

@@ -23,12 +23,10 @@ from mixjax.datasets.archives import archive_name, find_archive, read_archive
 from mixjax.datasets.dataset import Dataset, MissingDataError
 from mixjax.datasets.digits import read_digits
 from mixjax.datasets.idx import FILES, find_idx, read_idx_dataset
-from mixjax.datasets.known import KNOWN, whole
+from mixjax.datasets.known import KNOWN, checked
 from mixjax.datasets.npz import read_npz
 from mixjax.datasets.tfds import find_tfds, read_tfds
 from mixjax.runs import RunError
-
-__all__ = ["NAMES", "load"]
 
 NAMES = ("digits", *KNOWN)
 _VARIABLES = ("MIXJAX_DATA", "TFDS_DATA_DIR")
@@ -36,7 +34,7 @@ _SYSTEM = ("~/tensorflow_datasets", "/usr/share/datasets")
 
 
 def load(name: str | os.PathLike[str], *, data_dir: str | os.PathLike[str] | None = None) -> Dataset:
-    """A data set; nothing is downloaded or written.
+    """Read a data set; nothing is downloaded or written.
 
     Args:
       name: one of `NAMES`, or the path of an .npz file (arrays: `mixjax.datasets.npz`).
@@ -50,6 +48,12 @@ def load(name: str | os.PathLike[str], *, data_dir: str | os.PathLike[str] | Non
       MissingDataError: if the files are not there (the message says what was looked for, where, and where to get it),
         or a package that reads them is not.
       RunError: if they are damaged, are not all there, or hold something else.
+
+    Example:
+      >>> from mixjax.datasets import load
+      >>> digits = load("digits")
+      >>> digits.train_inputs.shape, digits.num_classes
+      ((1442, 8, 8, 1), 10)
     """
     name = os.fspath(name)
     if name in KNOWN:
@@ -61,17 +65,17 @@ def load(name: str | os.PathLike[str], *, data_dir: str | os.PathLike[str] | Non
     return read_digits() if name == "digits" else read_npz(Path(name))
 
 
-def read_folder(name: str, folder: Path) -> Dataset | None:
-    """The data set from the authors' files that a folder holds, or None if it holds none of them.
+def _read_folder(name: str, folder: Path) -> Dataset | None:
+    """Read the authors' files in a folder; None if it holds none of them.
 
     Raises:
       RunError: if they are damaged, are not all there, or hold something else.
     """
     if archive_name(name) is None:
         files = find_idx(folder)
-        return whole(read_idx_dataset(name, files)) if files else None
+        return checked(read_idx_dataset(name, files)) if files else None
     archive = find_archive(folder, name)
-    return whole(read_archive(name, archive).dataset) if archive else None
+    return checked(read_archive(name, archive).dataset) if archive else None
 
 
 def _from_files(name: str, data_dir: Path | None) -> Dataset:
@@ -81,11 +85,11 @@ def _from_files(name: str, data_dir: Path | None) -> Dataset:
     by_hand = [] if data_dir is None else [data_dir]
     folders = [root / folder for root in roots for folder in KNOWN[name].folders] + by_hand
     for folder in folders:
-        if dataset := read_folder(name, folder):
+        if dataset := _read_folder(name, folder):
             return dataset
     for root in roots:
         if version := find_tfds(root, name):
-            return whole(read_tfds(name, version))
+            return checked(read_tfds(name, version))
     raise MissingDataError(_not_found(name, folders, roots))
 
 

@@ -7,7 +7,7 @@
 | `class_names` | | strings, one for each class; without it the classes are 0 to the largest label |
 | `max_pixel` | | what is white; 255 without it |
 
-What is damaged, or more than it says, is refused: see `mixjax.runs.npz`.
+Damaged files, and headers that promise more than there is, are refused: see `mixjax.runs.npz`.
 """
 
 from __future__ import annotations
@@ -28,11 +28,7 @@ _MOST_CLASSES = 2**16
 
 
 def read_npz(path: Path) -> Dataset:
-    """The data set of a file.
-
-    Raises:
-      RunError: for a file that is missing or damaged, and for arrays that are no data set.
-    """
+    """Read the data set of a file."""
     arrays = {_NAMES[name]: array for name, array in read_arrays(path, _NAMES.__contains__)[1].items()}
     missing = [f"{ours} (or {keras})" for ours, keras in _KEYS.items() if ours not in arrays]
     if missing:

@@ -1,4 +1,4 @@
-"""Packages that only some kinds of file need, imported when one is met."""
+"""Packages that only some kinds of file need, imported when such a file is read."""
 
 from __future__ import annotations
 
@@ -18,12 +18,8 @@ _PACKAGES = {
 _ALL = "tensorflow-datasets importlib_resources pillow google-crc32c"  # TensorFlow is not among them
 
 
-def package(module: str, what: str) -> Any:
-    """A module of an optional package, for `what`, which the message names.
-
-    Raises:
-      MissingDataError: if it cannot be imported.
-    """
+def import_optional(module: str, what: str) -> Any:
+    """Import a module of an optional package, for `what`, which the message names."""
     try:
         return importlib.import_module(module)
     except ImportError:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 from jaxtyping import UInt8
 
-from mixjax.datasets.packages import package
+from mixjax.datasets.packages import import_optional
 
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _COLOR_TYPES = {1: 0, 3: 2}  # channels: grey or red, green, blue; 8 bits each
@@ -18,15 +18,11 @@ _WHAT = "a PNG image"
 
 
 def decode_pngs(encoded: Sequence[bytes], shape: tuple[int, int, int]) -> UInt8[np.ndarray, "N H W C"]:
-    """The pixels of images of one shape (height, width, channels).
+    """Decode images of one shape (height, width, channels).
 
     The size within each header is compared before anything is unpacked.
-
-    Raises:
-      MissingDataError: if Pillow is not installed.
-      ValueError: for what is no such image; the message has its row.
     """
-    pillow = package("PIL.Image", _WHAT)
+    pillow = import_optional("PIL.Image", _WHAT)
     height, width, channels = shape
     header = struct.pack(">II2B", width, height, 8, _COLOR_TYPES[channels])
     pixels = np.empty((len(encoded), *shape), np.uint8)
@@ -42,7 +38,7 @@ def decode_pngs(encoded: Sequence[bytes], shape: tuple[int, int, int]) -> UInt8[
 
 
 def encode_png(image: UInt8[np.ndarray, "H W C"]) -> bytes:
-    """A PNG file of one or three channels."""
+    """Encode an image of one or three channels."""
     buffer = io.BytesIO()
-    package("PIL.Image", _WHAT).fromarray(image[..., 0] if image.shape[-1] == 1 else image).save(buffer, "PNG")
+    import_optional("PIL.Image", _WHAT).fromarray(image[..., 0] if image.shape[-1] == 1 else image).save(buffer, "PNG")
     return buffer.getvalue()

@@ -1,4 +1,4 @@
-"""From the files of a data set's authors to a folder that plain tensorflow-datasets reads; TensorFlow is not needed.
+"""From the files of a data set's authors to a folder that plain tensorflow-datasets reads, without TensorFlow.
 
 The builders of tensorflow-datasets cannot read those files without TensorFlow. Here they are told what the files hold,
 images as PNG files already, and do the rest: features, version, order and names of files are theirs. The format is
@@ -17,17 +17,15 @@ from typing import Any, NamedTuple
 from mixjax.datasets.archives import archive_name, find_archive, read_archive
 from mixjax.datasets.dataset import Dataset, MissingDataError
 from mixjax.datasets.idx import FILES, find_idx, read_idx_dataset
-from mixjax.datasets.known import KNOWN, whole
-from mixjax.datasets.packages import package
+from mixjax.datasets.known import KNOWN, checked
+from mixjax.datasets.packages import import_optional
 from mixjax.datasets.png import encode_png
 from mixjax.datasets.tfds import read_tfds
 from mixjax.runs import RunError, explained
 
-__all__ = ["prepare"]
-
 
 def prepare(name: str, source: str | os.PathLike[str], *, data_dir: str | os.PathLike[str] | None = None) -> Path:
-    """Write DATA_DIR/NAME/VERSION, whole or not at all: it is made beside its place, read back, compared, and renamed.
+    """Write DATA_DIR/NAME/VERSION, whole or not at all: it is written, read back, compared, and then renamed.
 
     Args:
       name: a data set that is kept in files: mnist, fashion_mnist, kmnist, cifar10, cifar100.
@@ -42,10 +40,18 @@ def prepare(name: str, source: str | os.PathLike[str], *, data_dir: str | os.Pat
       MissingDataError: if the source is not there, or a package is not installed.
       RunError: if the source is damaged or not whole, if the folder exists already (it is left as it is), and if
         nothing can be written there.
+
+    Example:
+      >>> from mixjax.datasets import prepare
+      >>> try:
+      ...     prepare("cifar10", "no/such/folder")
+      ... except Exception as error:
+      ...     print(type(error).__name__)
+      MissingDataError
     """
     if name not in KNOWN:
         raise ValueError(f"name must be one of {', '.join(KNOWN)}, got {name!r}")
-    builder = package("tensorflow_datasets", f"preparing {name}").builder_cls(name)
+    builder = import_optional("tensorflow_datasets", f"preparing {name}").builder_cls(name)
     root = Path(data_dir or os.environ.get("TFDS_DATA_DIR") or "~/tensorflow_datasets").expanduser()
     target = root / name / str(builder.VERSION)
     if target.exists():
@@ -64,11 +70,11 @@ def prepare(name: str, source: str | os.PathLike[str], *, data_dir: str | os.Pat
 
 
 class _Original(NamedTuple):
-    """What is to be written.
+    """The rows and names to write.
 
     Attributes:
-      columns: by split, then by feature, a value for each row.
-      names: of labels, by feature, where the official builder reads them from the archive.
+      columns: a value for each row, by split and feature.
+      names: those of labels, by feature, where the official builder reads them from the archive.
     """
 
     dataset: Dataset
@@ -86,7 +92,7 @@ def _read_idx(name: str, source: Path) -> _Original:
     files = find_idx(source if source.is_dir() else source.parent)
     if files is None:
         raise MissingDataError(f"{source} does not hold {', '.join(FILES.values())}; {KNOWN[name].advice}")
-    dataset = whole(read_idx_dataset(name, files))
+    dataset = checked(read_idx_dataset(name, files))
     return _Original(dataset, _columns(dataset), {})
 
 
@@ -95,7 +101,7 @@ def _read_archive(name: str, source: Path) -> _Original:
     if path is None:
         raise MissingDataError(f"{source} does not hold {archive_name(name)}; {KNOWN[name].advice}")
     dataset, coarse_labels, coarse_names = read_archive(name, path)
-    columns, names = _columns(whole(dataset)), {"label": dataset.class_names}
+    columns, names = _columns(checked(dataset)), {"label": dataset.class_names}
     for split, column in columns.items():
         column["id"] = [f"{split}_{row:05d}" for row in range(len(column["label"]))]
     if coarse_labels:
@@ -133,14 +139,14 @@ def _write(official: Any, original: _Original, root: Path) -> None:
 
 
 def _examples(columns: dict[str, Any]) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Keys and features; the keys are those of the official builders, and decide the order on disk."""
+    """Yield keys and features; the keys are those of the official builders, and decide the order on disk."""
     for number in range(len(columns["label"])):
         example = {feature: values[number] for feature, values in columns.items()}
         yield number, example | {"image": io.BytesIO(encode_png(example["image"]))}
 
 
 def _flush(folder: Path) -> None:
-    """Have the files on disk before the folder gets its name."""
+    """Flush the files to disk before the folder gets its name."""
     for path in folder.iterdir():
         with path.open("rb") as file:
             os.fsync(file.fileno())

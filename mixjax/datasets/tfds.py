@@ -3,8 +3,8 @@
     DIR/NAME/VERSION/dataset_info.json      format, splits and how many examples each file has
     DIR/NAME/VERSION/NAME-SPLIT.FORMAT-00000-of-00001, ...
 
-FORMAT is `tfrecord`, which most users have, or `array_record`. Of the package itself only the definition of an example
-is used; nothing that `features.json` names is imported.
+FORMAT is `tfrecord`, which most users have, or `array_record`. Only the definition of an example is
+used of the package itself; nothing that `features.json` names is imported.
 
 Rows come in the order of the authors' files, as from an archive, so that results do not depend on where a data set was
 read from. On disk they are sorted by the MD5 of split and number, which is undone; CIFAR's have their number in `id`.
@@ -22,7 +22,7 @@ import numpy as np
 
 from mixjax.datasets.dataset import Dataset
 from mixjax.datasets.known import KNOWN
-from mixjax.datasets.packages import package
+from mixjax.datasets.packages import import_optional
 from mixjax.datasets.png import decode_pngs
 from mixjax.datasets.tfrecord import read_tfrecord
 from mixjax.runs import RunError
@@ -43,11 +43,7 @@ class _Example(NamedTuple):
 
 
 def find_tfds(root: Path, name: str) -> Path | None:
-    """The folder of the newest version of a data set, or None.
-
-    Raises:
-      RunError: if there are only folders that were not prepared to their end.
-    """
+    """Find the folder of the newest version of a data set; None if there is none."""
     folders = list((root / name).iterdir()) if (root / name).is_dir() else []
     versions = {
         tuple(map(int, match.groups())): folder
@@ -61,12 +57,7 @@ def find_tfds(root: Path, name: str) -> Path | None:
 
 
 def read_tfds(name: str, folder: Path) -> Dataset:
-    """The data set of a folder DIR/NAME/VERSION.
-
-    Raises:
-      RunError: if files are missing or damaged, or hold other images than those of the data set, or not all of them.
-      MissingDataError: if a package that reads them is not installed.
-    """
+    """Read the data set of a folder DIR/NAME/VERSION."""
     known, (file_format, counts) = KNOWN[name], _info(folder / INFO)
     train, test = (
         _split(folder, f"{name}-{split}.{file_format}", counts.get(split, []), known.shape, size)
@@ -78,7 +69,7 @@ def read_tfds(name: str, folder: Path) -> Dataset:
 def _split(
     folder: Path, stem: str, counts: list[int], shape: tuple[int, int, int], size: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Images and labels of the files STEM-00000-of-..., in the authors' order."""
+    """Read images and labels of the files STEM-00000-of-..., in the authors' order."""
     if sum(counts) != size:
         raise RunError(f"{folder} has {sum(counts)} examples in {stem}, and should have {size}; {_AGAIN}")
     paths = [folder / f"{stem}-{index:05d}-of-{len(counts):05d}" for index in range(len(counts))]
@@ -89,7 +80,7 @@ def _split(
 
 
 def _info(path: Path) -> tuple[str, dict[str, list[int]]]:
-    """Format of the files and, of each split, how many examples its files have."""
+    """Return the format of the files, and how many examples each file of a split has."""
     try:
         stored = json.loads(read_bytes(path, _TEXT))
         splits = {split["name"]: [int(count) for count in split["shardLengths"]] for split in stored["splits"]}
@@ -108,11 +99,11 @@ def _info(path: Path) -> tuple[str, dict[str, list[int]]]:
 
 
 def _shard(path: Path, count: int, shape: tuple[int, int, int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Images, labels and numbers (-1 where they are not stored) of a file."""
+    """Read images, labels and numbers (-1 where they are not stored) of a file."""
     records = _read_array_record(path) if ".array_record-" in path.name else read_tfrecord(path)
     if len(records) != count:
         raise RunError(f"{path} holds {len(records)} examples, and {INFO} says {count}; {_AGAIN}")
-    proto = package("tensorflow_datasets.proto.tf_example_generated_pb2", str(path))
+    proto = import_optional("tensorflow_datasets.proto.tf_example_generated_pb2", str(path))
     try:
         examples = [_example(proto.Example, record) for record in records]
         images = decode_pngs([example.image for example in examples], shape)
@@ -124,14 +115,10 @@ def _shard(path: Path, count: int, shape: tuple[int, int, int]) -> tuple[np.ndar
 
 
 def _example(proto: Any, record: bytes) -> _Example:
-    """The image, label and number of a record.
-
-    Raises:
-      ValueError: if it is no such example.
-    """
+    """Return the image, label and number of a record."""
     try:
         features = proto.FromString(record).features.feature
-    except package("google.protobuf.message", "an example").DecodeError:
+    except import_optional("google.protobuf.message", "an example").DecodeError:
         raise ValueError("a record that is no example") from None
     values = {name: feature.bytes_list.value or feature.int64_list.value for name, feature in features.items()}
     if any(len(values.get(name, ())) != 1 for name in ("image", "label")):
@@ -144,7 +131,7 @@ def _example(proto: Any, record: bytes) -> _Example:
 
 
 def _numbers(files: Path, stored: np.ndarray) -> np.ndarray:
-    """Of each row on disk, its number in the authors' files."""
+    """Return the number in the authors' files of each row on disk."""
     size, split = len(stored), files.stem.rpartition("-")[2]
     if (stored < 0).all():
         digests = [hashlib.md5(f"{split}{number}".encode(), usedforsecurity=False).digest() for number in range(size)]
@@ -155,7 +142,7 @@ def _numbers(files: Path, stored: np.ndarray) -> np.ndarray:
 
 
 def _read_array_record(path: Path) -> list[bytes]:
-    module = package("array_record.python.array_record_module", str(path))
+    module = import_optional("array_record.python.array_record_module", str(path))
     if not path.is_file():
         raise RunError(f"there is no file {path}; {_AGAIN}")
     if path.stat().st_size > LIMIT:

@@ -2,7 +2,7 @@
 
     length (64 bits), masked CRC-32C of the length, the record, masked CRC-32C of the record; all little-endian
 
-Every length is held against what is left of the file, and every checksum is compared.
+Every length is compared with the rest of the file, and every checksum with the content.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import struct
 from collections.abc import Iterator
 from pathlib import Path
 
-from mixjax.datasets.packages import package
+from mixjax.datasets.packages import import_optional
 from mixjax.runs import RunError
 from mixjax.runs.files import read_bytes
 
@@ -20,13 +20,8 @@ _MASK = 0xA282EAD8
 
 
 def read_tfrecord(path: Path) -> list[bytes]:
-    """The records of a file.
-
-    Raises:
-      RunError: if the file is damaged, cut off, or not a TFRecord file.
-      MissingDataError: if google-crc32c is not installed.
-    """
-    crc32c = package("google_crc32c", str(path)).value
+    """Read the records of a file."""
+    crc32c = import_optional("google_crc32c", str(path)).value
     content = memoryview(read_bytes(path))
     records = []
     for number, (length, record, sums) in enumerate(_framed(path, content)):
@@ -37,7 +32,7 @@ def read_tfrecord(path: Path) -> list[bytes]:
 
 
 def _framed(path: Path, content: memoryview) -> Iterator[tuple[bytes, bytes, tuple[int, int]]]:
-    """Of each record: the bytes of its length, the record, and the two checksums as they are stored."""
+    """Yield the bytes of each record's length, the record, and the two checksums as they are stored."""
     position, number = 0, 0
     while left := len(content) - position:
         length, of_length = _HEAD.unpack_from(content, position) if left >= _HEAD.size else (left, 0)
@@ -51,5 +46,5 @@ def _framed(path: Path, content: memoryview) -> Iterator[tuple[bytes, bytes, tup
 
 
 def _masked(crc: int) -> int:
-    """A checksum as it is stored: rotated by 15 bits, with a constant added modulo 2^32."""
+    """Return a checksum as it is stored: rotated by 15 bits, with a constant added modulo 2^32."""
     return (((crc >> 15) | (crc << 17)) + _MASK) & 0xFFFFFFFF

@@ -3,23 +3,9 @@
 Importing this needs no matplotlib: it is imported where something is drawn.
 """
 
-from mixjax.plots.axes import (
-    BAND,
-    COLORS,
-    COLUMN_WIDTH,
-    MARKERS,
-    band_key,
-    cased_line,
-    decades,
-    heat_map,
-    level_line,
-    line_key,
-    panels,
-    paper_style,
-    points_with_bars,
-    signed,
-)
+from mixjax.plots.axes import band_key, cased_line, heat_map, level_line, line_key, points_with_bars
 from mixjax.plots.files import Figure, write_figures
+from mixjax.plots.style import BAND, COLORS, COLUMN_WIDTH, MARKERS, decades, panels, paper_style, signed
 
 __all__ = [
     "BAND",

@@ -1,15 +1,15 @@
-"""Pictures of stored results, drawn on the Axes that you give; nothing is computed here and no style is set globally.
+"""Maps, lines, points and keys, drawn on the Axes that you give, with no arithmetic on the values.
 
 matplotlib is imported inside, so that importing `mixjax` does not need it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from mixjax.plots.style import BAND
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,36 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
-COLUMN_WIDTH = 3.35  # inches, one column of a two-column paper
-COLORS = (
-    "#0072B2",
-    "#D55E00",
-    "#009E73",
-    "#CC79A7",
-    "#E69F00",
-    "#56B4E9",
-)  # Okabe and Ito: safe for colour-blind readers
-BAND = 0.15  # opacity
-MARKERS = ("o", "s", "^", "D", "v", "P")
-
-
-def paper_style() -> AbstractContextManager[Any]:
-    """A context in which text is legible at one column."""
-    import matplotlib
-
-    return matplotlib.rc_context(
-        {
-            "font.size": 8,
-            "axes.titlesize": 8,
-            "axes.labelsize": 8,
-            "xtick.labelsize": 7,
-            "ytick.labelsize": 7,
-            "legend.fontsize": 7,
-            "axes.linewidth": 0.6,
-            "lines.linewidth": 1.1,
-            "savefig.dpi": 300,
-        }
-    )
+_LINE_WIDTH = 1.1
 
 
 def heat_map(
@@ -60,55 +31,98 @@ def heat_map(
     linear: float | None = None,
     cmap: str = "RdBu_r",
 ) -> QuadMesh:
-    """A diverging map of values[y, x], white at `centre` and saturated at centre +- limit; NaN is left blank.
+    """Draw a diverging map of values[y, x], white at `center` and saturated at center +- limit; NaN is left blank.
 
     Args:
-      x, y: centres of the cells, increasing and not negative; an axis that begins at 0 is linear, others logarithmic.
-      linear: distance from the centre up to which the colour is linear and beyond which it is logarithmic; by default
+      ax: to draw on.
+      x, y: centers of the cells, increasing and not negative; an axis that begins at 0 is linear, others logarithmic.
+      values: of the cells, shape [len(y), len(x)].
+      center, limit: the white value, and the distance from it at which colors end.
+      linear: distance from the center up to which the color is linear and beyond which it is logarithmic; by default
         it is linear throughout.
+      cmap: of matplotlib, diverging.
+
+    Returns:
+      The cells, for a color bar.
+
+    Example:
+      >>> import numpy as np
+      >>> from mixjax.plots import heat_map, panels
+      >>> _, (ax,) = panels(1, 1, height=2)
+      >>> mesh = heat_map(ax, np.array([1.0, 10.0]), np.array([0.0, 1.0]), np.eye(2), center=0, limit=1)
+      >>> ax.get_xscale(), ax.get_yscale(), float(mesh.norm(0.0))
+      ('log', 'linear', 0.5)
     """
     from matplotlib.colors import Normalize, SymLogNorm
 
     norm = Normalize(center - limit, center + limit) if linear is None else SymLogNorm(linear, vmin=-limit, vmax=limit)
     columns, rows = _edges(x), _edges(y)
-    shown = np.ma.masked_invalid(values)
-    mesh = ax.pcolormesh(columns, rows, shown, norm=norm, cmap=cmap, rasterized=True)
-    ax.set_xscale(_scale(x))
-    ax.set_yscale(_scale(y))
+    mesh = ax.pcolormesh(columns, rows, np.ma.masked_invalid(values), norm=norm, cmap=cmap, rasterized=True)
+    ax.set(xscale=_scale(x), yscale=_scale(y))
     ax.set_xlim(*(x[[0, -1]] if len(x) > 1 else columns))
     ax.set_ylim(*(y[[0, -1]] if len(y) > 1 else rows))
     return mesh
 
 
 def level_line(
-    ax: Axes, x: np.ndarray, y: np.ndarray, values: np.ndarray, level: float, *, casing: str = "white", **style: Any
+    ax: Axes,
+    x: np.ndarray,
+    y: np.ndarray,
+    values: np.ndarray,
+    level: float,
+    *,
+    casing: str = "white",
+    color: str = "black",
+    linestyle: str = "solid",
+    linewidth: float = _LINE_WIDTH,
 ) -> None:
-    """The contour of values[y, x] at a level, if there is one, with a casing as in `cased_line`; NaN has no contour.
+    """Draw the contour of values[y, x] at a level, if there is one, with edges as of `cased_line`; NaN has no contour.
 
-    Args:
-      style: color, linestyle and linewidth.
+    Example:
+      >>> import numpy as np
+      >>> from mixjax.plots import level_line, panels
+      >>> _, (ax,) = panels(1, 1, height=2)
+      >>> level_line(ax, np.arange(2), np.arange(2), np.eye(2), 0.5, color="k")
+      >>> len(ax.collections)
+      1
     """
     finite = values[np.isfinite(values)]
     if finite.size and min(values.shape) > 1 and finite.min() < level < finite.max():
-        lines = ax.contour(
-            x,
-            y,
-            np.ma.masked_invalid(values),
-            [level],
-            colors=[style["color"]],
-            linestyles=[style["linestyle"]],
-            linewidths=[style["linewidth"]],
-        )
-        lines.set(path_effects=_casing(casing, style["linewidth"]))
+        style: dict[str, Any] = {"colors": [color], "linestyles": [linestyle], "linewidths": [linewidth]}
+        lines = ax.contour(x, y, np.ma.masked_invalid(values), [level], **style)
+        lines.set(path_effects=_casing(casing, linewidth))
 
 
-def cased_line(ax: Axes, x: np.ndarray, y: np.ndarray, *, casing: str, **style: Any) -> None:
-    """A line with edges of another colour, so that it is seen on any ground, and on another line."""
-    ax.plot(x, y, path_effects=_casing(casing, style["linewidth"]), **style)
+def cased_line(
+    ax: Axes, x: np.ndarray, y: np.ndarray, *, casing: str = "white", linewidth: float = _LINE_WIDTH, **style: Any
+) -> None:
+    """Draw a line with edges of another color, so that it is seen on any ground, and on another line.
+
+    Args:
+      ax: to draw on.
+      x, y: of the points.
+      casing: color of the edges.
+      linewidth: without the edges.
+      **style: further properties of the line, as for `Axes.plot`.
+
+    Example:
+      >>> from mixjax.plots import cased_line, panels
+      >>> _, (ax,) = panels(1, 1, height=2)
+      >>> cased_line(ax, [0, 1], [0, 1], color="k", label="exact")
+      >>> ax.lines[0].get_label()
+      'exact'
+    """
+    ax.plot(x, y, path_effects=_casing(casing, linewidth), linewidth=linewidth, **style)
 
 
 def line_key(label: str, *, casing: str | None = None, linewidth: float = 0.9, **style: Any) -> Line2D:
-    """The entry of a line in a legend."""
+    """Make the entry of a line in a legend.
+
+    Example:
+      >>> from mixjax.plots import line_key
+      >>> line_key("exact", color="0.3", linestyle="--").get_linestyle()
+      '--'
+    """
     from matplotlib.lines import Line2D
 
     effects = _casing(casing, linewidth) if casing else None
@@ -116,16 +130,16 @@ def line_key(label: str, *, casing: str | None = None, linewidth: float = 0.9, *
 
 
 def band_key(label: str, color: str) -> Patch:
-    """The entry of a band in a legend."""
+    """Make the entry of a band in a legend.
+
+    Example:
+      >>> from mixjax.plots import band_key
+      >>> band_key("80% of the replicates", "C0").get_alpha()
+      0.15
+    """
     from matplotlib.patches import Patch
 
     return Patch(facecolor=color, alpha=BAND, linewidth=0, label=label)
-
-
-def _casing(color: str, linewidth: float) -> list[Any]:
-    from matplotlib.patheffects import Normal, Stroke
-
-    return [Stroke(linewidth=linewidth + 1.2, foreground=color), Normal()]
 
 
 def points_with_bars(
@@ -139,7 +153,16 @@ def points_with_bars(
     label: str,
     band: tuple[np.ndarray, np.ndarray] | None = None,
 ) -> None:
-    """Monte Carlo means with bars of two standard errors, over a band (from, to) of the replicates if there is one."""
+    """Draw Monte Carlo means with bars of two standard errors, over a band (from, to) of the replicates if given.
+
+    Example:
+      >>> import numpy as np
+      >>> from mixjax.plots import panels, points_with_bars
+      >>> _, (ax,) = panels(1, 1, height=2)
+      >>> points_with_bars(ax, np.arange(2), np.ones(2), np.full(2, 0.1), color="k", marker="o", label="ECE")
+      >>> ax.containers[0][2][0].get_segments()[0][:, 1].round(3).tolist()
+      [0.8, 1.2]
+    """
     if band is not None:
         ax.fill_between(x, *band, color=color, alpha=BAND, linewidth=0)
     ax.errorbar(
@@ -147,24 +170,10 @@ def points_with_bars(
     )
 
 
-def decades(ax: Axes, *, x: bool = False, y: bool = False) -> None:
-    """Plain numbers at 1 and 3 of each decade of a short logarithmic axis, and at more of less than a decade.
+def _casing(color: str, linewidth: float) -> list[Any]:
+    from matplotlib.patheffects import Normal, Stroke
 
-    A linear axis is left as it is.
-    """
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
-
-    for wanted, axis in ((x, ax.xaxis), (y, ax.yaxis)):
-        if wanted and axis.get_scale() == "log":
-            low, high = axis.get_view_interval()
-            axis.set_major_locator(LogLocator(subs=(1, 3) if high >= 10 * low else (1, 2, 3, 5, 7)))
-            axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-            axis.set_minor_formatter(NullFormatter())
-
-
-def signed(value: float, _: int | None = None) -> str:
-    """A short number with the minus that axes have, not a hyphen: a formatter of ticks."""
-    return f"{value:g}".replace("-", "\N{MINUS SIGN}")
+    return [Stroke(linewidth=linewidth + 1.2, foreground=color), Normal()]
 
 
 def _scale(centers: np.ndarray) -> str:
@@ -172,27 +181,12 @@ def _scale(centers: np.ndarray) -> str:
 
 
 def _edges(centers: np.ndarray) -> np.ndarray:
-    """Cell edges half way between the centres, on the scale of their axis."""
+    """Return cell edges half way between the centers, on the scale of their axis."""
     logarithmic = _scale(centers) == "log"
-    places = np.log(centers) if logarithmic else np.asarray(centers, float)
-    if len(places) == 1:
-        edges = np.array([places[0] - 0.5, places[0] + 0.5])
+    positions = np.log(centers) if logarithmic else np.asarray(centers, float)
+    if len(positions) == 1:
+        edges = np.array([positions[0] - 0.5, positions[0] + 0.5])
     else:
-        middle = 0.5 * (places[1:] + places[:-1])
-        edges = np.concatenate([[2 * places[0] - middle[0]], middle, [2 * places[-1] - middle[-1]]])
+        middle = 0.5 * (positions[1:] + positions[:-1])
+        edges = np.concatenate([[2 * positions[0] - middle[0]], middle, [2 * positions[-1] - middle[-1]]])
     return np.exp(edges) if logarithmic else edges
-
-
-def panels(
-    count: int, columns: int, *, height: float, share_y: bool = True, width: float = COLUMN_WIDTH
-) -> tuple[Any, Sequence[Axes]]:
-    """A figure of `count` panels with common axes (`share_y`: both); the surplus of the last row is left empty."""
-    from matplotlib.figure import Figure
-
-    columns = min(columns, count)
-    rows = -(-count // columns)
-    figure = Figure(figsize=(width, height * rows), layout="constrained")
-    axes = figure.subplots(rows, columns, sharex=True, sharey=share_y, squeeze=False).ravel()
-    for spare in axes[count:]:
-        spare.remove()
-    return figure, list(axes[:count])

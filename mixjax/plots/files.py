@@ -1,31 +1,60 @@
-"""Figures of stored results: what one is, and pictures with their captions, to files."""
+"""Figures of stored results, and their files: pictures with captions."""
 
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from mixjax.plots.axes import paper_style
+from mixjax.plots.style import paper_style
 from mixjax.runs import Location, write_atomically
 
 Stored = TypeVar("Stored")
+_UNDATED: dict[str, dict[str, None]] = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}  # the same file again
 
 
 @dataclass(frozen=True)
 class Figure(Generic[Stored]):
-    """A figure to draw of what is stored: its file name, how, and the caption that goes with it."""
+    """A figure to draw of what is stored.
+
+    Attributes:
+      name: of its file.
+      draw: stored -> a figure of matplotlib, or None to leave it out.
+      caption: stored -> the text that goes with it.
+
+    Example:
+      >>> from mixjax.plots import Figure, panels
+      >>> Figure("empty", lambda stored: panels(1, 1, height=2)[0], str).caption("A caption.")
+      'A caption.'
+    """
 
     name: str
     draw: Callable[[Stored], Any]
     caption: Callable[[Stored], str]
 
 
-def write_figures(figures: Iterable[Figure[Stored]], stored: Stored, folder: Location) -> list[Location]:
-    """Draw each, NAME.png with its caption in NAME.txt; returns the pictures, the main one first.
+def write_figures(
+    figures: Iterable[Figure[Stored]], stored: Stored, folder: Location, *, formats: Sequence[str] = ("png",)
+) -> list[Location]:
+    """Draw each figure, and write NAME.FORMAT with its caption in NAME.txt.
 
-    A figure whose `draw` returns None is left out.
+    Args:
+      figures: in order; one whose `draw` returns None is left out.
+      stored: the results that they draw.
+      folder: to write into; made if it is not there.
+      formats: endings that matplotlib knows: "png", "pdf", "svg".
+
+    Returns:
+      The pictures, those of the first figure first.
+
+    Example:
+      >>> import pathlib, tempfile
+      >>> from mixjax.plots import Figure, panels, write_figures
+      >>> figure = Figure("empty", lambda stored: panels(1, 1, height=1)[0], str)
+      >>> with tempfile.TemporaryDirectory() as folder:
+      ...     [path.name for path in write_figures([figure], "A caption.", pathlib.Path(folder), formats=("svg",))]
+      ['empty.svg']
     """
     folder.mkdir(parents=True, exist_ok=True)
     written = []
@@ -34,10 +63,10 @@ def write_figures(figures: Iterable[Figure[Stored]], stored: Stored, folder: Loc
             drawn = figure.draw(stored)
             if drawn is None:
                 continue
-            picture = io.BytesIO()
-            drawn.savefig(picture, format="png")
-        path = folder / f"{figure.name}.png"
-        write_atomically(path, picture.getvalue())
+            for ending in formats:
+                picture = io.BytesIO()
+                drawn.savefig(picture, format=ending, metadata=_UNDATED.get(ending))
+                written.append(folder / f"{figure.name}.{ending}")
+                write_atomically(written[-1], picture.getvalue())
         write_atomically(folder / f"{figure.name}.txt", (figure.caption(stored) + "\n").encode())
-        written.append(path)
     return written

@@ -6,11 +6,10 @@
 """
 
 from mixjax.runs.directory import RunDirectory
-from mixjax.runs.errors import RunError, explained
+from mixjax.runs.errors import RunError, Tell, explained
 from mixjax.runs.inventory import Inventory, counted
 from mixjax.runs.manifest import differences, read_manifest
-from mixjax.runs.origin import ENVIRONMENT, provenance
-from mixjax.runs.progress import Tell
+from mixjax.runs.origin import ENVIRONMENT, cpu_name, provenance
 from mixjax.runs.storage import Location, PathOrUrl, each, local, located, modified
 from mixjax.runs.writing import write_atomically
 
@@ -23,6 +22,7 @@ __all__ = [
     "RunError",
     "Tell",
     "counted",
+    "cpu_name",
     "differences",
     "each",
     "explained",

@@ -1,13 +1,13 @@
-"""A run directory: what a run is, what made it, and its finished pieces, none of which a crash can harm.
+"""A run directory: the specification of a run, its origin, and its finished pieces, none of which a crash can harm.
 
     DIR/manifest.json       the spec (what is computed), the environment (what computes it) and the configuration
     DIR/shards/NAME.npz     one immutable file a finished unit of work, with a checksum of it, its name and the spec
     DIR/.lock               held by the process that is at work; it ends with the process (in a store, a lease)
     DIR/dataset.nc, figures/, provenance.json     made from the shards at the end (a run of nets: summary.csv, figures/)
 
-Every file is written beside its place, flushed to disk and renamed into it, so that a file that
-exists is whole. DIR may be a URL of an object store, where a file is put whole or not at all. Nothing that is
-read can execute code, and a folder in which links lead elsewhere is refused.
+Every file is written under another name, flushed to disk and renamed, so that a file that
+exists is whole. DIR may be a URL of an object store, where a file is put whole or not at all. No file that
+is read can execute code, and a folder in which links lead elsewhere is refused.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from typing import Any
 
 import numpy as np
 
-from mixjax.runs.errors import RunError, explained
+from mixjax.runs.errors import RunError, Tell, explained
 from mixjax.runs.inventory import Inventory
 from mixjax.runs.lease import PERIOD, Lease
 from mixjax.runs.lock import LOCK, Hold, hold
 from mixjax.runs.manifest import FORMAT, read_manifest, refuse_difference
-from mixjax.runs.shards import MOST_BYTES, sealed, unsealed
+from mixjax.runs.shards import MOST_BYTES, seal, unseal
 from mixjax.runs.storage import Location, PathOrUrl, each, located, modified
 from mixjax.runs.untrusted import printable, read_content, refuse_links
 from mixjax.runs.writing import TEMPORARY, sweep, write_atomically, write_once
@@ -56,7 +56,7 @@ class RunDirectory:
         product: str = "dataset.nc",
         lock: bool = True,
         allow_mixed: bool | None = None,
-        warn: Callable[[str], None] = print,
+        warn: Tell = print,
     ) -> RunDirectory:
         """Create the run, or resume it if the folder holds the same spec, made by the same environment.
 
@@ -64,13 +64,14 @@ class RunDirectory:
           path: a folder, or the URL of one in a store, that is new, empty, or holds this run.
           spec: JSON values that determine every number of the run.
           environment: versions, source and device, on which the last digits depend.
-          layout: how the work is cut into units; a run that is resumed keeps the one it was begun with.
+          layout: the cut of the work into units; a run that is resumed keeps its own.
           config: JSON values from which the work can be made again, for those who find the folder.
           product: the file that is made last, and says that the run is finished.
           lock: whether this process alone may work in the folder until `close`; a finished run is not locked.
-          allow_mixed: whether a run may be gone on with by another environment, which its manifest then lists; None
-            if that is nothing that a user can choose.
-          warn: told where there are no locks, and, in a store, while it is seen whether another run is alive.
+          allow_mixed: whether another environment may resume the run, and its manifest then lists both; None if a
+            user cannot choose that.
+          warn: called with a line where there are no locks, where other code finished the run, and, in a store, while
+            another run may be alive.
 
         Raises:
           RunError: if the folder holds something else, cannot be written, or another process is at work in it.
@@ -88,7 +89,9 @@ class RunDirectory:
                     write_once(run.path / "manifest.json", _json({"format": FORMAT, **parts}))
                 run.manifest = read_manifest(run.path)
                 refuse_difference(run.path, "spec", run.manifest["spec"], spec)
-                if not run.finished:
+                if run.finished:
+                    run._report_earlier(environment, warn)
+                else:
                     run._refuse_environment(environment, allow_mixed)
                     run._lock(lock, warn)
                     run._list_environment(environment)
@@ -104,7 +107,7 @@ class RunDirectory:
             self._release()
 
     def check(self) -> None:
-        """Raise a RunError if another run has taken over the folder, as far as is known: only in a store it can."""
+        """Raise a RunError if another run is known to have taken over the folder, as it can in a store."""
         self._hold.check()
 
     def __enter__(self) -> RunDirectory:
@@ -115,16 +118,16 @@ class RunDirectory:
 
     @property
     def finished(self) -> bool:
-        """Whether what is made last is there."""
+        """True if the file that is made last exists."""
         return (self.path / self.product).exists()
 
     @property
     def environments(self) -> list[dict[str, str]]:
-        """All that have worked on the run, the first first."""
+        """The environments that have worked on the run, the first first."""
         return [self.manifest["environment"], *self.manifest.get("mixed", [])]
 
     def has(self, name: str) -> bool:
-        """Whether a unit of work is stored and intact."""
+        """Return whether a unit of work is stored and intact."""
         return self._read(name) is not None
 
     def write(self, name: str, arrays: Mapping[str, np.ndarray]) -> None:
@@ -135,10 +138,10 @@ class RunDirectory:
         """
         self.check()
         with explained(self.path):
-            write_atomically(self._shard(name), sealed(arrays, self._spec_digest + name.encode()))
+            write_atomically(self._shard(name), seal(arrays, self._spec_digest + name.encode()))
 
     def read(self, name: str) -> dict[str, np.ndarray]:
-        """A stored unit.
+        """Read a stored unit.
 
         Raises:
           RunError: if it is missing or damaged.
@@ -149,15 +152,15 @@ class RunDirectory:
         return arrays
 
     def read_all(self, names: Iterable[str]) -> list[dict[str, np.ndarray]]:
-        """Stored units, in this order."""
+        """Read stored units, in this order."""
         return list(each(self.read, names, self.path))
 
     def times(self, names: Iterable[str]) -> list[float]:
-        """When units were stored, in seconds since 1970."""
+        """Return when units were stored, in seconds since 1970."""
         return list(each(lambda name: modified(self._shard(name)), names, self.path))
 
     def inventory(self, names: Sequence[str]) -> Inventory:
-        """What is stored of the units of these names, given in the order in which they are computed."""
+        """Return which of the units of these names, given in the order of computation, are stored."""
         folder = self.path / "shards"
         found = folder.iterdir() if folder.exists() else ()
         files = {child.name for child in found if not child.name.startswith(TEMPORARY)}
@@ -180,12 +183,12 @@ class RunDirectory:
 
     def _read(self, name: str) -> dict[str, np.ndarray] | None:
         try:
-            return unsealed(read_content(self._shard(name), MOST_BYTES), self._spec_digest + name.encode())
+            return unseal(read_content(self._shard(name), MOST_BYTES), self._spec_digest + name.encode())
         except (OSError, ValueError):
             return None
 
-    def _lock(self, wanted: bool, warn: Callable[[str], None]) -> None:
-        """Hold the folder, and clear away what a killed process was writing in it."""
+    def _lock(self, wanted: bool, warn: Tell) -> None:
+        """Hold the folder, and delete the unfinished files of a killed process."""
         if not wanted or self._release is not None:
             return
         if isinstance(self.path, Path):
@@ -205,13 +208,23 @@ class RunDirectory:
             if child.name not in ("shards", LOCK, "manifest.json") and not child.name.startswith(TEMPORARY):
                 raise RunError(f"{self.path} holds files that are not a run; choose another output folder")
 
+    def _report_earlier(self, environment: Mapping[str, str], warn: Tell) -> None:
+        """Report that other code, or another release of JAX, made the finished run."""
+        codes = [(made.get("commit"), made.get("jax")) for made in (*self.environments, environment)]
+        if len(set(codes)) > 1:
+            *made, now = (f"commit {commit} with jax {jax}" for commit, jax in codes)
+            warn(
+                f"{self.path} was finished earlier, by {printable(' and '.join(made), 1000)}; nothing was computed "
+                f"(now it would be {now}: choose another folder for that)"
+            )
+
     def _refuse_environment(self, environment: Mapping[str, str], allow_mixed: bool | None) -> None:
         if not allow_mixed and dict(environment) not in self.environments:
             way = " (--allow-mixed goes on all the same)" if allow_mixed is not None else ""
             refuse_difference(self.path, "environment", self.manifest["environment"], environment, way)
 
     def _list_environment(self, environment: Mapping[str, str]) -> None:
-        """Note in the manifest who else works on the run."""
+        """Add an environment that works on the run to the manifest."""
         self.manifest = read_manifest(self.path)
         if dict(environment) not in self.environments:
             self.manifest = {**self.manifest, "mixed": [*self.environments[1:], dict(environment)]}

@@ -1,22 +1,23 @@
-"""Errors that the user of a run can put right, each one sentence."""
+"""Errors that the user of a run can mend, each one sentence."""
 
 from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+Tell = Callable[[str], None]  # prints a line for people
 KEPT = "finished work is kept, and the same command goes on from it"
 
 
 class RunError(Exception):
-    """Report something about a run that its user can put right; the message says what, in one sentence."""
+    """Report an error that the user of a run can mend; the message is one sentence."""
 
 
 @contextmanager
 def explained(path: object, kept: str = KEPT) -> Iterator[None]:
-    """Turn what the file system refuses into one sentence; `kept` is what to say of a disk that is full."""
+    """Turn an error of the file system into one sentence, which ends in `kept` where the disk is full."""
     try:
         yield
     except OSError as error:

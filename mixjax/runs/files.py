@@ -1,6 +1,6 @@
-"""The bytes of a file, unzipped if it is zipped, and never more of them than a limit.
+"""Files of a bounded size, unzipped if they are zipped.
 
-Memory is taken as bytes arrive, not as a header says: a file that lies about its size costs what it holds.
+Memory is taken as bytes arrive, not by a header: a file that lies about its size costs the size of its content.
 """
 
 from __future__ import annotations
@@ -20,11 +20,7 @@ _GZIP_MAGIC = b"\x1f\x8b"
 
 
 def read_bytes(path: Path, limit: int = LIMIT) -> bytearray:
-    """The content of a file; that it is a gzip file is seen from its first bytes, not from its name.
-
-    Raises:
-      RunError: if it cannot be read, is damaged, or holds more than `limit` bytes.
-    """
+    """Read a file, and unzip it if its first bytes are those of a gzip file."""
     with readable(path), path.open("rb") as file:
         zipped = file.read(2) == _GZIP_MAGIC
         file.seek(0)
@@ -33,11 +29,7 @@ def read_bytes(path: Path, limit: int = LIMIT) -> bytearray:
 
 
 def read_at_most(source: BinaryIO, limit: int, name: str) -> bytearray:
-    """What is left of a stream.
-
-    Raises:
-      RunError: if that is more than `limit` bytes, of which no more than one chunk is then read.
-    """
+    """Read the rest of a stream."""
     content = bytearray()
     while chunk := source.read(_CHUNK):
         content += chunk
@@ -48,7 +40,7 @@ def read_at_most(source: BinaryIO, limit: int, name: str) -> bytearray:
 
 @contextmanager
 def readable(path: Path) -> Iterator[None]:
-    """Turn what goes wrong while a file is read or unzipped into one sentence."""
+    """Turn an error of reading or unzipping a file into one sentence."""
     try:
         yield
     except FileNotFoundError:

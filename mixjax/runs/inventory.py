@@ -1,4 +1,4 @@
-"""What is stored of a run, and what a user should know of it."""
+"""The inventory of a run: stored, damaged and foreign files, and a line for each kind of trouble."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from mixjax.runs.untrusted import printable
 
 @dataclass(frozen=True)
 class Inventory:
-    """What is stored of the units of a run.
+    """The files that are stored for the units of a run.
 
     Attributes:
-      stored: whole, by name.
-      damaged: there, and not what was written.
-      strays: files among the shards that are none of them.
+      stored: names of intact units.
+      damaged: names of units whose file is not what was written.
+      strays: files among the shards that belong to no unit.
     """
 
     stored: frozenset[str]
@@ -23,15 +23,15 @@ class Inventory:
     strays: tuple[str, ...]
 
     def remarks(self) -> list[str]:
-        """What a user should know: a line for each kind of trouble."""
-        said = []
+        """Return a line for each kind of trouble."""
+        lines = []
         if self.damaged:
-            said.append(f"{counted(self.damaged, 'shard')} truncated, altered or misplaced: not counted as computed")
+            lines.append(f"{counted(self.damaged, 'shard')} truncated, altered or misplaced: not counted as computed")
         if self.strays:
-            said.append(f"{counted(self.strays, 'file')} in shards/ not of this run: left alone")
-        return said
+            lines.append(f"{counted(self.strays, 'file')} in shards/ not of this run: left alone")
+        return lines
 
 
 def counted(names: Sequence[str], thing: str) -> str:
-    """How many, and the first of them."""
+    """Return how many things there are, and the name of the first."""
     return f"{len(names):,} {thing}{'s' * (len(names) > 1)} ({printable(names[0])}{', ...' * (len(names) > 1)})"

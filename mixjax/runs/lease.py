@@ -20,8 +20,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from mixjax.runs.errors import KEPT, RunError
-from mixjax.runs.lock import LOCK, Hold, refusal
+from mixjax.runs.errors import KEPT, RunError, Tell
+from mixjax.runs.lock import LOCK, Hold, busy
 from mixjax.runs.storage import ObjectPath
 from mixjax.runs.untrusted import printable, read_json
 
@@ -35,13 +35,13 @@ _MOST_BYTES = 2**12
 
 @dataclass(frozen=True)
 class _Found:
-    """A lease as somebody reads it.
+    """A lease that was read.
 
     Attributes:
       path: of the object; its name is the number.
-      host, process: who holds it, as it says.
-      token: drawn by its holder.
-      renewals: how often it was renewed.
+      host, process: those of the holder.
+      token: a random word of the holder.
+      renewals: number of times it was renewed.
     """
 
     path: ObjectPath
@@ -58,18 +58,13 @@ class Lease(Hold):
     """A folder of a store that is held until `close`; renewed by a thread meanwhile, and by `renew`."""
 
     def __init__(
-        self,
-        folder: ObjectPath,
-        tell: Callable[[str], None],
-        *,
-        period: float = PERIOD,
-        pause: Callable[[float], object] = time.sleep,
+        self, folder: ObjectPath, tell: Tell, *, period: float = PERIOD, pause: Callable[[float], object] = time.sleep
     ):
         """Take the lease of a folder, if it is free or its holder dead.
 
         Args:
           folder: of the run.
-          tell: told when a lease is watched, which takes `PATIENCE` periods, and when one is taken over.
+          tell: called with a line when a lease is watched, for `PATIENCE` periods, and when one is taken over.
           period: seconds from one renewal to the next; of all who work in the folder the same.
           pause: waits between two looks.
 
@@ -80,11 +75,11 @@ class Lease(Hold):
         self._token, self._renewals, self._lost = secrets.token_hex(8), 0, ""
         self._ended, self._thread = threading.Event(), threading.Thread(target=self._keep, daemon=True)
         found = _latest(folder)
-        self._number = 1 + (_dead(folder, found, tell, period, pause) if found else 0)
+        self._number = 1 + (_watch(folder, found, tell, period, pause) if found else 0)
         try:
             self._path.write_once(self._content(0))
             if not self._is_mine():  # or somebody else was faster
-                raise refusal(folder, _latest(folder) or "which has just begun")
+                raise busy(folder, _latest(folder) or "which has just begun")
             _clear(folder, self._number)
             self._thread.start()
         except BaseException:
@@ -92,7 +87,7 @@ class Lease(Hold):
             raise
 
     def renew(self) -> None:
-        """Show that the holder lives; or learn that another took it for dead, which `check` then says.
+        """Show that the holder lives; or learn that another took it for dead, which `check` then reports.
 
         Raises:
           RunError: if the store does not answer; the lease is held all the same, as long as nobody takes it.
@@ -115,7 +110,7 @@ class Lease(Hold):
             raise RunError(f"{self._lost}; {KEPT}")
 
     def close(self) -> None:
-        """Delete the lease, if it is there and its own; one that cannot be deleted just now is taken for dead later."""
+        """Delete the lease, if it still is one's own; others take one that cannot be deleted for dead later."""
         self._ended.set()
         if self._thread.is_alive():
             self._thread.join(self._period)
@@ -140,14 +135,14 @@ class Lease(Hold):
             return False
 
     def _keep(self) -> None:
-        """Renew until the end; what fails is tried again, a period later."""
+        """Renew until the end, and try again a period later where that fails."""
         while not self._lost and not self._ended.wait(self._period):
             with suppress(RunError):
                 self.renew()
 
 
 def holder_of(folder: ObjectPath) -> str | None:
-    """Who holds the lease of a folder, alive or dead, and when it was put by the clock of the store; None if nobody.
+    """Return who holds the lease of a folder, alive or dead, and when it was renewed; None if nobody does.
 
     Raises:
       RunError: if the store cannot be read.
@@ -162,10 +157,8 @@ def holder_of(folder: ObjectPath) -> str | None:
     return f"{found}, which renewed its lease at {put:%Y-%m-%d %H:%M:%S} UTC by the clock of the store"
 
 
-def _dead(
-    folder: ObjectPath, found: _Found, tell: Callable[[str], None], period: float, pause: Callable[[float], object]
-) -> int:
-    """The number of a lease that does not change for long, or 0 when it goes away; raise when it changes."""
+def _watch(folder: ObjectPath, found: _Found, tell: Tell, period: float, pause: Callable[[float], object]) -> int:
+    """Watch a lease: return its number if it does not change, 0 if it goes away, and raise if it changes."""
     span = f"{PATIENCE * period:g} s"
     tell(f"{folder} is held by {found}: watching for {span} whether that is alive")
     for _ in range(PATIENCE * _LOOKS):
@@ -174,13 +167,13 @@ def _dead(
         if now is None:
             return 0
         if now != found:
-            raise refusal(folder, now)
+            raise busy(folder, now)
     tell(f"{found} has not renewed its lease in {span}: it is taken for dead, and {folder} taken over")
     return int(found.path.name)
 
 
 def _latest(folder: ObjectPath) -> _Found | None:
-    """The lease that counts; None if there is none."""
+    """Return the lease that counts; None if there is none."""
     for _ in range(_TRIES):
         number = max(_numbers(folder), default=0)
         if not number:
@@ -196,7 +189,7 @@ def _numbers(folder: ObjectPath) -> list[int]:
 
 
 def _read(path: ObjectPath) -> _Found:
-    """A lease, or what is in its place."""
+    """Read a lease; other content is a lease of an unknown holder."""
     try:
         content = read_json(path, _MOST_BYTES)
         parts = {name: printable(content[name]) for name in ("host", "process", "token", "renewals")}

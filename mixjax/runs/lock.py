@@ -1,6 +1,6 @@
 """One writer a folder of a disk: a lock that ends with the process that holds it, however that ends.
 
-In a store there are no locks; `mixjax.runs.lease` is there what this is here.
+Stores have no locks: `mixjax.runs.lease` serves there.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _TRIES, _PAUSE = 5, 0.1  # `in_use` holds a lock for an instant
 
 
 class Hold:
-    """What keeps a folder to one run until `close`, as a context; this one keeps nothing, for want of locks."""
+    """A hold of one run on a folder until `close`, as a context; this one holds nothing, for want of locks."""
 
     def check(self) -> None:
         """Raise a RunError if the folder is no longer held."""
@@ -53,13 +53,13 @@ class FileLock(Hold):
             os.close(self._opened.pop())
 
 
-def refusal(folder: Location, who: object) -> RunError:
-    """What a second run is told."""
+def busy(folder: Location, who: object) -> RunError:
+    """Return the error of a second run."""
     return RunError(f"another run is at work in {folder} ({who}); wait for it, stop it, or choose another folder")
 
 
 def hold(folder: Path) -> FileLock | None:
-    """Lock the folder for this process, until what is returned is closed or the process ends.
+    """Lock the folder for this process, until the lock is closed or the process ends.
 
     Returns:
       The lock, or None where the system or the file system has none.
@@ -78,7 +78,7 @@ def hold(folder: Path) -> FileLock | None:
     except BlockingIOError:
         owner = os.read(descriptor, 32).decode(errors="replace").strip()
         os.close(descriptor)
-        raise refusal(folder, f"process {owner or 'unknown'}") from None
+        raise busy(folder, f"process {owner or 'unknown'}") from None
     with suppress(OSError):  # a full disk: the lock is held all the same
         os.ftruncate(descriptor, 0)
         os.write(descriptor, b"%d\n" % os.getpid())
@@ -86,7 +86,7 @@ def hold(folder: Path) -> FileLock | None:
 
 
 def in_use(folder: Path) -> bool:
-    """Whether a run is at work in the folder, as far as locks can tell."""
+    """Return whether a run is at work in the folder, as far as locks can tell."""
     if fcntl is None:
         return False
     try:
@@ -103,7 +103,7 @@ def in_use(folder: Path) -> bool:
 
 
 def _locked(descriptor: int) -> bool:
-    """Whether the lock is held now; False where there are none, BlockingIOError where another holds it."""
+    """Take the lock and return True; False where there are no locks, BlockingIOError where another run holds it."""
     for tried in range(1, _TRIES + 1):
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,4 +1,4 @@
-"""The manifest of a run, read without trust in what is in it, and what differs between two."""
+"""The manifest of a run, read without trust in its content, and the difference of two."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _KINDS = ("experiment", "study")  # what a spec is of
 
 
 def read_manifest(path: PathOrUrl) -> dict[str, Any]:
-    """The manifest of the run in a folder.
+    """Read the manifest of the run in a folder.
 
     Raises:
       RunError: if there is none, it is not one that this version can read, or the folder holds links.
@@ -58,18 +58,18 @@ def _well_formed(manifest: Mapping[str, Any]) -> bool:
 
 
 def differences(stored: Mapping[str, Any], wanted: Mapping[str, Any], there: str = "there", here: str = "here") -> str:
-    """What differs between two specs or environments, in words; empty if nothing does."""
+    """Describe the difference of two specs or environments; empty if there is none."""
     one, other = _flat(stored), _flat(json.loads(json.dumps(dict(wanted))))
     found = [key for key in sorted({*one, *other}) if one.get(key) != other.get(key)]
     found = [key for key in found if key in _KINDS] or found  # the rest follows from these
-    said = [
+    lines = [
         _difference(printable(key), _brief(one.get(key)), there, _brief(other.get(key)), here) for key in found[:_MOST]
     ]
-    return "; ".join(said) + f"; and {len(found) - _MOST} more" * (len(found) > _MOST)
+    return "; ".join(lines) + f"; and {len(found) - _MOST} more" * (len(found) > _MOST)
 
 
 def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """What is nested by its path, as `options.epochs`."""
+    """Return nested values by their path, such as `options.epochs`."""
     flat: dict[str, Any] = {}
     for key, value in values.items():
         flat |= _flat(value, f"{prefix}{key}.") if isinstance(value, dict) else {prefix + key: value}
@@ -84,7 +84,7 @@ def _difference(key: str, one: str, there: str, other: str, here: str) -> str:
 def refuse_difference(
     path: Location, what: str, stored: Mapping[str, Any], wanted: Mapping[str, Any], way: str = ""
 ) -> None:
-    """Raise a RunError that says what differs, if anything does."""
+    """Raise a RunError that describes the difference, if there is one."""
     if found := differences(stored, wanted):
         raise RunError(f"{path} holds a run of another {what} ({found}); choose another output folder{way}")
 

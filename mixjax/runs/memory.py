@@ -1,4 +1,4 @@
-"""Memory: how much of it this process may use, and its lack, however Python, NumPy and XLA report it."""
+"""Memory: how much this process may use, and its lack, however Python, NumPy and XLA report it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _CGROUP = Path("/sys/fs/cgroup/memory.max")
 
 
 def memory() -> int:
-    """Bytes that this process may use, as far as the system tells; 2^63 where it does not."""
+    """Return the bytes that this process may use, as far as the system tells; 2^63 where it does not."""
     bounds = [2**63]
     if hasattr(os, "sysconf"):
         bounds.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
@@ -20,7 +20,7 @@ def memory() -> int:
 
 
 def wants_memory(error: Exception) -> bool:
-    """Whether an error reports a lack of memory: Python's, or one of XLA's (a RuntimeError) in any of its wordings."""
+    """Return whether an error reports a lack of memory: Python's, or one of XLA's (a RuntimeError) in any wording."""
     text = str(error).lower().replace("_", " ")  # as in RESOURCE_EXHAUSTED and CUDA_ERROR_OUT_OF_MEMORY
     of_xla = isinstance(error, RuntimeError) and ("resource exhausted" in text or "out of memory" in text)
     return isinstance(error, MemoryError) or of_xla

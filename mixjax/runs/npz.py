@@ -33,12 +33,7 @@ _DAMAGE = (
 
 
 def read_arrays(path: Path, wanted: Callable[[str], bool]) -> tuple[list[str], dict[str, np.ndarray]]:
-    """The names of all arrays of an npz file, and those that are wanted.
-
-    Raises:
-      RunError: for a file that is missing or damaged, for arrays of Python objects, and for those of more than 4 GiB
-        together that are compressed.
-    """
+    """Read the names of all arrays of an npz file, and the arrays that are wanted."""
     try:
         with readable(path), zipfile.ZipFile(path) as archive:
             limit = max(_LIMIT, path.stat().st_size)  # what is not compressed is no larger than the file
@@ -48,11 +43,7 @@ def read_arrays(path: Path, wanted: Callable[[str], bool]) -> tuple[list[str], d
 
 
 def unpack(content: bytes) -> dict[str, np.ndarray]:
-    """The arrays of an npz file that are not compressed, and so no larger than it.
-
-    Raises:
-      ValueError: for anything else.
-    """
+    """Read the arrays of an npz file that are not compressed, and so no larger than it."""
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             return _unpacked(archive, lambda name: True, len(content), "it")[1]

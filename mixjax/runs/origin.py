@@ -1,7 +1,8 @@
-"""What a result was made with: versions, source commit, machine; no path, user or host name. And read again."""
+"""The origin of a result: versions, source commit and machine, with no path, user or host name."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 import platform
 import subprocess
@@ -12,22 +13,15 @@ from mixjax.runs.errors import RunError
 from mixjax.runs.storage import Location
 from mixjax.runs.untrusted import read_json
 
-ENVIRONMENT = (
-    "mixjax",
-    "commit",
-    "jax",
-    "jaxlib",
-    "platform",
-    "device",
-    "x64",
-    "xla_flags",
-)  # the last digits depend on it
+ROOT = Path(__file__).resolve().parents[2]  # of the source tree, if this is one
+SOURCES = ("mixjax", "sims", "train")  # the folders whose code makes the numbers of a run
+ENVIRONMENT = ("mixjax", "commit", "jax", "jaxlib", "platform", "device", "x64", "xla_flags")  # sets the last digits
 _STORED = ("command", "seconds", "mixjax", "commit", "jax", "jaxlib", "python", "platform", "device", "devices",
            "cores", "memory_gib")  # fmt: skip
 
 
 def provenance() -> dict[str, str | int]:
-    """What a result was made with: versions, source commit, machine; no path, user or host name."""
+    """Return versions, source commit and machine; no path, user or host name."""
     import jax
     import jaxlib
 
@@ -37,7 +31,7 @@ def provenance() -> dict[str, str | int]:
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 0
     return {
         "mixjax": mixjax.__version__,
-        "commit": _commit(),
+        "commit": source_label(),
         "jax": jax.__version__,
         "jaxlib": jaxlib.__version__,
         "python": platform.python_version(),
@@ -52,44 +46,63 @@ def provenance() -> dict[str, str | int]:
 
 
 def read_provenance(folder: Location) -> dict[str, Any]:
-    """What is stored with a finished run: as of `provenance`, with the command and the seconds that it took.
+    """Return the provenance that is stored with a finished run, with its command and seconds.
 
     Raises:
-      RunError: if it is missing or says something else.
+      RunError: if the file is missing or lacks an entry.
     """
     path = folder / "provenance.json"
     try:
-        made = read_json(path)
+        content = read_json(path)
     except (OSError, ValueError) as error:
         raise RunError(f"{path} cannot be read: {error}") from None
-    said = made if isinstance(made, dict) else {}
-    if missing := [name for name in _STORED if not isinstance(said.get(name), str | int | float)]:
+    stored = content if isinstance(content, dict) else {}
+    if missing := [name for name in _STORED if not isinstance(stored.get(name), str | int | float)]:
         raise RunError(f"{path} does not say {missing[0]}, and is not what a run leaves")
-    return said
+    return stored
+
+
+def source_label() -> str:
+    """Return the commit of the source tree: COMMIT, or COMMIT-modified-HASH where its sources differ from the commit.
+
+    The hash covers the name and content of each file below mixjax, sims and train that was changed or deleted, and of
+    each Python file there that is not tracked. Where git cannot tell, the label is that of the variable MIXJAX_COMMIT,
+    or "unknown".
+    """
+    elsewhere = os.environ.get("MIXJAX_COMMIT", "unknown")
+    if not (ROOT / ".git").exists():
+        return elsewhere
+    try:
+        commit = _git("rev-parse", "--short=12", "HEAD").strip()
+        changed = _git("diff", "--name-only", "--no-renames", "-z", "HEAD", "--", *SOURCES)
+        added = _git(
+            "ls-files", "--others", "--exclude-standard", "-z", "--", *(f"{folder}/*.py" for folder in SOURCES)
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return elsewhere
+    names = sorted(name for name in (changed + added).split("\0") if name)
+    return f"{commit}-modified-{_content_hash(names)}" if names else commit
+
+
+def _git(*arguments: str) -> str:
+    command = ["git", "-C", str(ROOT), *arguments]
+    return os.fsdecode(subprocess.run(command, capture_output=True, check=True).stdout)
+
+
+def _content_hash(names: list[str]) -> str:
+    """Return eight hexadecimal digits that depend on the name and content of each file."""
+    digest = hashlib.sha256()
+    for name in names:
+        path = ROOT / name
+        content = hashlib.sha256(path.read_bytes()).digest() if path.is_file() else b"deleted"
+        digest.update(os.fsencode(name) + b"\0" + content)
+    return digest.hexdigest()[:8]
 
 
 def _flags() -> str:
-    """XLA's flags, but for how many devices a CPU is taken for, and for what is written where."""
+    """Return XLA's flags, without the number of devices a CPU stands for and the folders of dumps."""
     left_out = ("--xla_force_host_platform_device_count", "--xla_dump")
     return " ".join(sorted(flag for flag in os.environ.get("XLA_FLAGS", "").split() if not flag.startswith(left_out)))
-
-
-def _commit() -> str:
-    """The commit of the source tree, marked if it has changes; where git cannot tell, what MIXJAX_COMMIT says."""
-    root = Path(__file__).resolve().parents[2]
-    elsewhere = os.environ.get("MIXJAX_COMMIT", "unknown")
-    if not (root / ".git").exists():
-        return elsewhere
-
-    def git(*arguments: str) -> str:
-        return subprocess.run(
-            ["git", "-C", str(root), *arguments], capture_output=True, text=True, check=True
-        ).stdout.strip()
-
-    try:
-        return git("rev-parse", "--short=12", "HEAD") + ("-modified" if git("status", "--porcelain", "-uno") else "")
-    except (OSError, subprocess.CalledProcessError):
-        return elsewhere
 
 
 def cpu_name() -> str:

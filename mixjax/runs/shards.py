@@ -1,6 +1,6 @@
 """Arrays with a checksum, as the bytes of an .npz file; bytes that are damaged are never parsed.
 
-The checksum is also of what the arrays are: whole bytes under the name of something else are damage too.
+The checksum also covers the identity of the arrays: intact bytes under another name are damage too.
 """
 
 from __future__ import annotations
@@ -19,12 +19,8 @@ MOST_BYTES = 2**30
 _DIGEST_SIZE = 32
 
 
-def sealed(arrays: Mapping[str, np.ndarray], what: bytes) -> bytes:
-    """An .npz file that ends in the SHA-256 of `what` and all before it, as the comment that a zip file may have.
-
-    Raises:
-      RunError: if it has more than `MOST_BYTES`, which are not read again.
-    """
+def seal(arrays: Mapping[str, np.ndarray], what: bytes) -> bytes:
+    """Return an .npz file that ends in the SHA-256 of `what` and all before it, as the comment of the zip file."""
     buffer = io.BytesIO()
     np.savez(buffer, allow_pickle=False, **arrays)
     with zipfile.ZipFile(buffer, "a") as archive:
@@ -35,8 +31,8 @@ def sealed(arrays: Mapping[str, np.ndarray], what: bytes) -> bytes:
     return body + hashlib.sha256(what + body).digest()
 
 
-def unsealed(content: bytes, what: bytes) -> dict[str, np.ndarray] | None:
-    """The arrays that were sealed as `what`, or None; damaged bytes are never parsed, whole ones are not trusted."""
+def unseal(content: bytes, what: bytes) -> dict[str, np.ndarray] | None:
+    """Return the arrays that were sealed as `what`, or None; damaged bytes are never parsed."""
     if hashlib.sha256(what + content[:-_DIGEST_SIZE]).digest() != content[-_DIGEST_SIZE:]:
         return None
     try:

@@ -1,8 +1,8 @@
 """A folder on a disk or in an object store: `pathlib` for the one, for the other the part of it that a run needs.
 
 A store is reached through fsspec, whose packages raise errors of their own kinds; here they become one sentence. It has
-no folders and renames, and needs none of them: an object is put whole or not at all, under its last name. What a store
-lists is taken for names of children, and never leads outside the folder.
+no folders and renames, and needs none of them: an object is put whole or not at all, under its last name. The names
+that a store lists are those of children, and never lead outside the folder.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from typing import Any, TypeVar
 from mixjax.runs.errors import KEPT, RunError
 
 _SCHEME, _ON_DISK = re.compile("[a-z][a-z0-9+.-]*"), ("file://", "local://")
-_AT_ONCE, _BATCH = 16, 1024  # questions to a store that are under way, and that are waiting
+_AT_ONCE, _BATCH = 16, 1024  # requests to a store at a time, and in a batch
 
 Item = TypeVar("Item")
-Answer = TypeVar("Answer")
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -32,8 +32,8 @@ class ObjectPath:
     """An object in a store, or the common beginning of the names of several; methods are those of `pathlib.Path`.
 
     Attributes:
-      url: as it was given, and is said.
-      key: what the store calls it.
+      url: that was given, and is displayed.
+      key: its name in the store.
       system: the fsspec file system.
     """
 
@@ -50,38 +50,38 @@ class ObjectPath:
 
     @property
     def name(self) -> str:
-        """What comes last in it."""
+        """The last part."""
         return self.url.rpartition("/")[2]
 
     @property
     def stem(self) -> str:
-        """Its name without what says of which kind it is."""
+        """The name without its suffix."""
         return PurePosixPath(self.name).stem
 
     @property
     def parent(self) -> ObjectPath:
-        """What it is in."""
+        """The folder that it is in."""
         return ObjectPath(self.url.rpartition("/")[0], self.key.rpartition("/")[0], self.system)
 
     def with_suffix(self, suffix: str) -> ObjectPath:
-        """Another beside it, of the same name and another kind."""
+        """Return the object beside it that has another suffix."""
         return self.parent / f"{self.stem}{suffix}"
 
     def exists(self) -> bool:
-        """Whether there is such an object, or anything below it, at this moment."""
+        """Return whether there is such an object, or one below it, at this moment."""
         self.system.invalidate_cache(self.key)
         try:
-            with self._asked("read", FileNotFoundError):
+            with self._explained("read", FileNotFoundError):
                 self.system.info(self.key)
         except FileNotFoundError:
             return False
         return True
 
     def iterdir(self) -> Iterator[ObjectPath]:
-        """What is directly below it at this moment; nothing, if there is no such folder."""
+        """Yield the children that it has at this moment; none, if there is no such folder."""
         self.system.invalidate_cache(self.key)
         try:
-            with self._asked("listed", FileNotFoundError):
+            with self._explained("listed", FileNotFoundError):
                 listed = self.system.ls(self.key, detail=False)
         except FileNotFoundError:
             return
@@ -91,30 +91,30 @@ class ObjectPath:
                 yield self / name
 
     def mkdir(self, parents: bool = False, exist_ok: bool = False) -> None:
-        """Do nothing: what has no folders needs none."""
+        """Do nothing: a store has no folders."""
 
     def read_bytes(self) -> bytes:
-        """The whole object.
+        """Read the object.
 
         Raises:
           FileNotFoundError: if there is none.
         """
-        with self._asked("read", FileNotFoundError):
+        with self._explained("read", FileNotFoundError):
             return bytes(self.system.cat_file(self.key))
 
     def read_text(self) -> str:
-        """The whole object, as UTF-8."""
+        """Read the object as UTF-8."""
         return self.read_bytes().decode()
 
     def write_bytes(self, content: bytes) -> None:
         """Put the object, whole or not at all."""
-        with self._asked("written"):
+        with self._explained("written"):
             self.system.pipe_file(self.key, content)
 
     def write_once(self, content: bytes) -> None:
-        """Put the object unless there is one; of two that do so at once one stays, where the store can see to that."""
+        """Put the object unless there is one; of two puts at once one stays, where the store can ensure that."""
         try:
-            with self._asked("written"):
+            with self._explained("written"):
                 self.system.pipe_file(self.key, content, mode="create")
         except RunError:  # there is one, or the store does not know how to create
             if not self.exists():
@@ -123,20 +123,20 @@ class ObjectPath:
     def unlink(self, missing_ok: bool = False) -> None:
         """Delete the object."""
         try:
-            with self._asked("deleted", FileNotFoundError):
+            with self._explained("deleted", FileNotFoundError):
                 self.system.rm_file(self.key)
         except FileNotFoundError:
             if not missing_ok:
                 raise
 
     def modified(self) -> float:
-        """When it was put, in seconds since 1970."""
-        with self._asked("read", FileNotFoundError):
+        """Return when it was put, in seconds since 1970."""
+        with self._explained("read", FileNotFoundError):
             return float(self.system.modified(self.key).timestamp())
 
     @contextmanager
-    def _asked(self, deed: str, *passed: type[Exception]) -> Iterator[None]:
-        """Turn what a store raises into one sentence, but for errors of some kinds."""
+    def _explained(self, deed: str, *passed: type[Exception]) -> Iterator[None]:
+        """Turn an error of the store into one sentence, but for some kinds."""
         try:
             yield
         except passed:
@@ -151,10 +151,10 @@ PathOrUrl = str | os.PathLike[str] | ObjectPath
 
 
 def located(path: PathOrUrl) -> Location:
-    """What a path or a URL names: file:///runs/map is a path, s3://bucket/map a folder in a store.
+    """Return the location of a path or a URL: file:///runs/map is a path, s3://bucket/map a folder in a store.
 
     Raises:
-      RunError: for what is no URL of a folder, and for a store that needs a package which is not installed.
+      RunError: for a text that is no URL of a folder, and for a store that needs a package which is not installed.
     """
     if isinstance(path, ObjectPath):
         return path
@@ -172,7 +172,7 @@ def located(path: PathOrUrl) -> Location:
 
 
 def local(path: PathOrUrl) -> Path:
-    """A path on a disk.
+    """Return the path of a folder on a disk.
 
     Raises:
       RunError: for a URL of anything else.
@@ -185,13 +185,13 @@ def local(path: PathOrUrl) -> Path:
 
 
 def modified(path: Location) -> float:
-    """When a file was written, in seconds since 1970."""
+    """Return when a file was written, in seconds since 1970."""
     return path.stat().st_mtime if isinstance(path, Path) else path.modified()
 
 
-def each(function: Callable[[Item], Answer], items: Iterable[Item], *places: Location) -> Iterator[Answer]:
-    """As `map`; where one of the places is in a store, with several questions under way at a time."""
-    if all(isinstance(place, Path) for place in places):
+def each(function: Callable[[Item], Result], items: Iterable[Item], *folders: Location) -> Iterator[Result]:
+    """Map a function over items, with several calls at a time where one of the folders is in a store."""
+    if all(isinstance(folder, Path) for folder in folders):
         yield from map(function, items)
         return
     waiting = iter(items)
@@ -201,7 +201,7 @@ def each(function: Callable[[Item], Answer], items: Iterable[Item], *places: Loc
 
 
 def _reached(url: str) -> ObjectPath:
-    """The folder of a URL, in the store of its scheme."""
+    """Return the folder of a URL, in the store of its scheme."""
     try:
         from fsspec.core import url_to_fs
     except ImportError:
@@ -211,14 +211,14 @@ def _reached(url: str) -> ObjectPath:
     except Exception as error:
         raise RunError(f"{url} cannot be used: {_brief(error)}") from error
     log = logging.getLogger(type(system).__module__.partition(".")[0])
-    if not log.handlers:  # or tracebacks of what is tried again, and said in a sentence at last, go to the terminal
+    if not log.handlers:  # or tracebacks of attempts that are repeated go to the terminal
         log.addHandler(logging.NullHandler())
     return ObjectPath(url, key, system)
 
 
 def _refuse_strange(path: str, given: str) -> None:
     if {"", ".", ".."} & set(path.split("/")):
-        raise RunError(f"what is in a store has no empty part in its name, no . and no .., got {given!r}")
+        raise RunError(f"the name of an object has no empty part in its name, no . and no .., got {given!r}")
 
 
 def _brief(error: Exception) -> str:

@@ -1,7 +1,7 @@
-"""What is read from a folder that need not be trusted: files of that folder alone, of bounded size, as plain JSON.
+"""Folders that need not be trusted: only their own files are read, of bounded size, as plain JSON.
 
-Links could lead anywhere, and a pipe in place of a file never ends: a folder that holds either is refused as a whole,
-before anything in it is read, written or deleted. The files of a run are made without them.
+Links could lead anywhere, and a pipe never ends: a folder that holds either is refused as a whole, before a file in it
+is read, written or deleted. A run has neither.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def refuse_links(folder: Location) -> None:
 
 
 def read_text(path: Location, limit: int = MOST_BYTES) -> str:
-    """The text of a file in UTF-8.
+    """Read a file as UTF-8.
 
     Raises:
       FileNotFoundError, OSError: as `open` does.
@@ -54,11 +54,11 @@ def read_text(path: Location, limit: int = MOST_BYTES) -> str:
 
 
 def read_content(path: Location, limit: int) -> bytes:
-    """The bytes of a file.
+    """Read the bytes of a file.
 
     Raises:
       FileNotFoundError, OSError: as `open` does.
-      ValueError: if there are more than `limit`, which are then not read from a disk, nor believed from a store.
+      ValueError: if there are more than `limit`; a disk is then not read at all.
     """
     if not isinstance(path, Path):
         return _within(path.read_bytes(), limit)
@@ -70,17 +70,17 @@ def read_content(path: Location, limit: int) -> bytes:
 
 
 def read_json(path: Location, limit: int = MOST_BYTES) -> Any:
-    """The value of a JSON file, as of `parse_json`.
+    """Read a JSON file, by `parse_json`.
 
     Raises:
       FileNotFoundError, OSError: as `open` does.
-      ValueError: for what is too large, too deep, or no JSON.
+      ValueError: for a file that is too large, too deep, or not JSON.
     """
     return parse_json(read_text(path, limit))
 
 
 def parse_json(text: str) -> Any:
-    """A JSON value: at most 32 levels deep, whole numbers of at most 20 digits, no NaN or Infinity.
+    """Parse a JSON value: at most 32 levels deep, whole numbers of at most 20 digits, no NaN or Infinity.
 
     Raises:
       ValueError: for any other text.
@@ -100,7 +100,7 @@ def parse_json(text: str) -> Any:
 
 
 def printable(text: object, most: int = 200) -> str:
-    """A name as it may be shown in a terminal: on one line, without codes that a terminal obeys, and its beginning."""
+    """Return the beginning of a name, on one line and without codes that a terminal obeys."""
     name = str(text)
     name = name if len(name) <= most else f"{name[: most - 3]}..."
     return name if name.isprintable() else ascii(name)[1:-1]
@@ -113,7 +113,7 @@ def _within(content: bytes, limit: int) -> bytes:
 
 
 def _without_waiting(path: str, flags: int) -> int:
-    """A pipe is opened at once, and ends at once."""
+    """Open a pipe without waiting; it ends at once."""
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 from mixjax.runs.storage import Location
 
-TEMPORARY = ".tmp-"  # how the name of what is being written begins
+TEMPORARY = ".tmp-"  # the beginning of the name of an unfinished file
 
 
 def write_atomically(path: Location, content: bytes) -> None:
-    """Write a file that is either whole or not there, whatever happens on the way."""
+    """Write a file that is either whole or not there, whatever happens meanwhile."""
     if not isinstance(path, Path):
         path.write_bytes(content)
         return
@@ -44,6 +44,6 @@ def write_once(path: Location, content: bytes) -> None:
 
 
 def sweep(folder: Path) -> None:
-    """Clear away what a killed process was writing in a folder."""
+    """Delete the unfinished files of a killed process in a folder."""
     for debris in folder.glob(f"{TEMPORARY}*"):
         shutil.rmtree(debris) if debris.is_dir() and not debris.is_symlink() else debris.unlink()

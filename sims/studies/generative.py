@@ -12,11 +12,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
+from importlib.util import find_spec
 
 import numpy as np
 import xarray as xr
 
-from mixjax.commands import option
+from mixjax.commands import missing_package, option
 from mixjax.gaussian import expected_errors
 from mixjax.runs import RunError
 
@@ -50,6 +51,9 @@ def _pieces(config: Generative) -> dict[str, Piece]:
     least = {"p": 2, "d": config.p, "training_seeds": 2, "training_sets": 1, "steps": 1, "draws": 1}
     for name, smallest in least.items():
         whole(name, getattr(config, name), smallest)
+    for package in ("flax", "optax"):
+        if find_spec(package) is None:
+            raise missing_package(package, "generative", "the study generative")
     if min(rows) < 4 * config.p:
         raise RunError(f"rows must be 4 p = {4 * config.p} or more, got {min(rows)}")
     setting = _setting(config)

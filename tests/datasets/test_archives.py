@@ -122,7 +122,7 @@ def test_an_archive_that_was_not_copied_whole(tmp_path, name, rows):
         load(name, data_dir=tmp_path)
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(place=st.integers(0, 511), value=st.integers(0, 255), zipped=st.booleans())
 def test_a_changed_header_is_the_same_data_or_one_sentence(tmp_path, place, value, zipped):
     """A byte of the first member's header changed, in an archive of one row a file."""

@@ -102,7 +102,7 @@ def test_a_folder_that_is_none(tmp_path):
         load("mnist", data_dir=tmp_path / "nowhere")
 
 
-SETTINGS = settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+SETTINGS = settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @SETTINGS

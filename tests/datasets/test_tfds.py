@@ -116,7 +116,7 @@ def test_no_json(prepared):
             reading(prepared)
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_damage_never_passes_as_data(prepared, data):
     """A bit changed anywhere, or an end cut off. (array_record pads its files: what lies there is not read.)"""
@@ -149,7 +149,7 @@ def test_images_of_another_size_and_other_numbers(rng, tmp_path, prepared):
         decode_pngs([encoded[0], huge], (5, 4, 3))
 
 
-@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(place=st.integers(0, 400), value=st.integers(0, 255), cut=st.booleans())
 def test_a_changed_image_is_one_or_a_value_error(place, value, cut):
     """Pillow checks what it decodes; what it raises is turned into one error."""
@@ -164,10 +164,7 @@ def test_a_changed_image_is_one_or_a_value_error(place, value, cut):
 
 @pytest.mark.parametrize(
     ("module", "name"),
-    [
-        ("PIL.Image", "pillow"),
-        ("tensorflow_datasets.proto.tf_example_generated_pb2", "tensorflow-datasets"),
-    ],
+    [("PIL.Image", "pillow"), ("tensorflow_datasets.proto.tf_example_generated_pb2", "tensorflow-datasets")],
 )
 def test_without_the_packages(prepared, monkeypatch, module, name):
     monkeypatch.setitem(sys.modules, module, None)

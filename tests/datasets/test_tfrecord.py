@@ -16,7 +16,7 @@ from tests.datasets.tfrecords import crc32c, framed
 
 pytest.importorskip("google_crc32c", reason="google-crc32c is not installed")
 
-SETTINGS = settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+SETTINGS = settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,33 @@ def test_another_environment_is_refused_until_the_run_is_finished(run):
     with pytest.raises(RunError, match='jax is "1" there and "2" here'):
         RunDirectory.open(run.path, spec=SPEC, environment=other, layout=LAYOUT)
     (run.path / "dataset.nc").touch()
-    assert RunDirectory.open(run.path, spec=SPEC, environment=other, layout=LAYOUT).finished
+    assert RunDirectory.open(run.path, spec=SPEC, environment=other, layout=LAYOUT, warn=lambda _: None).finished
+
+
+def test_a_run_that_other_code_finished_is_announced(tmp_path):
+    """An edit and another JAX are; another device is not, and neither is the same code. Every contributor is named."""
+    made, lines = {"commit": "a", "jax": "1", "device": "x"}, []
+
+    def reopen(environment, **options):
+        parts = {"spec": SPEC, "layout": LAYOUT, "warn": lines.append, **options}
+        with RunDirectory.open(tmp_path / "run", environment=environment, **parts) as run:
+            return run
+
+    reopen(made)
+    reopen({**made, "commit": "a-modified-\x1b"}, allow_mixed=True)
+    (tmp_path / "run" / "dataset.nc").touch()
+    assert not lines
+    reopen({**made, "device": "y"})
+    assert lines == [
+        rf"{tmp_path}/run was finished earlier, by commit a with jax 1 and commit a-modified-\x1b with jax 1; nothing "
+        "was computed (now it would be commit a with jax 1: choose another folder for that)"
+    ]
+    manifest = json.loads((tmp_path / "run" / "manifest.json").read_text())
+    del manifest["mixed"]
+    (tmp_path / "run" / "manifest.json").write_text(json.dumps(manifest))
+    for changed, count in (({"device": "y"}, 1), ({"commit": "b"}, 2), ({"jax": "2"}, 3)):
+        reopen({**made, **changed})
+        assert len(lines) == count
 
 
 @pytest.mark.parametrize(

@@ -1,24 +1,77 @@
-"""Provenance: what it says of this machine and commit, and what it keeps to itself."""
+"""Provenance: the versions, machine and sources that it names, and the private names that it leaves out."""
 
 import json
 import os
 import re
+import subprocess
 
-from mixjax.runs import provenance
+import pytest
+
+from mixjax.runs import origin, provenance
 from tests.paths import ROOT
 
 
-def test_provenance_says_what_a_result_was_made_with():
+def test_provenance_names_versions_machine_and_sources():
     made = provenance()
     assert made["jax"]
     assert made["platform"] == "cpu"
     assert made["devices"] >= 1
     assert made["cores"] >= 1
     if (ROOT / ".git").exists():
-        assert re.fullmatch(r"[0-9a-f]{12}(-modified)?", str(made["commit"]))
-
-
-def test_provenance_names_no_place_or_person():
-    text = json.dumps(provenance())
+        assert re.fullmatch(r"[0-9a-f]{12}(-modified-[0-9a-f]{8})?", str(made["commit"]))
+    text = json.dumps(made)
     for secret in (os.path.expanduser("~"), os.uname().nodename, os.getcwd()):
         assert len(secret) < 4 or secret not in text
+
+
+@pytest.fixture
+def clone(tmp_path, monkeypatch):
+    """A source tree of two files, committed."""
+    monkeypatch.setattr(origin, "ROOT", tmp_path)
+    for name in ("mixjax/a.py", "README.md"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("1\n")
+    (tmp_path / ".gitignore").write_text("*.pyc\n")
+    me = ["-c", "user.name=n", "-c", "user.email=e", "-c", "commit.gpgsign=false"]
+    for arguments in (["init", "-q"], ["add", "."], [*me, "commit", "-q", "-m", "m"]):
+        subprocess.run(["git", "-C", str(tmp_path), *arguments], check=True)
+    return tmp_path
+
+
+def test_every_change_of_the_sources_has_a_label_of_its_own(clone):
+    """A file edited twice, renamed, deleted, added, and added with another content."""
+    commit = origin.source_label()
+    assert re.fullmatch("[0-9a-f]{12}", commit)
+    labels = []
+
+    def change(name, content):
+        (clone / name).parent.mkdir(exist_ok=True)
+        (clone / name).unlink(missing_ok=True) if content is None else (clone / name).write_text(content)
+        labels.append(origin.source_label())
+
+    for name, content in (("mixjax/a.py", "2\n"), ("mixjax/a.py", "3\n"), ("mixjax/a.py", None)):
+        change(name, content)
+    for name, content in (("mixjax/ü b.py", "1\n"), ("sims/a.py", "1\n"), ("sims/a.py", "2\n")):
+        change(name, content)
+    assert len(set(labels)) == len(labels)
+    assert all(re.fullmatch(rf"{commit}-modified-[0-9a-f]{{8}}", label) for label in labels)
+    (clone / "sims" / "a.py").unlink()
+    (clone / "mixjax" / "ü b.py").unlink()
+    assert origin.source_label() == labels[2], "the same sources, the same label"
+
+
+def test_what_makes_no_number_changes_no_label(clone):
+    commit = origin.source_label()
+    (clone / "README.md").write_text("2\n")
+    (clone / "mixjax" / "a.pyc").write_text("2\n")
+    (clone / "mixjax" / "a.py").write_text("1\n")
+    assert origin.source_label() == commit
+
+
+def test_without_git_a_variable_names_the_sources(tmp_path, monkeypatch):
+    monkeypatch.setattr(origin, "ROOT", tmp_path)
+    monkeypatch.delenv("MIXJAX_COMMIT", raising=False)
+    assert origin.source_label() == "unknown"
+    (tmp_path / ".git").mkdir()  # of a repository that git cannot read
+    monkeypatch.setenv("MIXJAX_COMMIT", "abc")
+    assert origin.source_label() == "abc"

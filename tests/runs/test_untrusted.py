@@ -16,7 +16,7 @@ from fsspec.implementations.memory import MemoryFileSystem
 from mixjax.runs import RunDirectory, RunError, read_manifest
 from mixjax.runs import shards as _shards
 from mixjax.runs.lease import Lease, holder_of
-from mixjax.runs.shards import sealed
+from mixjax.runs.shards import seal
 from mixjax.runs.storage import ObjectPath
 from mixjax.runs.untrusted import parse_json, read_json, refuse_links
 from tests.fuzzing import NUMBER, mutated, survive
@@ -184,7 +184,7 @@ def test_a_shard_that_is_too_large_is_neither_written_nor_read(run, monkeypatch)
 
 def test_damaged_shards_are_damaged_or_whole(run, rng, tmp_path):
     """Changes before the checksum is made, in the archive or in a member; and after it."""
-    whole, path = sealed(ARRAYS, UNIT), run.path / "shards" / "a.npz"
+    whole, path = seal(ARRAYS, UNIT), run.path / "shards" / "a.npz"
     members = {f"{name}.npy": saved(array) for name, array in ARRAYS.items()}
     methods = [zipfile.ZIP_STORED] * 3 + [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA]
 

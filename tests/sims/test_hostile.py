@@ -250,7 +250,7 @@ def test_a_table_without_what_is_drawn_of_it(copied, tmp_path, capsys, command):
 
 
 def test_other_lookups_that_fail_are_not_blamed_on_the_table(copied, monkeypatch):
-    def wrong(*_):
+    def wrong(*_, **__):
         raise KeyError("ours")
 
     monkeypatch.setattr("mixjax.sims.cli.write_figures", wrong)

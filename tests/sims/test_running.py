@@ -15,7 +15,7 @@ from mixjax.sims.engine.units import Layout
 from mixjax.sims.status import status
 
 from mixjax import runs, sims
-from mixjax.runs import RunError
+from mixjax.runs import RunError, provenance
 
 AXES = {"n": "50", "ratio": "0.2,1,3", "theta_norm": "0.5,2", "alpha": "0,1", "replicates": 2500}
 SMALL = Layout(2, 8, 1)  # nine units: three of cells by three of replicates
@@ -199,7 +199,7 @@ def test_numbers_sequences_and_arrays_are_as_good_as_text(tmp_path, undisturbed)
     assert "ratio" in table.attrs["config"]
 
 
-def test_a_finished_run_is_loaded_and_not_computed(tmp_path, undisturbed):
+def test_a_finished_run_is_loaded_and_not_computed(tmp_path, undisturbed, monkeypatch):
     out = tmp_path / "run"
     sims.run("phase_diagram", out, layout=SMALL, **AXES)
     seen = []
@@ -210,6 +210,12 @@ def test_a_finished_run_is_loaded_and_not_computed(tmp_path, undisturbed):
     assert_same_bits(undisturbed, again)
     assert [path.name for path in out.rglob("*.nc")] == ["dataset.nc"]
     assert not list(out.rglob(".tmp-*"))
+    lines = []
+    sims.run("phase_diagram", out, warn=lines.append, **AXES)
+    assert not lines
+    monkeypatch.setattr(execution, "provenance", lambda: {**provenance(), "commit": "edited"})
+    sims.run("phase_diagram", out, warn=lines.append, **AXES)
+    assert "was finished earlier, by commit" in lines[0] and "nothing was computed" in lines[0]
 
 
 def test_another_run_is_not_overwritten(tmp_path):

@@ -18,7 +18,7 @@ from mixjax.train.running import load_records, run
 from mixjax.train.runs import work
 from mixjax.train.runs.options import configured, words_of
 
-from mixjax.runs import RunError
+from mixjax.runs import RunError, provenance
 
 TINY = {"width": (10,), "depth": (2,), "epochs": 3, "seeds": 2, "train_rows": 200}
 PSEUDO = {"width_multiplier": 1 / 16, "train_rows": 80, "batch_size": 20, "epochs": 4, "seeds": 1}
@@ -109,7 +109,12 @@ def test_what_a_run_leaves(finished):
 
 def test_a_finished_run_is_read_and_not_trained(finished, monkeypatch):
     monkeypatch.setattr(work, "train_job", None)
-    assert run("width", finished, **TINY) == load_records(finished)
+    lines = []
+    assert run("width", finished, warn=lines.append, **TINY) == load_records(finished)
+    assert not lines
+    monkeypatch.setattr(running, "provenance", lambda: {**provenance(), "commit": "edited"})
+    assert run("width", finished, warn=lines.append, **TINY) == load_records(finished)
+    assert "was finished earlier, by commit" in lines[0] and "nothing was computed" in lines[0]
 
 
 def test_a_changed_option_is_refused_and_named(copied):

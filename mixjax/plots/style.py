@@ -1,0 +1,109 @@
+"""The style of a paper: sizes, colors, panels and ticks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+COLUMN_WIDTH = 3.35  # inches, one column of a two-column paper
+COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")  # Okabe and Ito: for all kinds of sight
+BAND = 0.15  # opacity
+MARKERS = ("o", "s", "^", "D", "v", "P")
+
+
+def paper_style() -> AbstractContextManager[Any]:
+    """Return a context in which text is legible at one column, and embedded in PDF files as text.
+
+    Example:
+      >>> import matplotlib
+      >>> from mixjax.plots import paper_style
+      >>> with paper_style():
+      ...     matplotlib.rcParams["font.size"]
+      8.0
+    """
+    import matplotlib
+
+    return matplotlib.rc_context(
+        {
+            "font.size": 8,
+            "axes.titlesize": 8,
+            "axes.labelsize": 8,
+            "xtick.labelsize": 7,
+            "ytick.labelsize": 7,
+            "legend.fontsize": 7,
+            "axes.linewidth": 0.6,
+            "lines.linewidth": 1.1,
+            "savefig.dpi": 300,
+            "pdf.fonttype": 42,  # TrueType: publishers refuse the default, Type 3
+            "svg.hashsalt": "mixjax",  # the same file again
+        }
+    )
+
+
+def panels(
+    count: int, columns: int, *, height: float, share_y: bool = True, width: float = COLUMN_WIDTH
+) -> tuple[Any, Sequence[Axes]]:
+    """Make a figure of panels with a common x axis; the surplus of the last row is left empty.
+
+    Args:
+      count: of panels, > 0.
+      columns: of panels; fewer where there are fewer panels.
+      height: of a row, in inches.
+      share_y: whether the y axis is common too.
+      width: of the figure, in inches.
+
+    Returns:
+      The figure, and the Axes of its panels.
+
+    Example:
+      >>> from mixjax.plots import panels
+      >>> figure, axes = panels(3, 2, height=1.5)
+      >>> len(axes), [float(size) for size in figure.get_size_inches()]
+      (3, [3.35, 3.0])
+    """
+    from matplotlib.figure import Figure
+
+    columns = min(columns, count)
+    rows = -(-count // columns)
+    figure = Figure(figsize=(width, height * rows), layout="constrained")
+    axes = figure.subplots(rows, columns, sharex=True, sharey=share_y, squeeze=False).ravel()
+    for spare in axes[count:]:
+        spare.remove()
+    return figure, list(axes[:count])
+
+
+def decades(ax: Axes, *, x: bool = False, y: bool = False) -> None:
+    """Label 1 and 3 of each decade of a logarithmic axis with plain numbers, and more where it is less than a decade.
+
+    A linear axis is left as it is.
+
+    Example:
+      >>> from mixjax.plots import decades, panels
+      >>> _, (ax,) = panels(1, 1, height=2)
+      >>> ax.set(xscale="log", xlim=(0.3, 3)) and decades(ax, x=True)
+      >>> [label.get_text() for label in ax.get_xticklabels()][1:]
+      ['0.3', '1', '3']
+    """
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    for wanted, axis in ((x, ax.xaxis), (y, ax.yaxis)):
+        if wanted and axis.get_scale() == "log":
+            low, high = axis.get_view_interval()
+            axis.set_major_locator(LogLocator(subs=(1, 3) if high >= 10 * low else (1, 2, 3, 5, 7)))
+            axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+            axis.set_minor_formatter(NullFormatter())
+
+
+def signed(value: float, _: int | None = None) -> str:
+    """Format a number shortly, with a minus sign in place of a hyphen; a formatter of ticks.
+
+    Example:
+      >>> from mixjax.plots import signed
+      >>> signed(-0.050)
+      '−0.05'
+    """
+    return f"{value:g}".replace("-", "\N{MINUS SIGN}")
