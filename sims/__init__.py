@@ -8,5 +8,7 @@ if __name__ == "sims":
 
     import_as_part_of_mixjax(__name__)
 else:
-    from .loading import load as load
-    from .running import run as run
+    from .loading import load
+    from .running import run
+
+    __all__ = ["load", "run"]

@@ -16,7 +16,7 @@ import hashlib
 import json
 import os
 import weakref
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ from mixjax.runs.errors import RunError, explained
 from mixjax.runs.inventory import Inventory
 from mixjax.runs.lease import PERIOD, Lease
 from mixjax.runs.lock import LOCK, Hold, hold
-from mixjax.runs.manifest import FORMAT, read_manifest, refuse_difference
+from mixjax.runs.manifest import FORMAT, differences, read_manifest, refuse_difference
 from mixjax.runs.shards import MOST_BYTES, sealed, unsealed
 from mixjax.runs.storage import Location, PathOrUrl, each, located, modified
 from mixjax.runs.untrusted import printable, read_content, refuse_links
@@ -61,7 +61,8 @@ class RunDirectory:
         """Create the run, or resume it if the folder holds the same spec, made by the same environment.
 
         Args:
-          path: a folder, or the URL of one in a store, that is new, empty, or holds this run.
+          path: a folder, or the URL of one in a store, that is new, empty, or holds this run. A folder with the
+            manifest of another run and nothing computed is taken over.
           spec: JSON values that determine every number of the run.
           environment: versions, source and device, on which the last digits depend.
           layout: how the work is cut into units; a run that is resumed keeps the one it was begun with.
@@ -76,6 +77,7 @@ class RunDirectory:
           RunError: if the folder holds something else, cannot be written, or another process is at work in it.
         """
         run = cls(path, {}, product)
+        parts = {"spec": spec, "environment": environment, "layout": layout, "config": config or {}}
         try:
             with explained(run.path):
                 run.path.mkdir(parents=True, exist_ok=True)
@@ -84,9 +86,13 @@ class RunDirectory:
                 refuse_links(run.path)
                 if not (run.path / "manifest.json").exists():
                     run._lock(lock, warn)
-                    parts = {"spec": spec, "environment": environment, "layout": layout, "config": config or {}}
                     write_once(run.path / "manifest.json", _json({"format": FORMAT, **parts}))
                 run.manifest = read_manifest(run.path)
+                if lock and run._unused and differences(run.manifest["spec"], spec):
+                    run._lock(lock, warn)
+                    warn(f"{run.path} held a run of another spec without a finished unit; it holds this run now")
+                    write_atomically(run.path / "manifest.json", _json({"format": FORMAT, **parts}))
+                    run.manifest = read_manifest(run.path)
                 refuse_difference(run.path, "spec", run.manifest["spec"], spec)
                 if not run.finished:
                     run._refuse_environment(environment, allow_mixed)
@@ -200,10 +206,23 @@ class RunDirectory:
             self._hold = Lease(self.path, warn, period=PERIOD)
         self._release = weakref.finalize(self, self._hold.close)
 
-    def _refuse_strangers(self) -> None:
+    @property
+    def _strangers(self) -> Iterator[Location]:
+        """What a run that has just begun does not have."""
         for child in self.path.iterdir():
             if child.name not in ("shards", LOCK, "manifest.json") and not child.name.startswith(TEMPORARY):
-                raise RunError(f"{self.path} holds files that are not a run; choose another output folder")
+                yield child
+
+    @property
+    def _unused(self) -> bool:
+        """Whether the folder holds a manifest and nothing that was computed."""
+        shards = self.path / "shards"
+        return not any(self._strangers) and not (shards.exists() and any(shards.iterdir()))
+
+    def _refuse_strangers(self) -> None:
+        for child in self._strangers:
+            name = printable(child.name)
+            raise RunError(f"{self.path} holds files that are not a run ({name}); choose another folder (--out)")
 
     def _refuse_environment(self, environment: Mapping[str, str], allow_mixed: bool | None) -> None:
         if not allow_mixed and dict(environment) not in self.environments:
