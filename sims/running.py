@@ -50,8 +50,8 @@ def run(
       **axes: axes of the study, in place of those of the preset: numbers, sequences, or text as on the command line.
 
     Returns:
-      The table: variables over the axes of the study, each with `long_name` and `units`; `NAME_se` is the standard error
-      of NAME. Degenerate replicates are left out, and a cell without any other is NaN.
+      The table: variables over the axes of the study, each with `long_name` and `units`; `NAME_se` is the standard
+      error of NAME. Degenerate replicates are left out, and a cell without any other is NaN.
 
     Raises:
       RunError: for wrong axes, a folder that cannot be used, or a backend that computes wrongly.

@@ -26,7 +26,7 @@ class Status:
 
     Attributes:
       study: its name.
-      state: "finished", "running" or "stopped"; "unfinished" in a store with a lease, whose holder may be alive or dead.
+      state: "finished", "running" or "stopped"; "unfinished" in a store with a lease, whose holder may be dead.
       inventory: its units.
       number: the number of all units.
       rate: recent units a second; None if fewer than three are stored.

@@ -88,7 +88,7 @@ class RunDirectory:
                     run._lock(lock, warn)
                     write_once(run.path / "manifest.json", _json({"format": FORMAT, **parts}))
                 run.manifest = read_manifest(run.path)
-                if lock and run._unused and differences(run.manifest["spec"], spec):
+                if lock and differences(run.manifest["spec"], spec) and run._unused():
                     run._lock(lock, warn)
                     warn(f"{run.path} held a run of another spec without a finished unit; it holds this run now")
                     write_atomically(run.path / "manifest.json", _json({"format": FORMAT, **parts}))
@@ -206,27 +206,25 @@ class RunDirectory:
             self._hold = Lease(self.path, warn, period=PERIOD)
         self._release = weakref.finalize(self, self._hold.close)
 
-    @property
     def _strangers(self) -> Iterator[Location]:
-        """What a run that has just begun does not have."""
+        """List the files that a run which has just begun does not have."""
         for child in self.path.iterdir():
             if child.name not in ("shards", LOCK, "manifest.json") and not child.name.startswith(TEMPORARY):
                 yield child
 
-    @property
     def _unused(self) -> bool:
-        """Whether the folder holds a manifest and nothing that was computed."""
+        """Return whether the folder holds a manifest and nothing that was computed."""
         shards = self.path / "shards"
-        return not any(self._strangers) and not (shards.exists() and any(shards.iterdir()))
+        return not any(self._strangers()) and not (shards.exists() and any(shards.iterdir()))
 
     def _refuse_strangers(self) -> None:
-        for child in self._strangers:
+        for child in self._strangers():
             name = printable(child.name)
             raise RunError(f"{self.path} holds files that are not a run ({name}); choose another folder (--out)")
 
     def _refuse_environment(self, environment: Mapping[str, str], allow_mixed: bool | None) -> None:
         if not allow_mixed and dict(environment) not in self.environments:
-            way = " (--allow-mixed goes on all the same)" if allow_mixed is not None else ""
+            way = ", or --allow-mixed to go on all the same" if allow_mixed is not None else ""
             refuse_difference(self.path, "environment", self.manifest["environment"], environment, way)
 
     def _list_environment(self, environment: Mapping[str, str]) -> None:

@@ -1,6 +1,6 @@
 """The parts of a run on the workers of a Dask cluster: the same numbers to the last bit.
 
-A task names a study, a configuration and a few parts; a worker makes the work from it and computes the parts as a single
+A task names a study, a configuration and a few parts; a worker makes the work from it and computes the parts as one
 process would. The client alone writes: no disk is shared. Other workers repeat the tasks of a worker that dies, and a
 task that takes far longer than the rest; that cannot change a number.
 """

@@ -28,7 +28,9 @@ def check_distinct_words(names: Iterable[str]) -> None:
     known: dict[int, str] = {}
     for name in names:
         if known.setdefault(_word(name), name) != name:
-            raise RunError(f"{known[_word(name)]!r} and {name!r} would share their random numbers; change an axis a little")
+            raise RunError(
+                f"{known[_word(name)]!r} and {name!r} would share their random numbers; change an axis a little"
+            )
 
 
 def _word(name: str) -> int:

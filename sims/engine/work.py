@@ -51,7 +51,9 @@ class Work(ABC):
     @property
     def stored_config(self) -> dict[str, Any]:
         """The configuration as JSON."""
-        config: dict[str, Any] = json.loads(json.dumps(asdict(self.config), default=lambda axis: np.asarray(axis).tolist()))
+        config: dict[str, Any] = json.loads(
+            json.dumps(asdict(self.config), default=lambda axis: np.asarray(axis).tolist())
+        )
         return config
 
     def layout(self, platform: str) -> dict[str, int]:
@@ -62,7 +64,7 @@ class Work(ABC):
     def names(self, layout: Mapping[str, int]) -> list[str]:
         """Return the names of all parts, in the order in which they are computed."""
 
-    def prepare(self, layout: Mapping[str, int], warn: Tell = print) -> None:
+    def prepare(self, layout: Mapping[str, int], warn: Tell = print) -> None:  # noqa: B027 - nothing by default
         """Compile what `part` needs, so that threads which call it do not compile it several times."""
 
     @abstractmethod

@@ -16,10 +16,8 @@ from mixjax.plots import COLORS, MARKERS, line_key, points_with_bars
 
 from ..study import Figure
 from .captions import NAMES, PLAIN_NAMES, listed, omitted, panel_places, representatives, settings_text, theta_label
-from .monotonicity import monotonicity_figures
+from .monotonicity import THEOREMS, monotonicity_figures
 from .slices import label_slices, slice_legend, slice_panels
-
-THEOREMS = {"ece": "3.3", "mce": "5.3"}
 
 
 def capacity_figures() -> tuple[Figure, ...]:

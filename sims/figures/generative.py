@@ -11,6 +11,8 @@ import xarray as xr
 from mixjax import plots
 
 from ..study import Figure
+from .captions import made_with
+from .marks import legend
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,7 +30,7 @@ def generative_figures() -> tuple[Figure, ...]:
 
 
 def _ece(table: xr.Dataset) -> Any:
-    """ECE against n with the h_hat of most rows, over that of the exact inverse."""
+    """Draw ECE against n with the h_hat of most rows, over that of the exact inverse."""
     figure, axes = _family_panels(table)
     last = table.isel(rows=-1)
     for ax, family in zip(axes, table["family"].values, strict=True):
@@ -39,11 +41,12 @@ def _ece(table: xr.Dataset) -> Any:
         ax.set_xlabel("training sample size $n$")
     axes[0].set_ylim(bottom=0)  # of all, once all is drawn
     axes[0].set_ylabel("ECE")
-    return _with_legend(figure, axes, 4)
+    legend(figure, axes[0], 4, where="lower")
+    return figure
 
 
 def _excess(table: xr.Dataset) -> Any:
-    """ECE with the learned inverse minus ECE with the exact one, against the rows that it was learned from."""
+    """Draw ECE with the learned inverse minus ECE with the exact one, against the rows that it was learned from."""
     figure, axes = _family_panels(table)
     for ax, family in zip(axes, table["family"].values, strict=True):
         ax.axhspan(-BAR, BAR, color="0.9", linewidth=0, zorder=0)
@@ -54,11 +57,12 @@ def _excess(table: xr.Dataset) -> Any:
             ax.errorbar(row["rows"], row["mean_excess"], bars, label=NAMES[name], **_points(order) | {"linestyle": "-"})
         ax.set_xlabel(r"rows that $\hat h$ is learned from")
     axes[0].set_ylabel("ECE, learned minus exact")
-    return _with_legend(figure, axes, 2)
+    legend(figure, axes[0], 2, where="lower")
+    return figure
 
 
 def _assumption(table: xr.Dataset) -> Any:
-    """E|delta_u| against the rows that the inverse was learned from."""
+    """Draw E|delta_u| against the rows that the inverse was learned from."""
     figure, axes = _family_panels(table)
     for ax, family in zip(axes, table["family"].values, strict=True):
         for order, name in enumerate(table["direction"].values):
@@ -71,7 +75,8 @@ def _assumption(table: xr.Dataset) -> Any:
         ax.set_xlabel(r"rows that $\hat h$ is learned from")
     plots.decades(axes[0], y=True)
     axes[0].set_ylabel(r"E$|\delta_u|$")
-    return _with_legend(figure, axes, 3)
+    legend(figure, axes[0], 3, where="lower")
+    return figure
 
 
 def _family_panels(table: xr.Dataset) -> tuple[Any, Sequence[Axes]]:
@@ -86,74 +91,6 @@ def _family_panels(table: xr.Dataset) -> tuple[Any, Sequence[Axes]]:
 def _points(order: int) -> dict[str, Any]:
     return {"color": plots.COLORS[order], "marker": plots.MARKERS[order], "markersize": 3, "linestyle": "none",
             "linewidth": 0.9, "elinewidth": 0.8}  # fmt: skip
-
-
-def _with_legend(figure: Any, axes: Sequence[Axes], columns: int) -> Any:
-    handles, labels = axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=columns, frameon=False)
-    return figure
-
-
-def generative_report(table: xr.Dataset) -> str:
-    """What learning costs and what Assumption 3.1 is worth, by rows; and whether Mixup helps, by n."""
-    return "\n\n".join([_cost(table), _bar(table), _help(table)])
-
-
-def _cost(table: xr.Dataset) -> str:
-    lines = [
-        "Mean ± standard error over training seeds. Excess: ECE with the learned h_hat minus ECE with the exact "
-        "inverse on the same training sets, mean over n; delta: of Assumption 3.1; stretch: the largest spectral "
-        "norm of a Jacobian.",
-        "",
-        "| g | rows | excess, plain | excess, Mixup | E\\|delta\\| along theta* | random | E\\|delta\\|² along theta* "
-        "| stretch of g | of h_hat | Lipschitz bound of h_hat |",
-        "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
-    ]
-    for family in table["family"].values:
-        for rows in table["rows"].values:
-            row = table.sel(family=family, rows=rows)
-            cells = [_said(row, "mean_excess", 4, classifier=name, sign="+") for name in row["classifier"].values]
-            cells += [_said(row, "delta", 4, direction=name) for name in ("along theta*", "random")]
-            cells.append(_said(row, "delta_square", 4, direction="along theta*"))
-            cells += [_said(row, "stretch", 2, map=name) for name in ("g", "h_hat")] + [
-                _said(row, "bound", 1, map="h_hat")
-            ]
-            lines.append(f"| {family} | {rows:,} | {' | '.join(cells)} |")
-    return "\n".join(lines)
-
-
-def _bar(table: xr.Dataset) -> str:
-    """Whether both classifiers are within BAR + 3 standard errors of the exact inverse at every n."""
-    within = (abs(table["excess"]) <= BAR + 3 * table["excess_se"]).all(["n", "classifier"])
-    lines = [f"Within {BAR:g} + 3 standard errors of the exact inverse, both classifiers at every n:", ""]
-    lines += ["| g | " + " | ".join(f"{rows:,} rows" for rows in table["rows"].values) + " |"]
-    lines += ["|---|" + "---|" * table.sizes["rows"]]
-    for family in table["family"].values:
-        said = ["yes" if found else "no" for found in within.sel(family=family).values]
-        lines.append(f"| {family} | " + " | ".join(said) + " |")
-    return "\n".join(lines)
-
-
-def _help(table: xr.Dataset) -> str:
-    rows = int(table["rows"][-1])
-    lines = [
-        f"ECE(mix) - ECE at weight t = {table.attrs['t']:.3g} with the h_hat of {rows:,} rows, negative where Mixup "
-        "helps; exact: with the exact inverse, same training sets.",
-        "",
-        "| g | | " + " | ".join(f"n = {n}" for n in table["n"].values) + " |",
-        "|---|---|" + "---:|" * table.sizes["n"],
-    ]
-    for family in table["family"].values:
-        row = table.sel(family=family, rows=rows)
-        for name, text in (("difference", "learned"), ("exact_difference", "exact")):
-            cells = [_said(row.sel(n=n), name, 4, sign="+") for n in table["n"].values]
-            lines.append(f"| {family} | {text} | " + " | ".join(cells) + " |")
-    return "\n".join(lines)
-
-
-def _said(row: xr.Dataset, name: str, digits: int, sign: str = "", **place: str) -> str:
-    value, error = (float(row[part].sel(place)) for part in (name, f"{name}_se"))
-    return f"{value:{sign}.{digits}f} ± {error:.{digits}f}"
 
 
 def _ece_caption(table: xr.Dataset) -> str:
@@ -182,10 +119,10 @@ def _assumption_caption(table: xr.Dataset) -> str:
 
 
 def _settings(table: xr.Dataset) -> str:
-    made, config = json.loads(table.attrs["provenance"]), json.loads(table.attrs["config"])
+    config = json.loads(table.attrs["config"])
     return (
         f"Settings: p = {config['p']}, d = {config['d']} (coupling: {config['p']}), |theta| = {config['theta_norm']}, "
         f"Mixup weight t = {table.attrs['t']:.3g}, {config['training_seeds']} training seeds, "
         f"{config['training_sets']} training sets each, {config['draws']:,} test draws, seed {config['seed']}. Without "
-        f"units. Made with mixjax {made['mixjax']} ({made['commit']}), jax {made['jax']}, on {made['platform']}."
+        f"units. {made_with(table)}"
     )

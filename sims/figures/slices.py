@@ -22,12 +22,13 @@ from .captions import (
     settings_text,
     theta_label,
 )
+from .marks import legend
 
 DASHES = (0, (4, 2))
 
 
 def slice_figures(axis: str) -> tuple[Figure, ...]:
-    """A figure a metric, along "ratio" at each fixed n or along "n" at each fixed p."""
+    """Return a figure for each metric, along "ratio" at each fixed n or along "n" at each fixed p."""
     return tuple(
         Figure(
             f"{metric}_difference",
@@ -71,13 +72,13 @@ def _draw_line(ax: Any, line: xr.Dataset, name: str, axis: str, color: str, mark
 
 
 def slice_panels(count: int) -> tuple[Any, Any]:
-    """Up to three panels below each other in one column, or more in two."""
+    """Make up to three panels below each other, or more in two columns."""
     columns, width = (1, COLUMN_WIDTH) if count <= 3 else (2, 2 * COLUMN_WIDTH)
     return panels(count, columns, height=1.75 if count > 1 else 2.3, width=width, share_y=False)
 
 
 def label_slices(axes: Any, label: str, *, plain: bool) -> None:
-    """The name of the horizontal axis below the lowest panel of each column."""
+    """Name the horizontal axis below the lowest panel of each column."""
     for ax in axes[-(1 if len(axes) <= 3 else 2) :]:
         ax.set_xlabel(label)
         ax.tick_params(labelbottom=True)
@@ -86,10 +87,9 @@ def label_slices(axes: Any, label: str, *, plain: bool) -> None:
 
 
 def slice_legend(figure: Any, handles: Any) -> None:
-    """What each mark is, above the panels, where it hides nothing."""
+    """Name each mark above the panels."""
     columns = 2 if figure.get_size_inches()[0] <= COLUMN_WIDTH else 4
-    figure.legend(handles=handles, loc="outside upper center", ncols=columns, frameon=False, handlelength=1.8,
-                  handletextpad=0.5, columnspacing=1.2)  # fmt: skip
+    legend(figure, handles, columns, handlelength=1.8, handletextpad=0.5, columnspacing=1.2)
 
 
 def _fixed(axis: str) -> str:

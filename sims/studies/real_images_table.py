@@ -12,6 +12,7 @@ from mixjax.gaussian import critical_ratio
 
 from ..engine.program import HostArrays
 from .divisions import crossing, crossing_and_error, mean_and_error
+from .tables import described
 
 KINDS = ("images", "Gaussian rows")
 ERRORS = {"ece": ("ECE", 1), "square": ("debiased ECE_2 squared", 2)}  # words, and the norm of its boundary
@@ -103,4 +104,4 @@ def _difference(errors: np.ndarray) -> np.ndarray:
 
 
 def _variable(dims: tuple[str, ...], values: Iterable[Any], text: str) -> xr.Variable:
-    return xr.Variable(dims, np.stack([np.asarray(value) for value in values]), {"long_name": text, "units": "1"})
+    return described(dims, np.stack([np.asarray(value) for value in values]), text)

@@ -28,7 +28,7 @@ def test_a_folder_where_nothing_was_computed_is_taken_over(run):
         RunDirectory.open(run.path, **again)
     run.close()
     (run.path / "checkpoint").touch()
-    with pytest.raises(RunError, match="another spec .*choose another folder .--out."):
+    with pytest.raises(RunError, match=r"another spec .*choose another folder \(--out\)"):
         RunDirectory.open(run.path, **again)
     (run.path / "checkpoint").unlink()
     said = []

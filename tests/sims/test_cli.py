@@ -14,7 +14,13 @@ from tests.paths import ROOT
 TINY = ["--n", "50", "--ratio", "0.5,2", "--theta-norm", "0.5,2", "--alpha", "1", "--replicates", "1000"]
 
 BAD = {
-    "unknown study": (["nosuch"], "no study 'nosuch'"),
+    "unknown study": (["nosuch"], "no study 'nosuch'; there are"),
+    "misspelt study": (["phase_diagramm"], "no study 'phase_diagramm' (did you mean phase_diagram?); there are"),
+    "misspelt option": (["phase_diagram", "--theta-nrm", "1"], "--theta-nrm 1 (did you mean --theta-norm?);"),
+    "no port": (
+        ["phase_diagram", "--scheduler", "localhost"],
+        "ends in its port, as in tcp://host:8786",
+    ),
     "unknown preset": (["phase_diagram", "--preset", "huge"], "no preset 'huge'"),
     "unknown option": (["phase_diagram", "--gamma", "1"], "unrecognized arguments: --gamma 1"),
     "option without value": (["phase_diagram", "--n"], "--n: expected one argument"),
@@ -54,7 +60,7 @@ def test_bad_input_is_one_sentence_and_status_2(case, capsys, tmp_path, monkeypa
 def test_a_folder_with_other_files_is_left_alone(capsys, tmp_path):
     (tmp_path / "thesis.tex").write_text("years of work")
     assert main(["phase_diagram", *TINY, "--out", str(tmp_path)]) == 2
-    assert "holds files that are not a run" in capsys.readouterr().err
+    assert "holds files that are not a run (thesis.tex); choose another folder (--out)" in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import json
 import shutil
@@ -12,9 +11,7 @@ import h5py
 import numpy as np
 import pytest
 from mixjax.sims.cli import main
-from mixjax.sims.configuration import configured
-from mixjax.sims.engine.division import work_of
-from mixjax.sims.engine.work import plain
+from mixjax.sims.configuration import work_of
 from mixjax.sims.merging import merge
 from mixjax.sims.status import status
 from mixjax.sims.studies import STUDIES
@@ -31,11 +28,10 @@ def copied(folder_of, tmp_path):
 
 
 def manifest_of(study):
-    work = work_of(STUDIES[study], configured(study, "quick"))
-    config = json.loads(json.dumps(dataclasses.asdict(work.config), default=plain))
+    work = work_of(study, "quick")
     environment = {"jax": "0.10.1", "platform": "cpu", "x64": "False"}
     layout = {"unit_cells": 64, "tile_cells": 8, "draw_cells": 1}
-    parts = {"environment": environment, "layout": layout, "config": config, "mixed": [{"jax": "0.10.2"}]}
+    parts = {"environment": environment, "layout": layout, "config": work.stored_config, "mixed": [{"jax": "0.10.2"}]}
     return {"format": 1, "spec": work.spec, **parts}
 
 

@@ -7,14 +7,11 @@ import shutil
 import numpy as np
 import pytest
 from mixjax.sims.cli import main
-from mixjax.sims.configuration import configured
-from mixjax.sims.engine.division import work_of
-from mixjax.sims.engine.execution import execute
+from mixjax.sims.configuration import work_of
+from mixjax.sims.engine.execution import ExecutionOptions, execute
 from mixjax.sims.engine.units import Layout
-from mixjax.sims.engine.work import ExecutionOptions
 from mixjax.sims.merging import merge
 from mixjax.sims.status import describe, status
-from mixjax.sims.studies import STUDIES
 
 from mixjax import sims
 from mixjax.runs import RunDirectory, RunError, read_manifest
@@ -24,7 +21,7 @@ SMALL = Layout(2, 8, 1)  # nine units
 
 
 def make(folder, part=(1, 1), layout=SMALL, **axes):
-    work = work_of(STUDIES["phase_diagram"], configured("phase_diagram", **{**AXES, **axes}), layout)
+    work = work_of("phase_diagram", layout=layout, **{**AXES, **axes})
     return execute(work, folder, ExecutionOptions(part=part))
 
 
@@ -142,4 +139,4 @@ def test_rate_and_time_left_are_of_late(folders, tmp_path):
         os.utime(shard, (when, when))
     found = status(tmp_path / "run")
     assert found.rate == pytest.approx(0.1)
-    assert "0.1 units/s; 40 s left once it goes on" in describe(found, tmp_path / "run")
+    assert "0.1 units/s; 40 s left once it is resumed" in describe(found, tmp_path / "run")

@@ -21,7 +21,7 @@ AXES = {"n": "50", "ratio": "0.2,1,3", "theta_norm": "0.5,2", "alpha": "0,1", "r
 SMALL = Layout(2, 8, 1)  # nine units: three of cells by three of replicates
 SCRIPT = """
 from mixjax import sims
-from sims.engine import Layout
+from mixjax.sims.engine.units import Layout
 from tests.paths import ROOT
 show = lambda done, total: print(done, flush=True)
 sims.run("phase_diagram", {out!r}, layout=Layout({cells}, 8, 1), progress=show, **{axes!r})
@@ -171,7 +171,7 @@ def test_a_full_disk_keeps_what_is_finished(tmp_path, undisturbed, monkeypatch, 
         replace(source, target)
 
     with monkeypatch.context() as patch:
-        patch.setattr(writing.os, "replace", replace_while_there_is_room)
+        patch.setattr(os, "replace", replace_while_there_is_room)
         with pytest.raises(RunError, match="the disk is full; finished work is kept, and the same command goes on"):
             resumed(out)
     assert len(list((out / "shards").iterdir())) == full_at

@@ -1,20 +1,18 @@
 """Runs in an object store: the same numbers as on a disk, after whatever happens to the store meanwhile."""
 
 import json
+from functools import partial
 
 import fsspec
 import numpy as np
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 from mixjax.sims.cli import main
-from mixjax.sims.configuration import configured
-from mixjax.sims.engine.division import work_of
-from mixjax.sims.engine.execution import execute
+from mixjax.sims.configuration import work_of
+from mixjax.sims.engine.execution import ExecutionOptions, execute
 from mixjax.sims.engine.units import Layout
-from mixjax.sims.engine.work import ExecutionOptions
 from mixjax.sims.merging import merge
 from mixjax.sims.status import describe, status
-from mixjax.sims.studies import STUDIES
 
 import mixjax.runs
 import sims.cli
@@ -176,7 +174,7 @@ def test_a_damaged_table_is_made_anew(finished, undisturbed):
 
 
 def test_parts_merge_from_and_into_stores_and_disks(undisturbed, tmp_path):
-    work = work_of(STUDIES["phase_diagram"], configured("phase_diagram", **AXES), SMALL)
+    work = work_of("phase_diagram", layout=SMALL, **AXES)
     parts = ["memory://bucket/first", str(tmp_path / "second")]
     for number, part in enumerate(parts, start=1):
         assert not execute(work, located(part), ExecutionOptions(part=(number, 2), warn=[].append))
@@ -243,7 +241,7 @@ def test_as_commands(finished, capsys):
 def test_a_result_names_no_bucket(monkeypatch, undisturbed):
     """But the folder in it, as for a folder elsewhere on a disk."""
     monkeypatch.setattr(sims.cli, "_conclude", lambda *_: 0)
-    monkeypatch.setattr(sims.cli, "work_of", lambda study, config: work_of(study, config, SMALL))
+    monkeypatch.setattr(sims.cli, "work_of", partial(work_of, layout=SMALL))
     assert main(["phase_diagram", *OPTIONS, "--out", "memory://bucket/runs/map"]) == 0
     for child in located("memory://bucket/runs/map").iterdir():
         if child.name != "shards":

@@ -15,13 +15,10 @@ import pytest
 from mixjax.sims.cli import main
 from mixjax.sims.cluster import cluster, tasks
 from mixjax.sims.cluster.cluster import Cluster
-from mixjax.sims.configuration import configured
-from mixjax.sims.engine.division import work_of
-from mixjax.sims.engine.execution import execute
+from mixjax.sims.configuration import work_of
+from mixjax.sims.engine.execution import ExecutionOptions, execute
 from mixjax.sims.engine.units import Layout
-from mixjax.sims.engine.work import ExecutionOptions
 from mixjax.sims.status import status
-from mixjax.sims.studies import STUDIES
 
 from mixjax import sims
 from mixjax.runs import RunError
@@ -49,7 +46,7 @@ def undisturbed():
 
 
 def work(**axes):
-    return work_of(STUDIES["phase_diagram"], configured("phase_diagram", **{**AXES, **axes}), SMALL)
+    return work_of("phase_diagram", layout=SMALL, **{**AXES, **axes})
 
 
 def assert_same_bits(one, other):

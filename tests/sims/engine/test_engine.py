@@ -48,7 +48,7 @@ def test_a_cell_alone_is_the_cell_in_a_grid(table):
 
 @pytest.mark.parametrize("threads", [1, 3])
 def test_order_and_threads_change_no_bit(threads):
-    """...and all that is stored is float32, or a count, though this suite has 64-bit types on."""
+    """...and means are stored in float32, though this suite has 64-bit types on."""
     grid = gaussian_grid(**{name: AXES[name] for name in ("n", "ratio", "theta_norm", "alpha")}, p=None, beta="same")
     layout = Layout(2, 8, 1)
     units, tiles = plan(grid, 1300, layout), tiles_on_devices(EXPERIMENT, grid, study="x", seed=0, layout=layout)
@@ -58,7 +58,7 @@ def test_order_and_threads_change_no_bit(threads):
         assert list(compute(tiles, order, into.__setitem__, threads=count)) == order
     for unit in units:
         for name, array in stored[0][unit].items():
-            assert array.dtype == (np.int32 if name.endswith(".count") else np.float32)
+            assert array.dtype == {"count": np.int32, "mean": np.float32, "m2": np.float64}[name.split(".")[1]]
             np.testing.assert_array_equal(array, stored[1][unit][name])
 
 

@@ -8,7 +8,7 @@ import jax
 import numpy as np
 import pytest
 from mixjax.sims.cli import main
-from mixjax.sims.figures.beyond import beyond_report
+from mixjax.sims.reports.beyond import beyond_report
 
 from mixjax import sims
 from mixjax.gaussian import (

@@ -9,7 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from mixjax.sims.cli import main
-from mixjax.sims.figures.fits import fits_figures, fits_report
+from mixjax.sims.figures.fits import fits_figures
+from mixjax.sims.reports.fits import fits_report
 
 from mixjax import sims
 from mixjax.gaussian import (
