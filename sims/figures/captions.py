@@ -16,19 +16,19 @@ MOST = 6  # panels of a figure, and lines of a panel: as many as there are colou
 def representatives(values: np.ndarray, most: int = MOST) -> list[int]:
     """Return the positions of at most `most` values, in increasing order: both ends, and some evenly between."""
     order = np.argsort(values, kind="stable")
-    return [int(order[round(place)]) for place in np.linspace(0, len(values) - 1, min(len(values), most))]
+    return [int(order[round(position)]) for position in np.linspace(0, len(values) - 1, min(len(values), most))]
 
 
-def setting_places(table: xr.Dataset) -> list[int]:
+def setting_positions(table: xr.Dataset) -> list[int]:
     """Return the positions of the Mixup settings to draw, from the smallest weight to the largest."""
     return representatives(table["t"].values)
 
 
-def panel_places(table: xr.Dataset, *dims: str) -> list[dict[str, int]]:
+def panel_positions(table: xr.Dataset, *dims: str) -> list[dict[str, int]]:
     """Return the positions of the panels, one for each combination of values along some axes, in increasing order."""
     orders = [np.argsort(table["beta" if dim == "mixup" else dim].values, kind="stable") for dim in dims]
-    places = [dict(zip(dims, map(int, place), strict=True)) for place in product(*orders)]
-    return [places[index] for index in representatives(np.arange(len(places)))]
+    positions = [dict(zip(dims, map(int, position), strict=True)) for position in product(*orders)]
+    return [positions[index] for index in representatives(np.arange(len(positions)))]
 
 
 def omitted(what: str, shown: int, size: int) -> str:

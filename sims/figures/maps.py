@@ -22,7 +22,7 @@ from .captions import (
     pairs_text,
     representatives,
     setting_label,
-    setting_places,
+    setting_positions,
     settings_text,
 )
 from .marks import LIMIT, MEASURED, color_bar, difference_bar, largest_size, legend
@@ -112,7 +112,7 @@ def _relative_difference(panel: xr.Dataset, metric: str) -> xr.DataArray:
 def _drawn(table: xr.Dataset) -> tuple[list[int], list[int]]:
     """Return the positions of the Mixup settings that have a panel, and of the sample sizes that have a boundary."""
     others = representatives(table["n"].values[1:], MOST_SIZES - 1)
-    return setting_places(table), [0, *(1 + place for place in others)]
+    return setting_positions(table), [0, *(1 + position for position in others)]
 
 
 def _laid_out(panel: xr.Dataset) -> xr.Dataset:

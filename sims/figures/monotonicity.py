@@ -26,8 +26,8 @@ def monotonicity_figures() -> tuple[Figure, ...]:
 def _three_ways(table: xr.Dataset) -> Any:
     figure, axes = panels(2, 2, height=2.4, width=2 * COLUMN_WIDTH)
     for ax, metric in zip(axes, THEOREMS, strict=True):
-        for order, place in enumerate(_thetas(table)):
-            line = table.isel(exact_theta_curve=place)
+        for order, position in enumerate(_thetas(table)):
+            line = table.isel(exact_theta_curve=position)
             style: dict[str, Any] = {"color": COLORS[order], "linewidth": 0.0, "markeredgewidth": 0.7}
             label = rf"$|\theta|/\sigma = {float(line['exact_theta_curve']):g}$"
             ax.plot(line["exact_ratio_curve"], line[f"{metric}_closed"], color=COLORS[order], label=label)

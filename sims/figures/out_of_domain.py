@@ -71,12 +71,12 @@ def _key(figure: Any, n: int) -> None:
 
 
 def _rows(table: xr.Dataset) -> list[dict[str, int]]:
-    places = [
+    positions = [
         {"ratio": ratio, "theta_norm": theta}
         for theta in range(table.sizes["theta_norm"])
         for ratio in range(table.sizes["ratio"])
     ]
-    return [places[k] for k in representatives(np.arange(len(places)), MOST_ROWS)]
+    return [positions[k] for k in representatives(np.arange(len(positions)), MOST_ROWS)]
 
 
 def _settings(table: xr.Dataset) -> list[int]:

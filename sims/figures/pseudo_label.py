@@ -66,13 +66,13 @@ def _draw(table: xr.Dataset, layout: _Map, name: str) -> Any:
     (x, x_label), (y, y_label) = layout.x, layout.y
     if min(table.sizes[x], table.sizes[y]) < 2:
         return None
-    places, columns = _places(table, layout)
-    largest = largest_size([table[name].isel(place).values for place in places])
-    height = 1.9 if len(places) > columns else 2.8
-    figure, axes = panels(len(places), columns, height=height, width=2 * COLUMN_WIDTH)
+    positions, columns = _positions(table, layout)
+    largest = largest_size([table[name].isel(position).values for position in positions])
+    height = 1.9 if len(positions) > columns else 2.8
+    figure, axes = panels(len(positions), columns, height=height, width=2 * COLUMN_WIDTH)
     mesh = None
-    for ax, place in zip(axes, places, strict=True):
-        panel = table.isel(place)
+    for ax, position in zip(axes, positions, strict=True):
+        panel = table.isel(position)
         mesh = _draw_panel(ax, panel, layout, name, largest)
         ax.set_title(_panel_label(panel, layout), pad=3)
     for ax in axes[-columns:]:
@@ -118,7 +118,7 @@ def _keys(name: str) -> list[Any]:
     return keys
 
 
-def _places(table: xr.Dataset, layout: _Map) -> tuple[list[dict[str, int]], int]:
+def _positions(table: xr.Dataset, layout: _Map) -> tuple[list[dict[str, int]], int]:
     """Return the positions of the panels, row by row, and the number of columns; other axes are at the first value."""
     columns = representatives(table[layout.columns].values, MOST)
     rows = representatives(table[layout.rows].values, MOST)
@@ -133,8 +133,8 @@ def _panel_label(panel: xr.Dataset, layout: _Map) -> str:
 
 
 def _caption(table: xr.Dataset, layout: _Map, name: str) -> str:
-    places, _ = _places(table, layout)
-    worst = max(float(table[f"{name}_se"].isel(place).max()) for place in places)
+    positions, _ = _positions(table, layout)
+    worst = max(float(table[f"{name}_se"].isel(position).max()) for position in positions)
     lines = (
         "Black: where the simulation has no difference; yellow, dashed: where the limit has none. "
         if name == "final_difference"

@@ -12,7 +12,7 @@ import xarray as xr
 from mixjax import plots
 
 from ..study import Figure
-from .captions import made_with, setting_label, setting_places
+from .captions import made_with, setting_label, setting_positions
 from .marks import legend
 
 _DATA = {"control": "o", "digits": "s", "fashion_mnist": "^"}
@@ -35,8 +35,8 @@ def _difference(table: xr.Dataset, name: str) -> Any:
     for ax, pair in zip(axes, table["pair"].values, strict=True):
         one = table.sel(pair=pair)
         ratio = one["p"] / one["n"]
-        for order, place in enumerate(setting_places(table)):
-            cell, color = one.isel(mixup=place), plots.COLORS[order]
+        for order, position in enumerate(setting_positions(table)):
+            cell, color = one.isel(mixup=position), plots.COLORS[order]
             difference, error = cell[f"{name}_difference"], cell[f"{name}_difference_se"].sel(rows="images")
             ax.plot(ratio, cell[f"{name}_difference_exact"], color=color, linewidth=0.9)
             ax.plot(ratio, difference.sel(rows="Gaussian rows"), color=color, linewidth=0.9, linestyle=":")
@@ -62,13 +62,13 @@ def _boundary(table: xr.Dataset) -> Any:
     law = table["square_critical_exact"]
     lowest, highest = (float(end) for end in (table["ratio"].min(), table["ratio"].max()))
     for ax, rows in zip(axes, ("Gaussian rows", "images"), strict=True):
-        for order, place in enumerate(setting_places(table)):
+        for order, position in enumerate(setting_positions(table)):
             for data, marker in _DATA.items():
                 kept = (table["data_set"] == data).values
-                found = table["square_critical"].sel(rows=rows).isel(mixup=place).values[kept]
-                error = table["square_critical_se"].sel(rows=rows).isel(mixup=place).values[kept]
+                found = table["square_critical"].sel(rows=rows).isel(mixup=position).values[kept]
+                error = table["square_critical_se"].sel(rows=rows).isel(mixup=position).values[kept]
                 look: dict[str, Any] = {"color": plots.COLORS[order], "markersize": 4.5, "linewidth": 0}
-                none, x = np.isnan(found), law.isel(mixup=place).values[kept]
+                none, x = np.isnan(found), law.isel(mixup=position).values[kept]
                 bars = np.nan_to_num(np.array([np.minimum(error, found * 0.999), error]), nan=0.0)
                 ax.errorbar(x[~none], found[~none], bars[:, ~none], marker=marker, elinewidth=0.7, **look)
                 ax.plot(x[none], np.full(none.sum(), lowest), marker=marker, markerfacecolor="white", **look)
@@ -86,8 +86,8 @@ def _with_boundary_legend(figure: Any, table: xr.Dataset) -> Any:
 
     plain: dict[str, Any] = {"linewidth": 0, "markersize": 4.5}
     keys = [
-        Line2D([], [], marker="o", color=plots.COLORS[order], label=setting_label(table.isel(mixup=place)), **plain)
-        for order, place in enumerate(setting_places(table))
+        Line2D([], [], marker="o", color=plots.COLORS[order], label=setting_label(table.isel(mixup=position)), **plain)
+        for order, position in enumerate(setting_positions(table))
     ]
     here = [data for data in _DATA if data in table["data_set"].values]
     keys += [Line2D([], [], marker=_DATA[data], color="0.3", label=_DATA_NAMES[data], **plain) for data in here]

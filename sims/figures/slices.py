@@ -16,9 +16,9 @@ from .captions import (
     PLAIN_NAMES,
     omitted,
     pairs_text,
-    panel_places,
+    panel_positions,
     setting_label,
-    setting_places,
+    setting_positions,
     settings_text,
     theta_label,
 )
@@ -40,11 +40,11 @@ def slice_figures(axis: str) -> tuple[Figure, ...]:
 
 
 def _slices(table: xr.Dataset, metric: str, axis: str) -> Any:
-    places = panel_places(table, "theta_norm", _fixed(axis))
-    figure, axes = slice_panels(len(places))
-    for ax, place in zip(axes, places, strict=True):
-        panel = table.isel(place)
-        for order, setting in enumerate(setting_places(table)):
+    positions = panel_positions(table, "theta_norm", _fixed(axis))
+    figure, axes = slice_panels(len(positions))
+    for ax, position in zip(axes, positions, strict=True):
+        panel = table.isel(position)
+        for order, setting in enumerate(setting_positions(table)):
             _draw_line(ax, panel.isel(mixup=setting), f"{metric}_difference", axis, COLORS[order], MARKERS[order])
         ax.axhline(0.0, color="0.4", linewidth=0.6, zorder=0)
         ax.set_xscale("log")
@@ -98,15 +98,15 @@ def _fixed(axis: str) -> str:
 
 def _caption(table: xr.Dataset, metric: str, axis: str) -> str:
     name = PLAIN_NAMES[metric]
-    settings = setting_places(table)
-    places = panel_places(table, "theta_norm", _fixed(axis))
+    settings = setting_positions(table)
+    positions = panel_positions(table, "theta_norm", _fixed(axis))
     count = table.sizes["theta_norm"] * table.sizes[_fixed(axis)]
-    drawn = table.isel({"mixup": settings, _fixed(axis): np.unique([place[_fixed(axis)] for place in places])})
+    drawn = table.isel({"mixup": settings, _fixed(axis): np.unique([position[_fixed(axis)] for position in positions])})
     return (
         f"{name}(mix) - {name} against {'n at fixed p' if axis == 'n' else 'p/n'}. Points: mean over training sets "
         "with bars of two standard errors (mostly smaller than the point); bands: from the 5 % to the 95 % quantile of "
         "training sets; solid: the exact expectation at this n and p; dashed: the limit at the same p/n. "
         f"{omitted('Mixup settings', len(settings), table.sizes['mixup'])}"
-        f"{omitted(f'panels (theta, {_fixed(axis)})', len(places), count)}"
+        f"{omitted(f'panels (theta, {_fixed(axis)})', len(positions), count)}"
         f"{settings_text(drawn, pairs_text(drawn))}"
     )

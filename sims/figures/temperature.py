@@ -49,7 +49,7 @@ def _map(table: xr.Dataset, part: str) -> Any:
     """Draw a row for each theta, and a column for each weight."""
     if min(table.sizes["ratio"], table.sizes["held_out_ratio"]) < 2:
         return None
-    rows = [_laid_out(table.isel(n=0, theta_norm=place)) for place in _thetas(table)]
+    rows = [_laid_out(table.isel(n=0, theta_norm=position)) for position in _thetas(table)]
     columns = _weights(table)
     figure, axes = panels(len(rows) * len(columns), len(columns), height=1.85, width=2 * COLUMN_WIDTH)
     largest = max(float(np.abs(column.part(row, part)).max()) for row in rows for column in columns)
@@ -96,12 +96,12 @@ def _finish_map(figure: Any, axes: Any, mesh: Any, part: str, largest: float) ->
 class _Weight:
     """A Mixup weight of the table: one of the settings, or one with a name."""
 
-    def __init__(self, name: str, label: str, place: int | None = None):
-        self.name, self.label, self.place = name, label, place
+    def __init__(self, name: str, label: str, position: int | None = None):
+        self.name, self.label, self.position = name, label, position
 
     def part(self, table: xr.Dataset, end: str, start: str = "") -> xr.DataArray:
         array = table[f"{start}{self.name}{'_' * bool(end)}{end}"]
-        return array if self.place is None else array.isel(mixup=self.place)
+        return array if self.position is None else array.isel(mixup=self.position)
 
     def critical(self, table: xr.Dataset, end: str) -> np.ndarray | None:
         if f"{self.name}_critical{end}" not in table:
@@ -111,8 +111,8 @@ class _Weight:
 
 def _weights(table: xr.Dataset) -> list[_Weight]:
     settings = [
-        _Weight("mix", _pair_label(table.isel(mixup=place)), place)
-        for place in representatives(table["t"].values, MOST_SETTINGS)
+        _Weight("mix", _pair_label(table.isel(mixup=position)), position)
+        for position in representatives(table["t"].values, MOST_SETTINGS)
     ]
     return [*settings, _Weight("best", "best weight"), _Weight("estimated", "estimated weight")]
 

@@ -1,4 +1,4 @@
-"""The place where a curve changes its sign, in words."""
+"""The point at which a curve changes its sign, in words."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 
 
 def last_crossing(x: np.ndarray, values: np.ndarray) -> str:
-    """Where values, on a logarithmic axis, go below 0 for good."""
+    """Return where values, on a logarithmic axis, go below 0 for good."""
     above = np.flatnonzero(values >= 0)
     if len(above) == 0 or above[-1] == len(x) - 1:
         return "everywhere" if len(above) == 0 else "nowhere"

@@ -9,7 +9,7 @@ from ..figures.captions import usual_bins
 
 
 def estimator_bias_report(table: xr.Dataset) -> str:
-    """Bias and standard deviation of every estimator, law and size, at 15 bins."""
+    """Write bias and standard deviation of every estimator, law and size, at 15 bins."""
     lines = [
         f"Bias ± standard deviation over samples, {usual_bins(table)} bins; standard errors are in dataset.nc.",
         "",

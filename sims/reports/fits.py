@@ -9,7 +9,7 @@ from .crossings import last_crossing
 
 
 def fits_report(table: xr.Dataset) -> str:
-    """Where Mixup helps each fit, and what it is worth at the largest p/n."""
+    """Write where Mixup helps each fit, and what it is worth at the largest p/n."""
     rows = [
         "# Mixup of the average, of a ridge, and of a logistic fit",
         "",

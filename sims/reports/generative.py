@@ -8,7 +8,7 @@ from ..figures.generative import BAR
 
 
 def generative_report(table: xr.Dataset) -> str:
-    """What learning costs and what Assumption 3.1 is worth, by rows; and whether Mixup helps, by n."""
+    """Write what learning costs, by rows, and whether Mixup helps, by n."""
     return "\n\n".join([_cost(table), _bar(table), _help(table)])
 
 
@@ -25,25 +25,25 @@ def _cost(table: xr.Dataset) -> str:
     for family in table["family"].values:
         for rows in table["rows"].values:
             row = table.sel(family=family, rows=rows)
-            cells = [_said(row, "mean_excess", 4, classifier=name, sign="+") for name in row["classifier"].values]
-            cells += [_said(row, "delta", 4, direction=name) for name in ("along theta*", "random")]
-            cells.append(_said(row, "delta_square", 4, direction="along theta*"))
-            cells += [_said(row, "stretch", 2, map=name) for name in ("g", "h_hat")] + [
-                _said(row, "bound", 1, map="h_hat")
+            cells = [_with_error(row, "mean_excess", 4, classifier=name, sign="+") for name in row["classifier"].values]
+            cells += [_with_error(row, "delta", 4, direction=name) for name in ("along theta*", "random")]
+            cells.append(_with_error(row, "delta_square", 4, direction="along theta*"))
+            cells += [_with_error(row, "stretch", 2, map=name) for name in ("g", "h_hat")] + [
+                _with_error(row, "bound", 1, map="h_hat")
             ]
             lines.append(f"| {family} | {rows:,} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
 def _bar(table: xr.Dataset) -> str:
-    """Whether both classifiers are within BAR + 3 standard errors of the exact inverse at every n."""
+    """Write whether both classifiers are within BAR + 3 standard errors of the exact inverse at every n."""
     within = (abs(table["excess"]) <= BAR + 3 * table["excess_se"]).all(["n", "classifier"])
     lines = [f"Within {BAR:g} + 3 standard errors of the exact inverse, both classifiers at every n:", ""]
     lines += ["| g | " + " | ".join(f"{rows:,} rows" for rows in table["rows"].values) + " |"]
     lines += ["|---|" + "---|" * table.sizes["rows"]]
     for family in table["family"].values:
-        said = ["yes" if found else "no" for found in within.sel(family=family).values]
-        lines.append(f"| {family} | " + " | ".join(said) + " |")
+        words = ["yes" if found else "no" for found in within.sel(family=family).values]
+        lines.append(f"| {family} | " + " | ".join(words) + " |")
     return "\n".join(lines)
 
 
@@ -59,11 +59,11 @@ def _help(table: xr.Dataset) -> str:
     for family in table["family"].values:
         row = table.sel(family=family, rows=rows)
         for name, text in (("difference", "learned"), ("exact_difference", "exact")):
-            cells = [_said(row.sel(n=n), name, 4, sign="+") for n in table["n"].values]
+            cells = [_with_error(row.sel(n=n), name, 4, sign="+") for n in table["n"].values]
             lines.append(f"| {family} | {text} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
 
-def _said(row: xr.Dataset, name: str, digits: int, sign: str = "", **place: str) -> str:
-    value, error = (float(row[part].sel(place)) for part in (name, f"{name}_se"))
+def _with_error(row: xr.Dataset, name: str, digits: int, sign: str = "", **selection: str) -> str:
+    value, error = (float(row[part].sel(selection)) for part in (name, f"{name}_se"))
     return f"{value:{sign}.{digits}f} ± {error:.{digits}f}"

@@ -33,8 +33,8 @@ def class_limits(key: jax.Array, number: int, t: float, draws: int) -> HostArray
     sets = limit_class_sets(ratio, theta, num_classes=number)
     each = [class_ece(key_each, sets.estimator(w[0]), sets.means, kind="class-wise", draws=draws) for w in weights]
     parts = {
-        name: [[top[place][0], each[0][place][:, 0]], [top[place][1], each[1][place][:, 0]]]
-        for place, name in enumerate(("limit", "limit_se"))
+        name: [[top[position][0], each[0][position][:, 0]], [top[position][1], each[1][position][:, 0]]]
+        for position, name in enumerate(("limit", "limit_se"))
     }
     return {name: np.asarray(part, np.float64) for name, part in parts.items()}
 
@@ -60,8 +60,8 @@ def class_variables(found: Mapping[str, np.ndarray]) -> dict[str, Described]:
     """Describe the arrays above, each with the numbers of classes as a first axis."""
     fine, points = ("classes", "kind", "class_ratio"), ("classes", "kind", "classes_ratio")
     described = {
-        f"classes_{name}{end}": (fine, found[f"limit{end}"][:, place], f"{text} of the ECE of K classes, {name}")
-        for place, name in enumerate(("plain", "mix"))
+        f"classes_{name}{end}": (fine, found[f"limit{end}"][:, position], f"{text} of the ECE of K classes, {name}")
+        for position, name in enumerate(("plain", "mix"))
         for end, text in (("", "limit"), ("_se", "standard error of the limit"))
     }
     return described | {

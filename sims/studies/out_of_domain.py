@@ -150,14 +150,14 @@ def _measured_share(table: xr.Dataset) -> dict[str, xr.Variable]:
     }
 
 
-def _first_crossing(place: np.ndarray, value: np.ndarray) -> float:
+def _first_crossing(position: np.ndarray, value: np.ndarray) -> float:
     """Return the position at which a value, negative at first, becomes positive; NaN where it does not."""
     later = np.flatnonzero((value[1:] > 0) & (value[:-1] <= 0))
     if not later.size:
         return float("nan")
     k = later[0]
     share = -value[k] / (value[k + 1] - value[k])
-    return float(place[k] + share * (place[k + 1] - place[k]))
+    return float(position[k] + share * (position[k + 1] - position[k]))
 
 
 STUDY = GridStudy(

@@ -97,13 +97,13 @@ def _score(sample: Sample, settings: Arrays) -> Arrays:
         "ece_mix_temperature": scaled[:, 1:-1],
         "combined_difference": scaled[:, 1:-1] - reference,
     }
-    for name, place in WEIGHTS.items():
-        difference = (own - reference)[:, place]
+    for name, position in WEIGHTS.items():
+        difference = (own - reference)[:, position]
         values |= {
-            f"ece_{name}": own[:, place],
-            f"ece_{name}_pooled": pooled[:, place],
+            f"ece_{name}": own[:, position],
+            f"ece_{name}_pooled": pooled[:, position],
             f"{name}_difference": difference,
-            f"{name}_pooled_difference": (pooled - reference)[:, place],
+            f"{name}_pooled_difference": (pooled - reference)[:, position],
             f"{name}_better": negative_with_ties_half(difference),
         }
     return values

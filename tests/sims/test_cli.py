@@ -11,7 +11,7 @@ from mixjax.sims.cli import main
 import sims.cli
 from tests.paths import ROOT
 
-TINY = ["--n", "50", "--ratio", "0.5,2", "--theta-norm", "0.5,2", "--alpha", "1", "--replicates", "1000"]
+TINY = ["--n", "50", "--ratio", "0.2,1,3", "--theta-norm", "0.5,2", "--alpha", "0,1", "--replicates", "1000"]
 
 BAD = {
     "unknown study": (["nosuch"], "no study 'nosuch'; there are"),
@@ -68,9 +68,14 @@ def test_no_arguments_show_the_usage(capsys):
     assert main([]) == 2
     assert "phase_diagram" in capsys.readouterr().out
     assert main(["--help"]) == 0
+    usage = capsys.readouterr().out
+    assert main(["verify", "--help"]) == 0
+    line = capsys.readouterr().out
+    assert line == "usage: python -m sims verify RUN       compare a stored run with the exact expectations\n"
+    assert line.removeprefix("usage: ") in usage
 
 
-def test_from_study_to_published_figures(capsys, tmp_path):
+def test_from_study_to_published_figures(capsys, tmp_path, one_figure):
     run, folder = tmp_path / "run", tmp_path / "results"
     assert main(["phase_diagram", *TINY, "--out", str(run)]) == 0
     last = capsys.readouterr().out.splitlines()[-1]
@@ -93,14 +98,14 @@ def test_from_study_to_published_figures(capsys, tmp_path):
     assert [path.name for path in other.iterdir()] == ["README.md"]
     assert (other / "README.md").read_text() == "my own"
     rows = (folder / "table.csv").read_text().splitlines()
-    assert len(rows) == 1 + 4
+    assert len(rows) == 1 + 12
     assert rows[0].startswith("n,p,ratio,theta_norm,alpha,beta,t,")
     (run / "figures" / "ece_difference.png").unlink()
     assert main(["figures", str(run)]) == 0
     assert (run / "figures" / "ece_difference.png").exists()
 
 
-def test_publishing_that_is_interrupted_is_done_again(folder_of, tmp_path, monkeypatch):
+def test_publishing_that_is_interrupted_is_done_again(folder_of, tmp_path, monkeypatch, one_figure):
     run, folder = str(folder_of("phase_diagram")), tmp_path / "results"
 
     def interrupted(*_args):
