@@ -1,7 +1,7 @@
 """The table of a finished run, read without trust in who made it.
 
-The checksum in provenance.json shows damage, not intent: whoever writes a table can write its checksum. Before xarray opens
-a table, its HDF5 is checked: arrays in the file itself, no larger than the file, and no link, virtual array or
+The checksum in provenance.json shows damage, not intent: whoever writes a table can write its checksum. Before xarray
+opens a table, its HDF5 is checked: arrays in the file itself, no larger than the file, and no link, virtual array or
 external storage, which would read other files. Texts are read one at a time, since many may be the same bytes of the
 file. Faults of the HDF5 library itself are beyond this.
 """

@@ -40,6 +40,14 @@ def local():
         yield started
 
 
+@pytest.fixture
+def one():
+    """A worker of as many threads as there are cores."""
+    pytest.importorskip("distributed", reason="the extra `cluster` is not installed")
+    with Cluster(workers=1) as started:
+        yield started
+
+
 @pytest.fixture(scope="module")
 def undisturbed():
     return sims.run("phase_diagram", layout=SMALL, **AXES)
@@ -54,10 +62,9 @@ def assert_same_bits(one, other):
         np.testing.assert_array_equal(one[name].values, other[name].values, err_msg=str(name))
 
 
-@needs_dask
-def test_through_a_scheduler_the_table_is_that_of_one_process(local, tmp_path, undisturbed):
+def test_through_a_scheduler_the_table_is_that_of_one_process(one, tmp_path, undisturbed):
     """...and the progress bar covers the cluster; what is missing of a run is made up for."""
-    address, seen = local._client.scheduler.address, []
+    address, seen = one._client.scheduler.address, []
     table = sims.run(
         "phase_diagram", tmp_path, scheduler=address, layout=SMALL, progress=lambda *units: seen.append(units), **AXES
     )
@@ -66,7 +73,7 @@ def test_through_a_scheduler_the_table_is_that_of_one_process(local, tmp_path, u
     (tmp_path / "dataset.nc").unlink()
     next((tmp_path / "shards").iterdir()).unlink()
     seen.clear()
-    assert execute(work(), tmp_path, ExecutionOptions(progress=lambda *units: seen.append(units), cluster=local))
+    assert execute(work(), tmp_path, ExecutionOptions(progress=lambda *units: seen.append(units), cluster=one))
     assert seen == [(8, 9), (9, 9)]
     assert_same_bits(undisturbed, sims.load(tmp_path))
 
