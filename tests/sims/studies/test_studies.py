@@ -125,6 +125,15 @@ def test_monte_carlo_agrees_with_the_exact_expectations(study, table_of):
     assert agrees, text
 
 
+def test_errors_whose_squares_have_no_single_precision_are_verified():
+    """At |theta| = 10 an ECE is below 1e-20; its standard error is neither 0 nor wrong."""
+    table = sims.run("phase_diagram", n="500", ratio="0.1,0.5,1", theta_norm="8,10", alpha="0.4,1", replicates=2000)
+    assert (table["ece"].sel(theta_norm=10) < 1e-19).all()
+    assert (table["ece_se"] > 1e-3 * table["ece"]).all()
+    text, agrees = report(table)
+    assert agrees, text
+
+
 def test_a_difference_that_is_wrong_is_seen(table_of):
     """Also in a cell whose standard error is 0, and in a part of a table."""
     table = table_of("phase_diagram").isel(ratio=[2, 0]).copy(deep=True)
