@@ -12,13 +12,7 @@ from .study import GridStudy, PiecewiseStudy
 
 
 def work_of(study: str, preset: str = "default", *, layout: Layout | None = None, **axes: AxisValue | None) -> Work:
-    """Return the work of a study: a preset with some of its axes replaced.
-
-    Args:
-      study: a name in `STUDIES`.
-      preset: "quick", "default" or "full".
-      layout: how a grid is cut; by default as the platform asks.
-      **axes: fields of the study's configuration.
+    """Return the work of a study: a preset with some of its axes replaced, cut by a layout or as the platform asks.
 
     Raises:
       RunError: for an unknown study, preset or axis, and for a wrong value of an axis.

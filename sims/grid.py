@@ -23,13 +23,7 @@ AxisValue = str | float | int | Sequence[float] | np.ndarray
 
 
 def axis(
-    name: str,
-    value: AxisValue,
-    *,
-    whole: bool = False,
-    least: float = 0.0,
-    above: bool = False,
-    distinct: bool = True,
+    name: str, value: AxisValue, *, whole: bool = False, least: float = 0.0, above: bool = False, distinct: bool = True
 ) -> np.ndarray:
     """Return the values of an axis, from "start:stop:count[:log]", "a,b,c", a number, or a sequence of numbers.
 

@@ -66,12 +66,10 @@ def _copy(run: RunDirectory, target: RunDirectory, names: Sequence[str], warn: T
         arrays = run.read(name)
         if not target.has(name):
             target.write(name, arrays)
-        elif not _equal(arrays, target.read(name)):
+        elif (there := target.read(name)).keys() != arrays.keys() or any(
+            there[part].tobytes() != array.tobytes() for part, array in arrays.items()
+        ):
             raise RunError(f"unit {name} has other numbers in {run.path} than in the runs before it; one is wrong")
 
     for _ in each(copy, (name for name in names if name in found.stored), run.path, target.path):
         pass
-
-
-def _equal(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    return one.keys() == other.keys() and all(one[name].tobytes() == other[name].tobytes() for name in one)

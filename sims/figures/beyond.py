@@ -119,11 +119,7 @@ def _unequal_caption(table: xr.Dataset) -> str:
 def _classes(table: xr.Dataset) -> Any:
     """Draw the change against p/n, against (K - 1) p/n, and class by class."""
     kinds = table["kind"].values
-    shown = (
-        (kinds[0], False, "predicted class"),
-        (kinds[0], True, "predicted class"),
-        (kinds[1], False, "class-wise"),
-    )
+    shown = ((kinds[0], False, "predicted class"), (kinds[0], True, "predicted class"), (kinds[1], False, "class-wise"))
     figure, axes = panels(3, 3, height=2.3, width=2 * COLUMN_WIDTH, share_y=False)
     for ax, (kind, effective, title) in zip(axes, shown, strict=True):
         ax.axhline(0, color="0.6", linewidth=0.6)

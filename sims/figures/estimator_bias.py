@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,46 +31,51 @@ def estimator_bias_figures() -> tuple[Figure, ...]:
 
 def _bias(table: xr.Dataset) -> Any:
     """Draw the bias with two standard errors against the sample size, on an axis that is linear near 0."""
-    figure, axes = plots.panels(table.sizes["law"], 2, height=2.0, share_y=True, width=2 * plots.COLUMN_WIDTH)
-    for ax, law in zip(axes, table["law"].values, strict=True):
+
+    def draw(ax: Axes, panel: xr.Dataset) -> None:
         for number, name in enumerate(SHOWN):
-            row = table.sel(law=law, estimator=name, bins=usual_bins(table))
-            ax.errorbar(table["size"], row["bias"], 2 * row["bias_se"], elinewidth=0.8, **_style(number, name))
+            row = panel.sel(estimator=name)
+            ax.errorbar(row["size"], row["bias"], 2 * row["bias_se"], elinewidth=0.8, **_style(number, name))
         ax.axhline(0, color="0.4", linewidth=0.6, zorder=0)
         ax.set_yscale("symlog", linthresh=1e-3, linscale=0.6)
-        _dress(ax, table, law)
-    figure.supylabel("bias", fontsize="medium")
-    legend(figure, axes[0], 4, where="lower")
-    return figure
+
+    return _drawn(table, draw, "bias")
 
 
 def _rmse(table: xr.Dataset) -> Any:
     """Draw the root mean squared error against the sample size."""
-    figure, axes = plots.panels(table.sizes["law"], 2, height=2.0, share_y=True, width=2 * plots.COLUMN_WIDTH)
-    for ax, law in zip(axes, table["law"].values, strict=True):
+
+    def draw(ax: Axes, panel: xr.Dataset) -> None:
         for number, name in enumerate(SHOWN):
-            row = table.sel(law=law, estimator=name, bins=usual_bins(table))
-            ax.plot(table["size"], row["rmse"], **_style(number, name))
+            ax.plot(panel["size"], panel["rmse"].sel(estimator=name), **_style(number, name))
         ax.set_yscale("log")
-        _dress(ax, table, law)
-    figure.supylabel("root mean squared error", fontsize="medium")
-    legend(figure, axes[0], 4, where="lower")
-    return figure
+
+    return _drawn(table, draw, "root mean squared error")
 
 
 def _coverage(table: xr.Dataset) -> Any:
     """Draw the share of 95 % intervals that hold the exact value, with two binomial standard errors."""
-    figure, axes = plots.panels(table.sizes["law"], 2, height=1.8, share_y=True, width=2 * plots.COLUMN_WIDTH)
-    for ax, law in zip(axes, table["law"].values, strict=True):
+
+    def draw(ax: Axes, panel: xr.Dataset) -> None:
         for number, name in enumerate(table["interval"].values):
-            share = table["coverage"].sel(law=law, interval=name, bins=usual_bins(table)).values
-            samples = table["interval_samples"].sel(law=law).values
+            share, samples = panel["coverage"].sel(interval=name).values, panel["interval_samples"].values
             error = 2 * np.sqrt(np.maximum(share * (1 - share), 1 / samples) / samples)
-            ax.errorbar(table["size"], share, error, elinewidth=0.8, **_style(number, name))
+            ax.errorbar(panel["size"], share, error, elinewidth=0.8, **_style(number, name))
         ax.axhline(0.95, color="0.4", linewidth=0.6, linestyle="--", zorder=0)
         ax.set_ylim(0, 1.05)
-        _dress(ax, table, law)
-    figure.supylabel("coverage of 95 % intervals", fontsize="medium")
+
+    return _drawn(table, draw, "coverage of 95 % intervals")
+
+
+def _drawn(table: xr.Dataset, draw: Callable[[Axes, xr.Dataset], None], label: str) -> Any:
+    """Draw a panel for each law."""
+    figure, axes = plots.panels(table.sizes["law"], 2, height=2.0, share_y=True, width=2 * plots.COLUMN_WIDTH)
+    for ax, law in zip(axes, table["law"].values, strict=True):
+        draw(ax, table.sel(law=law, bins=usual_bins(table)))
+        truth = float(table["truth"].sel(law=law, estimator="ECE, equal width"))
+        ax.set(xscale="log", title=f"{law}: ECE = {truth:.3f}", xlabel="sample size N")
+        ax.label_outer()
+    figure.supylabel(label, fontsize="medium")
     legend(figure, axes[0], 4, where="lower")
     return figure
 
@@ -78,14 +84,6 @@ def _style(number: int, name: str) -> dict[str, Any]:
     colors, markers = (*plots.COLORS, "0.35"), (*plots.MARKERS, "x")
     label = name.replace("ECE_2", "ECE$_2$")
     return {"color": colors[number], "marker": markers[number], "markersize": 3, "label": label}
-
-
-def _dress(ax: Axes, table: xr.Dataset, law: str) -> None:
-    ax.set_xscale("log")
-    truth = float(table["truth"].sel(law=law, estimator="ECE, equal width"))
-    ax.set_title(f"{law}: ECE = {truth:.3f}")
-    ax.set_xlabel("sample size N")
-    ax.label_outer()
 
 
 def _bias_caption(table: xr.Dataset) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import xarray as xr
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 BAR = 0.005  # what learning may cost in ECE
 NAMES = {"plain": "without Mixup", "mixup": "with Mixup"}
+_ROWS = r"rows that $\hat h$ is learned from"
+Draw = Callable[["Axes", xr.Dataset], None]
 
 
 def generative_figures() -> tuple[Figure, ...]:
@@ -31,60 +33,55 @@ def generative_figures() -> tuple[Figure, ...]:
 
 def _ece(table: xr.Dataset) -> Any:
     """Draw ECE against n with the h_hat of most rows, over that of the exact inverse."""
-    figure, axes = _family_panels(table)
-    last = table.isel(rows=-1)
-    for ax, family in zip(axes, table["family"].values, strict=True):
+
+    def draw(ax: Axes, panel: xr.Dataset) -> None:
         for order, name in enumerate(table["classifier"].values):
-            row = last.sel(family=family, classifier=name)
+            row = panel.isel(rows=-1).sel(classifier=name)
             ax.errorbar(row["n"], row["ece"], 2 * row["ece_se"], label=f"{NAMES[name]}, learned", **_points(order))
             ax.plot(row["n"], row["exact"], color=plots.COLORS[order], linewidth=0.9, label=f"{NAMES[name]}, exact")
-        ax.set_xlabel("training sample size $n$")
-    axes[0].set_ylim(bottom=0)  # of all, once all is drawn
-    axes[0].set_ylabel("ECE")
-    legend(figure, axes[0], 4, where="lower")
+
+    figure, axes = _drawn(table, draw, "training sample size $n$", "ECE", 4)
+    axes[0].set_ylim(bottom=0)
     return figure
 
 
 def _excess(table: xr.Dataset) -> Any:
     """Draw ECE with the learned inverse minus ECE with the exact one, against the rows that it was learned from."""
-    figure, axes = _family_panels(table)
-    for ax, family in zip(axes, table["family"].values, strict=True):
+
+    def draw(ax: Axes, panel: xr.Dataset) -> None:
         ax.axhspan(-BAR, BAR, color="0.9", linewidth=0, zorder=0)
         ax.axhline(0, color="0.4", linewidth=0.6, zorder=0)
         for order, name in enumerate(table["classifier"].values):
-            row = table.sel(family=family, classifier=name)
-            bars = 2 * row["mean_excess_se"]
-            ax.errorbar(row["rows"], row["mean_excess"], bars, label=NAMES[name], **_points(order) | {"linestyle": "-"})
-        ax.set_xlabel(r"rows that $\hat h$ is learned from")
-    axes[0].set_ylabel("ECE, learned minus exact")
-    legend(figure, axes[0], 2, where="lower")
-    return figure
+            row, look = panel.sel(classifier=name), _points(order) | {"linestyle": "-", "label": NAMES[name]}
+            ax.errorbar(row["rows"], row["mean_excess"], 2 * row["mean_excess_se"], **look)
+
+    return _drawn(table, draw, _ROWS, "ECE, learned minus exact", 2)[0]
 
 
 def _assumption(table: xr.Dataset) -> Any:
     """Draw E|delta_u| against the rows that the inverse was learned from."""
-    figure, axes = _family_panels(table)
-    for ax, family in zip(axes, table["family"].values, strict=True):
+
+    def draw(ax: Axes, panel: xr.Dataset) -> None:
         for order, name in enumerate(table["direction"].values):
-            row = table.sel(family=family, direction=name)
+            row, look = panel.sel(direction=name), _points(order) | {"linestyle": "-"}
             label = name.replace("theta*", r"$\theta^*$")
-            ax.errorbar(
-                row["rows"], row["delta"], 2 * row["delta_se"], label=label, **_points(order) | {"linestyle": "-"}
-            )
+            ax.errorbar(row["rows"], row["delta"], 2 * row["delta_se"], label=label, **look)
         ax.set_yscale("log")
-        ax.set_xlabel(r"rows that $\hat h$ is learned from")
+
+    figure, axes = _drawn(table, draw, _ROWS, r"E$|\delta_u|$", 3)
     plots.decades(axes[0], y=True)
-    axes[0].set_ylabel(r"E$|\delta_u|$")
-    legend(figure, axes[0], 3, where="lower")
     return figure
 
 
-def _family_panels(table: xr.Dataset) -> tuple[Any, Sequence[Axes]]:
+def _drawn(table: xr.Dataset, draw: Draw, x: str, y: str, columns: int) -> tuple[Any, Sequence[Axes]]:
+    """Draw a panel for each family of generators, with a key of so many columns."""
     families = table["family"].values
     figure, axes = plots.panels(len(families), 3, height=2.3, width=2 * plots.COLUMN_WIDTH)
     for ax, family in zip(axes, families, strict=True):
-        ax.set_xscale("log")
-        ax.set_title(f"{family} $g$")
+        ax.set(xscale="log", title=f"{family} $g$", xlabel=x)
+        draw(ax, table.sel(family=family))
+    axes[0].set_ylabel(y)
+    legend(figure, axes[0], columns, where="lower")
     return figure, axes
 
 

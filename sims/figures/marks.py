@@ -17,15 +17,7 @@ LIMIT: dict[str, Any] = {"color": "#F0E442", "linestyle": (0, (3, 3)), "linewidt
 
 
 def legend(figure: Any, handles: Any, columns: int, *, where: str = "upper", **style: Any) -> None:
-    """Name marks above the panels, or below them, where the key hides nothing.
-
-    Args:
-      figure: to draw on.
-      handles: entries, or the panel whose labelled marks are the entries.
-      columns: of the key.
-      where: "upper" or "lower".
-      **style: of the legend.
-    """
+    """Name marks above the panels, or below: a list of entries, or the labelled marks of a panel."""
     entries = handles if isinstance(handles, list) else handles.get_legend_handles_labels()[0]
     figure.legend(handles=entries, loc=f"outside {where} center", ncols=columns, frameon=False, **style)
 

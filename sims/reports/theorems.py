@@ -19,17 +19,12 @@ ENOUGH = 0.99
 
 # Studies that measure more of a theorem.
 FURTHER = {
-    "3.1": ("phase_diagram", "high_dimension"),
-    "3.2": ("low_dimension",),
-    "3.3": ("capacity",),
+    **dict.fromkeys(("3.1", "5.1"), ("phase_diagram", "high_dimension")),
+    **dict.fromkeys(("3.2", "5.2"), ("low_dimension",)),
+    **dict.fromkeys(("3.3", "5.3"), ("capacity",)),
     "3.4": ("out_of_domain",),
     "3.5": ("generative", "real_images"),
-    "4.1": ("pseudo_label", "pseudo_label_shift"),
-    "4.2": ("pseudo_label", "pseudo_label_shift"),
-    "4.3": ("pseudo_label", "pseudo_label_shift"),
-    "5.1": ("phase_diagram", "high_dimension"),
-    "5.2": ("low_dimension",),
-    "5.3": ("capacity",),
+    **dict.fromkeys(("4.1", "4.2", "4.3"), ("pseudo_label", "pseudo_label_shift")),
 }
 
 
@@ -111,7 +106,4 @@ def verdict_files(table: xr.Dataset) -> dict[str, str]:
         {**entry, "studies": FURTHER[entry["theorem"]], "command": command}
         for entry in json.loads(table.attrs["verdicts"])
     ]
-    return {
-        "theorems.json": json.dumps(entries, indent=1) + "\n",
-        "theorems.md": verdict_report(table) + "\n",
-    }
+    return {"theorems.json": json.dumps(entries, indent=1) + "\n", "theorems.md": verdict_report(table) + "\n"}

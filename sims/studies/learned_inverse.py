@@ -48,22 +48,10 @@ class Setting(NamedTuple):
     seed: int
 
 
-def _linear(key: jax.Array, p: int, d: int) -> Map:
-    return sample_linear(key, p=p, d=d)
-
-
-def _leaky_relu(key: jax.Array, p: int, d: int) -> Map:
-    return sample_leaky_relu(key, widths=(p, (p + d) // 2, d))
-
-
-def _coupling(key: jax.Array, p: int, _: int) -> Map:
-    return sample_coupling(key, p=p)
-
-
 FAMILIES: dict[str, Callable[[jax.Array, int, int], Map]] = {
-    "linear": _linear,
-    "leaky-ReLU": _leaky_relu,
-    "coupling": _coupling,
+    "linear": lambda key, p, d: sample_linear(key, p=p, d=d),
+    "leaky-ReLU": lambda key, p, d: sample_leaky_relu(key, widths=(p, (p + d) // 2, d)),
+    "coupling": lambda key, p, _: sample_coupling(key, p=p),
 }
 
 

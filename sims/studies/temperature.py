@@ -121,30 +121,21 @@ def _grid(config: Temperature) -> Grid:
     return replace(grid, cells={**grid.cells, "n_held_out": points})
 
 
-_NAMES = (
-    {
-        "ece": "ECE, plain",
-        "ece_temperature": "ECE after temperature scaling",
-        "at_an_end": "share of held-out sets whose temperature is 0 or infinite",
-        "ece_mix": "ECE(mix)",
-        "ece_best": "ECE of the best Mixup weight",
-        "ece_estimated": "ECE of the estimated Mixup weight",
-        "ece_mix_temperature": "ECE of Mixup after temperature scaling",
-        "combined_difference": "ECE of Mixup after temperature scaling - ECE after temperature scaling",
-    }
-    | {
-        f"{name}_{end}": f"{words} of {weight}{text}"
-        for name, weight in (("mix", "Mixup"), ("best", "the best weight"), ("estimated", "the estimated weight"))
-        for end, words, text in (
-            ("difference", "ECE", " - ECE after temperature scaling"),
-            ("pooled_difference", "ECE", ", with the held-out points in training, - ECE after temperature scaling"),
-        )
-    }
-    | {
-        f"ece_{name}_pooled": f"ECE of {name}, with the held-out points in training"
-        for name in ("mix", "best", "estimated")
-    }
-)
+_WEIGHTS = {"mix": "Mixup", "best": "the best weight", "estimated": "the estimated weight"}
+_AFTER, _POOLED = "ECE after temperature scaling", "with the held-out points in training"
+_NAMES = {
+    "ece": "ECE, plain",
+    "ece_temperature": _AFTER,
+    "at_an_end": "share of held-out sets whose temperature is 0 or infinite",
+    "ece_mix": "ECE(mix)",
+    "ece_best": "ECE of the best Mixup weight",
+    "ece_estimated": "ECE of the estimated Mixup weight",
+    "ece_mix_temperature": "ECE of Mixup after temperature scaling",
+    "combined_difference": f"ECE of Mixup after temperature scaling - {_AFTER}",
+    **{f"{name}_difference": f"ECE of {weight} - {_AFTER}" for name, weight in _WEIGHTS.items()},
+    **{f"{name}_pooled_difference": f"ECE of {weight}, {_POOLED}, - {_AFTER}" for name, weight in _WEIGHTS.items()},
+    **{f"ece_{name}_pooled": f"ECE of {weight}, {_POOLED}" for name, weight in _WEIGHTS.items()},
+}
 
 
 def _table(config: Temperature, grid: Grid, moments: Mapping[str, Moments]) -> xr.Dataset:

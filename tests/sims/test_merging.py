@@ -119,7 +119,7 @@ def test_what_holds_no_run_or_none_of_this_release(folders, tmp_path):
             status(tmp_path / "other")
 
 
-def test_as_commands(folders, tmp_path, capsys):
+def test_as_commands(folders, tmp_path, capsys, one_figure):
     assert main(["merge", str(folders / "first"), str(folders / "second"), "--out", str(tmp_path / "out")]) == 0
     assert capsys.readouterr().out.startswith(
         f"phase_diagram in {tmp_path / 'out'}: finished\n9 of 9 units done (100%), 0 left\n"

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from mixjax.sims.engine.moments import Moments, merged, moments_of, stored_form
 
-
 MOMENTS = jax.jit(moments_of, static_argnums=0)
 
 
