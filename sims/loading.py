@@ -64,7 +64,7 @@ def load(path: PathOrUrl) -> xr.Dataset:
             found = table.load()
         _check_origin(found)
     except Exception as error:  # h5py, h5netcdf and xarray raise all kinds of them
-        raise RunError(f"{file} is not a table that a run makes: {_brief(error)}") from error
+        raise RunError(f"{file} is not a table that a run makes: {brief(error)}") from error
     return found
 
 
@@ -156,5 +156,6 @@ def _arrays(root: h5py.File) -> Iterator[h5py.Dataset]:
         yield root[name]
 
 
-def _brief(error: Exception) -> str:
+def brief(error: Exception) -> str:
+    """Return the first line of an error, printable."""
     return printable(str(error).split("\n")[0]) or type(error).__name__

@@ -22,6 +22,7 @@ from mixjax.runs import ENVIRONMENT, RunError, Tell, differences
 from ..engine.devices import usable_cores
 from ..engine.program import HostArrays
 from ..engine.work import Store, Work
+from ..loading import brief
 from .tasks import Tasks, has_code, scheduler_there, worker_provenance
 
 if TYPE_CHECKING:
@@ -138,7 +139,7 @@ def _connected(opened: ExitStack, workers: int | None, scheduler: str | None, pa
         versions = client.get_versions()
     except Exception as error:  # noqa: BLE001 - of all kinds: an address of IPv6 where there is none fails an assertion
         raise RunError(
-            f"no Dask scheduler answers at {scheduler} ({_brief(error)}); start one, as in: dask scheduler"
+            f"no Dask scheduler answers at {scheduler} ({brief(error)}); start one, as in: dask scheduler"
         ) from None
     here, there = (versions[side]["packages"] for side in ("client", "scheduler"))
     wanted = ("distributed", "msgpack")
@@ -178,7 +179,7 @@ def _agreed(client: Client, patience: float) -> dict[str, str | int]:
         made_with: dict[str, dict[str, str | int]] = client.run(worker_provenance)
     except Exception as error:  # noqa: BLE001 - Dask makes one of its own of what is raised there
         advice = "start them in a clone of the same commit, with PYTHONPATH=."
-        raise RunError(f"the scheduler or its workers cannot run this code ({_brief(error)}); {advice}") from None
+        raise RunError(f"the scheduler or its workers cannot run this code ({brief(error)}); {advice}") from None
     (first, wanted), *others = sorted(made_with.items())
     for address, other in others:
         if found := differences(_part(wanted, ENVIRONMENT), _part(other, ENVIRONMENT), f"on {first}", f"on {address}"):
@@ -190,7 +191,3 @@ def _agreed(client: Client, patience: float) -> dict[str, str | int]:
 
 def _part(made_with: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
     return {name: made_with.get(name) for name in names}
-
-
-def _brief(error: Exception) -> str:
-    return str(error).split("\n")[0][:200] or type(error).__name__

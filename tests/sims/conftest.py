@@ -14,6 +14,7 @@ import xarray as xr
 from mixjax.sims.studies import STUDIES
 
 from mixjax import sims
+from tests.sims.small_run import AXES, SMALL
 
 # six cells each or twice six, and two Mixup settings where there are such
 SIZES = {
@@ -70,6 +71,20 @@ def folder_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]
 def table_of(folder_of: Callable[[str], Path]) -> Callable[[str], xr.Dataset]:
     """Its table."""
     return cache(lambda study: sims.load(folder_of(study)))
+
+
+@pytest.fixture(scope="session")
+def small_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The run of `small_run`, which nothing has disturbed."""
+    folder = tmp_path_factory.mktemp("runs") / "undisturbed"
+    sims.run("phase_diagram", folder, layout=SMALL, **AXES)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def undisturbed(small_folder: Path) -> xr.Dataset:
+    """Its table."""
+    return sims.load(small_folder)
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,6 @@ import sys
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 from mixjax.sims.cli import main
-from mixjax.sims.configuration import work_of
 from mixjax.sims.engine.execution import ExecutionOptions, opened
 from mixjax.sims.status import status
 
@@ -17,9 +16,8 @@ import mixjax.runs
 from mixjax.runs import RunDirectory, RunError, provenance
 from mixjax.runs.lease import Lease
 from mixjax.runs.storage import located
+from tests.sims.small_run import OPTIONS, planned
 
-AXES = {"n": "50", "ratio": "0.2,1,3", "theta_norm": "0.5,2", "alpha": "0,1", "replicates": 2500}
-OPTIONS = [part for name, value in AXES.items() for part in (f"--{name.replace('_', '-')}", str(value))]
 ME = f"process {os.getpid()} on {socket.gethostname()}"
 
 
@@ -33,8 +31,7 @@ def _empty():
 
 def begun(out):
     """A folder with the manifest of a run, and nothing else."""
-    work = work_of("phase_diagram", **AXES)
-    opened(work, located(out), provenance(), ExecutionOptions()).close()
+    opened(planned(), located(out), provenance(), ExecutionOptions()).close()
     return located(out)
 
 

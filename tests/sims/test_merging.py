@@ -7,7 +7,6 @@ import shutil
 import numpy as np
 import pytest
 from mixjax.sims.cli import main
-from mixjax.sims.configuration import work_of
 from mixjax.sims.engine.execution import ExecutionOptions, execute
 from mixjax.sims.engine.units import Layout
 from mixjax.sims.merging import merge
@@ -15,23 +14,20 @@ from mixjax.sims.status import describe, status
 
 from mixjax import sims
 from mixjax.runs import RunDirectory, RunError, read_manifest
-
-AXES = {"n": "50", "ratio": "0.2,1,3", "theta_norm": "0.5,2", "alpha": "0,1", "replicates": 2500}
-SMALL = Layout(2, 8, 1)  # nine units
+from tests.sims.small_run import AXES, SMALL, planned
 
 
 def make(folder, part=(1, 1), layout=SMALL, **axes):
-    work = work_of("phase_diagram", layout=layout, **{**AXES, **axes})
-    return execute(work, folder, ExecutionOptions(part=part))
+    return execute(planned(layout, **axes), folder, ExecutionOptions(part=part))
 
 
 @pytest.fixture(scope="module")
-def folders(tmp_path_factory):
+def folders(tmp_path_factory, small_folder):
     """The two halves of a run, and the whole."""
     folder = tmp_path_factory.mktemp("runs")
     assert not make(folder / "first", (1, 2))
     assert not make(folder / "second", (2, 2))
-    assert make(folder / "whole")
+    (folder / "whole").symlink_to(small_folder)
     return folder
 
 

@@ -12,15 +12,13 @@ import time
 
 import numpy as np
 import pytest
-from mixjax.sims.configuration import work_of
 from mixjax.sims.engine.units import Layout
 from mixjax.sims.status import status
 
 from mixjax import runs, sims
 from mixjax.runs import RunError, provenance
+from tests.sims.small_run import AXES, SMALL, assert_same_bits, planned
 
-AXES = {"n": "50", "ratio": "0.2,1,3", "theta_norm": "0.5,2", "alpha": "0,1", "replicates": 2500}
-SMALL = Layout(2, 8, 1)  # nine units: three of cells by three of replicates
 SCRIPT = """
 from mixjax import sims
 from mixjax.sims.engine.units import Layout
@@ -31,23 +29,10 @@ sims.run("phase_diagram", {out!r}, layout=Layout({cells}, 8, 1), progress=show, 
 KILLS = int(os.environ.get("MIXJAX_KILLS", "3"))
 
 
-@pytest.fixture(scope="module")
-def finished(tmp_path_factory):
-    """The folder of a run that nothing disturbed."""
-    folder = tmp_path_factory.mktemp("runs") / "undisturbed"
-    sims.run("phase_diagram", folder, layout=SMALL, **AXES)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def undisturbed(finished):
-    return sims.load(finished)
-
-
 @pytest.fixture
-def out(finished, tmp_path):
-    """A copy of that run."""
-    return shutil.copytree(finished, tmp_path / "run")
+def out(small_folder, tmp_path):
+    """A copy of a finished run."""
+    return shutil.copytree(small_folder, tmp_path / "run")
 
 
 def start(out, devices, axes=AXES, cells=2, x64="0"):
@@ -62,11 +47,6 @@ def resumed(out, warn=print):
     seen = []
     progress = {"progress": lambda done, total: seen.append(done), "warn": warn}
     return sims.run("phase_diagram", out, layout=SMALL, **progress, **AXES), seen[0]
-
-
-def assert_same_bits(one, other):
-    for name in one:
-        np.testing.assert_array_equal(one[name].values, other[name].values, err_msg=str(name))
 
 
 @pytest.mark.slow
@@ -205,7 +185,7 @@ def test_without_a_folder_nothing_is_kept(tmp_path, undisturbed, monkeypatch):
 
 def test_numbers_sequences_and_arrays_are_as_good_as_text(undisturbed):
     axes = {"n": 50, "ratio": [0.2, 1, 3], "theta_norm": np.array([0.5, 2]), "alpha": (0, 1), "beta": "same"}
-    assert work_of("phase_diagram", replicates=2500, **axes).spec == work_of("phase_diagram", **AXES).spec
+    assert planned(**axes).spec == planned().spec
     assert undisturbed.attrs["study"] == "phase_diagram"
     assert undisturbed.attrs["replicates"] == 2500
     assert "ratio" in undisturbed.attrs["config"]

@@ -4,13 +4,11 @@ import json
 from functools import partial
 
 import fsspec
-import numpy as np
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 from mixjax.sims.cli import main
 from mixjax.sims.configuration import work_of
 from mixjax.sims.engine.execution import ExecutionOptions, execute
-from mixjax.sims.engine.units import Layout
 from mixjax.sims.merging import merge
 from mixjax.sims.status import describe, status
 
@@ -20,10 +18,8 @@ import train.cli
 from mixjax.runs import RunDirectory, RunError, read_manifest
 from mixjax.runs.lease import Lease
 from mixjax.runs.storage import located
+from tests.sims.small_run import AXES, OPTIONS, SMALL, assert_same_bits, planned
 
-AXES = {"n": "50", "ratio": "0.2,1,3", "theta_norm": "0.5,2", "alpha": "0,1", "replicates": 2500}
-SMALL = Layout(2, 8, 1)  # nine units: three of cells by three of replicates
-OPTIONS = [part for name, value in AXES.items() for part in (f"--{name.replace('_', '-')}", str(value))]
 KEPT = "finished work is kept, and the same command goes on from it"
 
 
@@ -62,11 +58,6 @@ def _empty():
         system.pseudo_dirs[:] = [""]
 
 
-@pytest.fixture(scope="module")
-def undisturbed():
-    return sims.run("phase_diagram", layout=SMALL, **AXES)
-
-
 @pytest.fixture
 def finished(undisturbed):
     """A finished run in a store."""
@@ -79,11 +70,6 @@ def resumed(out, said=None):
     seen = []
     report = {"progress": lambda done, _: seen.append(done), "warn": [].append if said is None else said.append}
     return sims.run("phase_diagram", out, layout=SMALL, **report, **AXES), seen[0] if seen else None
-
-
-def assert_same_bits(one, other):
-    for name in one:
-        np.testing.assert_array_equal(one[name].values, other[name].values, err_msg=str(name))
 
 
 def test_a_run_is_that_of_a_disk(undisturbed):
@@ -178,7 +164,7 @@ def test_a_damaged_table_is_made_anew(finished, undisturbed):
 
 
 def test_parts_merge_from_and_into_stores_and_disks(undisturbed, tmp_path):
-    work = work_of("phase_diagram", layout=SMALL, **AXES)
+    work = planned(SMALL)
     parts = ["memory://bucket/first", str(tmp_path / "second")]
     for number, part in enumerate(parts, start=1):
         assert not execute(work, located(part), ExecutionOptions(part=(number, 2), warn=[].append))

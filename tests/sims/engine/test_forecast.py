@@ -4,18 +4,12 @@ import numpy as np
 import pytest
 from mixjax.sims import grid
 from mixjax.sims.cli import main
-from mixjax.sims.configuration import work_of
 from mixjax.sims.engine import tiles, work
 from mixjax.sims.engine.execution import ExecutionOptions, execute
 from mixjax.sims.engine.forecast import amount, duration, several
 
 from mixjax.runs import RunError
-
-AXES = {"n": "50", "ratio": "0.2,1,3", "theta_norm": "0.5,2", "alpha": "0,1", "replicates": 2500}
-
-
-def planned(**axes):
-    return work_of("phase_diagram", **{**AXES, **axes})
+from tests.sims.small_run import planned
 
 
 def test_the_plan_comes_first_and_says_what_it_costs(tmp_path):
