@@ -18,8 +18,6 @@ from .engine.moments import Moments
 from .engine.program import Experiment, HostArrays
 from .grid import Grid
 
-__all__ = ["Figure", "GridStudy", "Piece", "PiecewiseStudy", "Study"]
-
 Piece = Callable[[], HostArrays]
 
 

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from mixjax.plots import COLORS, COLUMN_WIDTH, MARKERS, decades, panels, points_with_bars
+from mixjax.plots import COLORS, COLUMN_WIDTH, MARKERS, Figure, decades, panels, points_with_bars
 
-from ..study import Figure
 from .captions import theta_label
 from .marks import legend
 

@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from mixjax.plots import COLORS, MARKERS, line_key, points_with_bars
+from mixjax.plots import COLORS, MARKERS, Figure, line_key, points_with_bars
 
-from ..study import Figure
 from .captions import NAMES, PLAIN_NAMES, listed, omitted, panel_positions, representatives, settings_text, theta_label
 from .monotonicity import THEOREMS, monotonicity_figures
 from .slices import label_slices, slice_legend, slice_panels

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import xarray as xr
 
 from mixjax import plots
+from mixjax.plots import Figure
 
-from ..study import Figure
 from .captions import made_with
 from .marks import legend
 

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from mixjax.plots import COLORS, COLUMN_WIDTH, cased_line, decades, heat_map, level_line, line_key, panels
+from mixjax.plots import COLORS, COLUMN_WIDTH, Figure, cased_line, decades, heat_map, level_line, line_key, panels
 
-from ..study import Figure
 from .captions import NAMES, omitted, representatives
 from .marks import LIMIT, MEASURED, color_bar, legend
 

@@ -9,9 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import xarray as xr
 
-from mixjax.plots import COLUMN_WIDTH, decades, heat_map, level_line, line_key, panels
+from mixjax.plots import COLUMN_WIDTH, Figure, decades, heat_map, level_line, line_key, panels
 
-from ..study import Figure
 from .captions import omitted, pairs_text, representatives, settings_text, theta_label
 from .marks import LIMIT, MEASURED, difference_bar, largest_size, legend
 

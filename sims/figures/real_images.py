@@ -10,8 +10,8 @@ import numpy as np
 import xarray as xr
 
 from mixjax import plots
+from mixjax.plots import Figure
 
-from ..study import Figure
 from .captions import made_with, setting_label, setting_positions
 from .marks import legend
 

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from mixjax.plots import COLORS, COLUMN_WIDTH, MARKERS, band_key, decades, line_key, panels, points_with_bars
+from mixjax.plots import COLORS, COLUMN_WIDTH, MARKERS, Figure, band_key, decades, line_key, panels, points_with_bars
 
-from ..study import Figure
 from .captions import (
     NAMES,
     PLAIN_NAMES,

@@ -12,6 +12,7 @@ from mixjax.plots import (
     COLORS,
     COLUMN_WIDTH,
     MARKERS,
+    Figure,
     cased_line,
     decades,
     heat_map,
@@ -21,7 +22,6 @@ from mixjax.plots import (
     points_with_bars,
 )
 
-from ..study import Figure
 from .captions import omitted, pairs_text, representatives, settings_text, theta_label
 from .marks import LIMIT, MEASURED, difference_bar, legend
 

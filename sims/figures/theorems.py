@@ -11,8 +11,8 @@ import xarray as xr
 
 from mixjax import plots
 from mixjax.gaussian.claims import CLAIMS
+from mixjax.plots import Figure
 
-from ..study import Figure
 from .captions import made_with
 from .marks import legend
 
