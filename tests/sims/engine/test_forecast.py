@@ -56,22 +56,11 @@ def test_the_full_map_says_its_size_and_cost_and_asks_nothing(tmp_path, monkeypa
     assert end == "error: work begins"
 
 
-@pytest.mark.parametrize(
-    ("number", "words"), [(950, "950"), (7e7, "70 million"), (1.5e9, "1.5 billion"), (1e12, "1 trillion")]
-)
-def test_amounts(number, words):
-    assert amount(number) == words
-
-
-@pytest.mark.parametrize(
-    ("seconds", "words"), [(0.2, "0.2 s"), (45, "45 s"), (1800, "30 min"), (36_000, "10 h"), (864_000, "10 days")]
-)
-def test_durations(seconds, words):
-    assert duration(seconds) == words
-
-
-def test_plurals():
+def test_amounts_plurals_and_durations():
+    assert [amount(number) for number in (950, 7e7, 1.5e9, 1e12)] == ["950", "70 million", "1.5 billion", "1 trillion"]
     assert (several(1, "unit"), several(2000, "unit")) == ("1 unit", "2,000 units")
+    seconds = (0.2, 45, 1800, 36_000, 864_000)
+    assert [duration(number) for number in seconds] == ["0.2 s", "45 s", "30 min", "10 h", "10 days"]
 
 
 def test_a_grid_too_large_for_memory_is_refused_before_it_is_made(monkeypatch):

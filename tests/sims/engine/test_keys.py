@@ -10,7 +10,6 @@ import pytest
 from mixjax.sims.configuration import work_of
 from mixjax.sims.engine.keys import check_distinct_words, key_of
 from mixjax.sims.studies import STUDIES
-from mixjax.sims.study import PiecewiseStudy
 
 from mixjax.runs import RunError
 
@@ -36,10 +35,3 @@ def test_a_study_refuses_what_it_draws_under_one_word(study, monkeypatch):
     monkeypatch.setattr("mixjax.sims.engine.keys._word", lambda name: 0)
     with pytest.raises(RunError, match="would share their random numbers"):
         work_of(study, "quick")
-
-
-def test_studies_whose_pieces_are_named_otherwise_say_how():
-    """What is drawn at a small size is drawn under the names that are checked."""
-    assert [name for name, study in STUDIES.items() if isinstance(study, PiecewiseStudy) and study.streams] == [
-        "generative", "beyond", "fits",
-    ]  # fmt: skip

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from mixjax.sims.cli import main
 from mixjax.sims.publishing import publish
 from mixjax.sims.studies import judged_estimators
 from scipy.special import expit
@@ -17,27 +16,26 @@ FEW = {**OPTIONS, "sizes": "50,51", "rows": 1000, "most_samples": 15}
 NEEDED = {*judged_estimators.INTERVALS, "MCE"}
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
+def made(folder, options, unneeded=()):
+    """A run of one law, and without some estimators."""
     with pytest.MonkeyPatch.context() as patch:
         for law in set(judged_estimators.LAWS) - {"over-confident"}:
             patch.delitem(judged_estimators.LAWS, law)
-        path = tmp_path_factory.mktemp("runs") / "bias"
-        sims.run("estimator_bias", path, **OPTIONS)
-        yield path
+        for name in unneeded:
+            patch.delitem(judged_estimators.ESTIMATORS, name)
+        sims.run("estimator_bias", folder, **options)
+        yield folder
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    yield from made(tmp_path_factory.mktemp("runs") / "bias", OPTIONS)
 
 
 @pytest.fixture(scope="module")
 def few(tmp_path_factory):
-    """A run of the estimators that have intervals, which take a tenth of the time to compile."""
-    with pytest.MonkeyPatch.context() as patch:
-        for law in set(judged_estimators.LAWS) - {"over-confident"}:
-            patch.delitem(judged_estimators.LAWS, law)
-        for name in set(judged_estimators.ESTIMATORS) - NEEDED:
-            patch.delitem(judged_estimators.ESTIMATORS, name)
-        path = tmp_path_factory.mktemp("runs") / "few"
-        sims.run("estimator_bias", path, **FEW)
-        yield path
+    """Of the estimators that have intervals, which take a tenth of the time to compile."""
+    yield from made(tmp_path_factory.mktemp("runs") / "few", FEW, set(judged_estimators.ESTIMATORS) - NEEDED)
 
 
 @pytest.fixture
@@ -97,15 +95,3 @@ def test_it_is_published_with_its_findings(folder, table, tmp_path):
     assert {"law-size-estimator-bins.csv", "law-size-interval-bins.csv", "law-estimator.csv", "figures"} <= made
     assert f"{float(table['bias'].sel(estimator='MCE', size=400).item()):+.4f}" in readme
     assert "![coverage](figures/coverage.png)" in readme
-
-
-@pytest.mark.parametrize("wrong, words", [
-    (["--preset", "huge"], "estimator_bias has no preset 'huge'; it has quick, default, full"),
-    (["--sizes", "1"], "sizes must be 2 or more"),
-    (["--rows", "0"], "rows must be a whole number from 10"),
-])  # fmt: skip
-def test_wrong_options_are_one_sentence(wrong, words, capsys, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    assert main(["estimator_bias", *wrong]) == 2
-    assert words in capsys.readouterr().err
-    assert not list(tmp_path.iterdir())

@@ -8,7 +8,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from mixjax.sims.cli import main
 from mixjax.sims.configuration import work_of
 from mixjax.sims.figures.fits import fits_figures
 from mixjax.sims.reports.fits import fits_report
@@ -96,15 +95,3 @@ def test_the_figure_has_a_panel_for_each_fit(table):
     drawn = figure.draw(table)
     assert [ax.get_title() for ax in drawn.axes] == ["average", r"ridge, $\mu = 0.5$", r"logistic, $\mu = 0.02$"]
     assert "12 literal training sets of n = 20" in figure.caption(table)
-
-
-@pytest.mark.parametrize("wrong, words", [
-    (["--ridge-penalty", "0"], "ridge_penalty must be above 0"),
-    (["--epochs", "0"], "epochs must be a whole number from 1"),
-    (["--replicates", "1"], "replicates must be a whole number from 10"),
-])  # fmt: skip
-def test_wrong_options_are_one_sentence(wrong, words, capsys, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    assert main(["fits", *wrong]) == 2
-    assert words in capsys.readouterr().err
-    assert not list(tmp_path.iterdir())

@@ -7,7 +7,6 @@ import pytest
 
 from mixjax import sims
 from mixjax.gaussian import expected_errors
-from mixjax.runs import RunError
 
 
 @pytest.mark.slow
@@ -30,13 +29,3 @@ def test_a_little_mixup_helps_up_to_the_boundary_of_the_limit_and_not_to_half_of
     assert 0.9 < found < 1.02
     np.testing.assert_array_equal(table["sufficient"], table["excess"] <= 0.5)
     np.testing.assert_array_equal(table["some_mixup_helps_limit"], table["excess"] < 1)
-
-
-@pytest.mark.parametrize("axes, words", [
-    ({"angle": "190"}, "angle must be from 0 to 180 degrees, got 190"),
-    ({"n": "10", "ratio": "0.1"}, "p = ratio n must be at least 2"),
-    ({"test_norm": "-1"}, "test_norm must be 0 or more"),
-])  # fmt: skip
-def test_wrong_axes_are_refused(axes, words):
-    with pytest.raises(RunError, match=words):
-        sims.run("out_of_domain", **axes)

@@ -8,7 +8,6 @@ from mixjax.sims.configuration import work_of
 
 from mixjax import sims
 from mixjax.gaussian import overshoot_ratio
-from mixjax.runs import RunError
 
 SMALL = {"n": "20", "ratio": "0.5,5", "theta_norm": "1,2", "alpha": "0.5,5", "replicates": 2000}
 
@@ -62,14 +61,3 @@ def test_a_run_of_other_sums_is_another_run():
     assert exact.spec != normal.spec and exact.experiment != normal.experiment
     assert work_of("pseudo_label", **few).spec == exact.spec
     assert work_of("pseudo_label", **many).experiment == normal.experiment
-
-
-@pytest.mark.parametrize("axes, words", [
-    ({"sums": "normal"}, "sums must be auto, exact or gaussian, got 'normal'"),
-    ({"sums": "exact", "unlabeled_per_label": "1e7"}, r"exact sums are for up to 2\^24 unlabelled points"),
-    ({"n": "0"}, "n must be 1 or more"),
-    ({"unlabeled_per_label": "1e9", "n": "100"}, "unlabelled points must be at most 1e"),
-])  # fmt: skip
-def test_wrong_axes_are_refused(axes, words):
-    with pytest.raises(RunError, match=words):
-        sims.run("pseudo_label", **axes)

@@ -10,7 +10,7 @@ import xarray as xr
 from mixjax.sims.publishing import publish
 from mixjax.sims.studies import STUDIES
 from mixjax.sims.studies.comparison import expected_variables
-from mixjax.sims.studies.curves import refined, without_curves
+from mixjax.sims.studies.curves import refined
 from mixjax.sims.study import GridStudy
 from mixjax.sims.verification import MOST_TOLERANCE, TOLERANCE, report
 
@@ -188,10 +188,6 @@ def test_points_are_published_with_their_verification(folder_of, tmp_path, monke
     rows = (tmp_path / "table.csv").read_text().splitlines()
     assert len(rows) == 1 + 3 * 2 * 2
     assert rows[0].startswith("n,p,ratio,theta_norm,alpha,beta,t,") and "curve" not in rows[0]
-
-
-def test_without_curves_the_points_are_left(table_of):
-    assert not any("curve" in str(name) for name in without_curves(table_of("high_dimension")).variables)
 
 
 # --- grids -----------------------------------------------------------------------------------------
