@@ -45,7 +45,7 @@ def load(path: PathOrUrl) -> xr.Dataset:
     Example:
       >>> import tempfile
       >>> from mixjax import sims
-      >>> axes = {"n": 100, "ratio": "0.5,2", "theta_norm": 1, "alpha": 1, "replicates": 100}
+      >>> axes = {"n": 50, "ratio": "0.2,1,3", "theta_norm": "0.5,2", "alpha": "0,1", "replicates": 100}
       >>> with tempfile.TemporaryDirectory() as folder:
       ...     sims.run("phase_diagram", folder, **axes).identical(sims.load(folder))
       True

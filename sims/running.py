@@ -58,9 +58,9 @@ def run(
 
     Example:
       >>> from mixjax import sims
-      >>> table = sims.run("phase_diagram", n=100, ratio="0.5,2", theta_norm=1, alpha=1, replicates=100)
-      >>> dict(table["ece_difference"].sizes), bool(table["ece_difference"].sel(ratio=2) < 0)
-      ({'n': 1, 'ratio': 2, 'theta_norm': 1, 'mixup': 1}, True)
+      >>> table = sims.run("phase_diagram", n=50, ratio="0.2,1,3", theta_norm="0.5,2", alpha="0,1", replicates=100)
+      >>> dict(table["ece_difference"].sizes), bool((table["ece_difference"].sel(ratio=3, mixup=1) < 0).all())
+      ({'n': 1, 'ratio': 3, 'theta_norm': 2, 'mixup': 2}, True)
     """
     work = work_of(study, preset, layout=layout, **axes)
     folder_or_none = nullcontext(out) if out is not None else tempfile.TemporaryDirectory()

@@ -83,19 +83,12 @@ CONFIGS = {
 }
 
 
-@pytest.mark.parametrize(
-    ("part", "change"),
-    [*(("layout", change) for change in LAYOUTS.values()), *(("config", change) for change in CONFIGS.values())],
-    ids=[*LAYOUTS, *CONFIGS],
-)
-def test_a_manifest_that_asks_for_too_much(copied, part, change):
+@pytest.mark.parametrize("change", CONFIGS.values(), ids=CONFIGS)
+def test_a_manifest_that_asks_for_too_much(copied, change):
     manifest = json.loads((copied / "manifest.json").read_text())
-    (copied / "manifest.json").write_text(json.dumps({**manifest, part: {**manifest[part], **change}}))
-
-    def read(_: bytes) -> None:
-        status(copied)
-
-    assert survive([b""], read, copied / "bad") == {"refused": 1}
+    manifest["config"] |= change
+    (copied / "manifest.json").write_text(json.dumps(manifest))
+    assert survive([b""], lambda _: status(copied), copied / "bad") == {"refused": 1}
 
 
 @pytest.mark.parametrize("change", LAYOUTS.values(), ids=LAYOUTS)
@@ -104,6 +97,7 @@ def test_a_run_is_not_gone_on_with_as_such_a_manifest_says(copied, sizes, change
     manifest = json.loads((copied / "manifest.json").read_text())
     manifest["layout"] |= change
     (copied / "manifest.json").write_text(json.dumps(manifest))
+    assert survive([b""], lambda _: status(copied), copied / "bad") == {"refused": 1}
     with pytest.raises(RunError, match="the manifest's layout is none that this release has"):
         sims.run("phase_diagram", copied, replicates=2000, **sizes["phase_diagram"])
 

@@ -1,5 +1,6 @@
 """Runs that stop and go on: kill, damage, a full disk, other devices, and folders that are not theirs."""
 
+import doctest
 import errno
 import json
 import os
@@ -229,6 +230,12 @@ def test_wrong_calls(arguments, message, tmp_path):
     with pytest.raises(RunError, match=message):
         sims.run(**arguments, out=tmp_path / "run")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("function", [sims.run, sims.load])
+def test_examples(function):
+    (found,) = doctest.DocTestFinder(recurse=False).find(function, globs={})
+    assert found.examples and not doctest.DocTestRunner().run(found).failed
 
 
 def test_loading_what_is_not_a_run(tmp_path):
