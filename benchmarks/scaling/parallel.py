@@ -8,8 +8,8 @@ from typing import Any
 
 from mixjax.sims.engine.compute import compute, tiles_on_devices
 from mixjax.sims.engine.devices import default_threads
-from mixjax.sims.engine.division import GridWork
 from mixjax.sims.engine.units import plan
+from mixjax.sims.engine.work import GridWork
 
 from benchmarks.report import Section
 from benchmarks.scaling.clusters import Local

@@ -7,7 +7,6 @@ import zlib
 import jax
 import numpy as np
 import pytest
-from mixjax.sims.cli import main
 from mixjax.sims.figures.temperature import temperature_figures
 
 from mixjax.gaussian import (
@@ -94,15 +93,3 @@ def test_a_single_row_is_no_map(table):
     assert figures["ece_difference"].draw(table.isel(held_out_ratio=[0])) is None
     assert figures["pooled_difference"].draw(table.isel(ratio=[0])) is None
     assert figures["ece_against_held_out"].draw(table.isel(ratio=[0])) is not None
-
-
-@pytest.mark.parametrize("wrong, words", [
-    (["--held-out-ratio", "0"], "held_out_ratio must be above 0"),
-    (["--held-out-ratio", "1e6"], "held-out points = held_out_ratio n must be at most 1e+07, got 2e+08"),
-    (["--alpha", "-1"], "alpha must be 0 or more"),
-])  # fmt: skip
-def test_wrong_options_are_one_sentence(wrong, words, capsys, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    assert main(["temperature", *wrong]) == 2
-    assert words in capsys.readouterr().err
-    assert not list(tmp_path.iterdir())
