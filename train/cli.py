@@ -1,4 +1,4 @@
-"""The command line: experiments with their options, and what can be done with a stored run."""
+"""The command line: experiments with their options, and commands on a stored run."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from .experiments import EXPERIMENTS, Experiment
 from .figures.lines import ARM_NAMES
 from .loop.placement import is_first, join
 from .running import experiment_of, load_records, run
-from .runs.options import command_line, words_of
+from .runs.options import command_line, option_words
 from .runs.publishing import publish
-from .runs.summary import Cell, accuracy_floor, cells_of, estimate
+from .runs.summary import Cell, accuracy_floor, cells_of, summarize
 from .runs.tensorboard import write_events
 
 USAGE = """usage: {prog} EXPERIMENT [--preset quick|digits|fashion|paper] [--dataset NAME] [--out DIR]
@@ -37,14 +37,14 @@ USAGE = """usage: {prog} EXPERIMENT [--preset quick|digits|fashion|paper] [--dat
 experiments:
 {known}
 
-{prog} EXPERIMENT --help lists its options. A run that was interrupted goes on by the same command."""
+{prog} EXPERIMENT --help lists its options. A run that was interrupted is resumed by the same command."""
 
 _PRESET = "digits"  # where none is named
 _TABLE_WIDTH = 110  # where it is not a terminal
 
 
 def main(arguments: Sequence[str], prog: str = "python -m train") -> int:
-    """Run a command; returns the exit status: 0, 2 for an error the user can put right, 130 when interrupted."""
+    """Run a command; return the exit status: 0, 2 for an error the user can put right, 130 when interrupted."""
     line = CommandLine(
         prog,
         USAGE,
@@ -53,7 +53,7 @@ def main(arguments: Sequence[str], prog: str = "python -m train") -> int:
         {name: FolderCommand(_on_disk(function), example) for name, (function, example) in _FOLDER_COMMANDS.items()},
         {"prepare": lambda rest: prepare(rest, prog)},
     )
-    interrupted = "Interrupted. What is finished is stored; the same command goes on from the last checkpoint."
+    interrupted = "Interrupted. What is finished is stored; the same command resumes from the last checkpoint."
     return exit_status(lambda: line(arguments), interrupted)
 
 
@@ -101,9 +101,9 @@ def _join(coordinator: str | None, processes: int | None, process: int | None) -
 
 
 def _parser(prog: str, experiment: Experiment) -> argparse.ArgumentParser:
-    """The options of an experiment, from the fields of its configuration."""
+    """Return the parser of an experiment, from the fields of its configuration."""
     width = max(map(len, experiment.presets))
-    presets = [f"  {preset:{width}}  {shlex.join(words_of(given))}" for preset, given in experiment.presets.items()]
+    presets = [f"  {preset:{width}}  {shlex.join(option_words(given))}" for preset, given in experiment.presets.items()]
     parser = Parser(
         f"{prog} {experiment.name}",
         description=f"{experiment.summary}.",
@@ -130,7 +130,7 @@ def _parser(prog: str, experiment: Experiment) -> argparse.ArgumentParser:
 
 
 def _kind(annotation: Any) -> dict[str, Any]:
-    """How argparse reads a field."""
+    """Return how argparse reads a field."""
     if annotation is bool:
         return {"action": "store_true", "default": None}
     if annotation is int:
@@ -145,8 +145,8 @@ def _print_summary(cells: list[Cell]) -> None:
     for heading in ("net", "arm", "tested on", "accuracy", "ECE", "MCE", "conf. - acc.", "NLL"):
         table.add_column(heading, justify="left" if heading in ("net", "arm", "tested on") else "right", no_wrap=True)
     for cell in cells:
-        tested = cell.evaluation + (f" {cell.severity:g}" if cell.severity else "")
-        means = [estimate(cell.figures[name]).mean for name in ("accuracy", "ece", "mce", "signed_gap", "nll")]
+        tested = cell.evaluation + (f" {cell.severity:g}" if "severity" in cell.first else "")
+        means = [summarize(cell.metrics[name]).mean for name in ("accuracy", "ece", "mce", "signed_gap", "nll")]
         marked = f"{means[0]:.4f}{'!' if cell.at_chance else ''}"
         table.add_row(
             cell.net, ARM_NAMES.get(cell.arm, cell.arm), tested, marked, *(f"{mean:.4f}" for mean in means[1:])
@@ -156,7 +156,7 @@ def _print_summary(cells: list[Cell]) -> None:
     console.print(table)
     if any(cell.at_chance for cell in cells):
         floor = accuracy_floor(cells[0].first["classes"])
-        console.print(f"! a net with an accuracy below {floor:.2g}: that it is calibrated says nothing", markup=False)
+        console.print(f"! a net with an accuracy below {floor:.2g}: its calibration means nothing", markup=False)
 
 
 def _figures(folder: Path) -> int:

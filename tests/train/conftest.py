@@ -11,11 +11,11 @@ import pytest
 from mixjax.train.loop.checkpoints import Checkpoints
 from mixjax.train.loop.history import History
 from mixjax.train.loop.job import Job
-from mixjax.train.loop.training import Finished, train_job
+from mixjax.train.loop.training import TrainedJob, train_job
 
 from mixjax.datasets import Dataset, load
 
-Train = Callable[..., Finished]
+Train = Callable[..., TrainedJob]
 
 
 @pytest.fixture(scope="session")
@@ -42,20 +42,20 @@ def trained(
     dataset: Dataset,
     folder: Path,
     *,
-    told: Callable[[History, int], None] = ignore,
-    stepped: Callable[[int], None] = ignore,
+    on_epoch: Callable[[History, int], None] = ignore,
+    on_steps: Callable[[int], None] = ignore,
     shared: Path | None = None,
-) -> Finished:
+) -> TrainedJob:
     """A job from its last checkpoint in the folder, with every epoch kept."""
     kept = [Checkpoints(path, refuse, seconds=0) for path in (folder, shared) if path is not None]
     try:
-        return train_job(job, dataset, kept[0], told, stepped, *kept[1:])
+        return train_job(job, dataset, kept[0], on_epoch, on_steps, *kept[1:])
     finally:
         for checkpoints in kept:
             checkpoints.close(delete=False)
 
 
-def assert_same_bits(one: Finished, other: Finished) -> None:
+def assert_same_bits(one: TrainedJob, other: TrainedJob) -> None:
     import jax
 
     for left, right in zip(jax.tree.leaves(one.nets), jax.tree.leaves(other.nets), strict=True):

@@ -90,13 +90,13 @@ def test_from_experiment_to_published_figures(capsys, tmp_path):
     assert (run / "figures" / "ece.png").exists()
 
 
-def test_an_interrupt_says_how_to_go_on(capsys, tmp_path, monkeypatch):
+def test_an_interrupt_says_resume_hint(capsys, tmp_path, monkeypatch):
     def interrupted(*_args, **_kwargs):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(train.cli, "run", interrupted)
     assert main(["width", *TINY, "--out", str(tmp_path / "run")]) == 130
-    assert "same command goes on" in capsys.readouterr().err
+    assert "same command resumes" in capsys.readouterr().err
 
 
 def test_as_a_command():

@@ -16,7 +16,7 @@ from mixjax.train import running
 from mixjax.train.loop.training import train_job
 from mixjax.train.running import load_records, run
 from mixjax.train.runs import work
-from mixjax.train.runs.options import configured, words_of
+from mixjax.train.runs.options import configured, option_words
 
 from mixjax.runs import RunError
 
@@ -184,7 +184,7 @@ def test_a_file_is_stored_by_its_name(tmp_path, rng):
     config = configured("width", dataset=str(tmp_path / "data.npz"))
     spec = running._spec(running.EXPERIMENTS["width"], config, running.training_set(config, None), ())
     assert spec["options"]["dataset"] == "data.npz" and str(tmp_path) not in json.dumps(spec)
-    assert words_of({"dataset": config.dataset, "seeds": 2}) == ["--dataset", "data.npz", "--seeds", "2"]
+    assert option_words({"dataset": config.dataset, "seeds": 2}) == ["--dataset", "data.npz", "--seeds", "2"]
 
 
 def test_a_loss_that_is_not_finite_is_one_sentence(tmp_path):

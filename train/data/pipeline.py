@@ -42,7 +42,7 @@ class Scale(NamedTuple):
 
 
 def channel_scale(inputs: UInt8[np.ndarray, "N H W C"]) -> Scale:
-    """Mean and sd of each channel over all pixels of the training set.
+    """Return the mean and sd of each channel over all pixels of the training set.
 
     Exact up to one rounding to float32: whole numbers are counted and summed. A channel that is constant has sd 1, so
     that it is 0 when normalised.
@@ -59,7 +59,7 @@ def channel_scale(inputs: UInt8[np.ndarray, "N H W C"]) -> Scale:
 
 
 def normalize(inputs: Pixels, scale: Scale) -> Float32[Array, "*batch H W C"]:
-    """(inputs - mean) / sd of each channel, in float32; `inputs` are in units of a stored pixel.
+    """Return (inputs - mean) / sd of each channel, in float32; `inputs` are in units of a stored pixel.
 
     Scaling pixels to [0, 1] first, as torchvision does, gives the same numbers: both mean and sd shrink alike.
     """
@@ -69,7 +69,7 @@ def normalize(inputs: Pixels, scale: Scale) -> Float32[Array, "*batch H W C"]:
 
 
 def epoch_order(seed: ArrayLike, epoch: ArrayLike, size: int) -> Int32[Array, " N"]:
-    """The order of the rows in an epoch: a uniform random permutation of 0..size - 1.
+    """Return the order of the rows in an epoch: a uniform random permutation of 0..size - 1.
 
     Rows are sorted by 64 random bits each; two agree with probability size^2 / 2^65 (60,000 rows: 1e-10), and then
     stay in order.
@@ -84,7 +84,7 @@ def epoch_order(seed: ArrayLike, epoch: ArrayLike, size: int) -> Int32[Array, " 
 
 
 def steps_per_epoch(size: int, batch_size: int) -> int:
-    """Full batches in an epoch. The rows left over, others in each epoch, are not trained on in that epoch.
+    """Return the number of full batches in an epoch; the rows left over differ from epoch to epoch.
 
     Raises:
       ValueError: if there are fewer rows than a batch has.
@@ -96,7 +96,7 @@ def steps_per_epoch(size: int, batch_size: int) -> int:
 
 
 def batch(data: DeviceData, order: Int32[Array, " N"], step: ArrayLike, batch_size: int) -> DeviceData:
-    """The rows of a step, as they are stored.
+    """Return the rows of a step, as they are stored.
 
     Args:
       data: the training set.
@@ -115,7 +115,7 @@ def batch(data: DeviceData, order: Int32[Array, " N"], step: ArrayLike, batch_si
 
 
 def evaluation_rows(size: int, batch_size: int) -> tuple[Int32[np.ndarray, "B b"], Bool[np.ndarray, "B b"]]:
-    """Rows of all batches of a split, in order, and which of them count: each row counts once, none is dropped.
+    """Return the rows of all batches of a split, in order, and which count: each row once, none dropped.
 
     The last batch is filled with copies of the last row, which do not count.
     """
@@ -128,11 +128,11 @@ def evaluation_rows(size: int, batch_size: int) -> tuple[Int32[np.ndarray, "B b"
 def in_batches(
     function: Callable[[jax.Array], Float[Array, "b *out"]], inputs: Pixels, batch_size: int
 ) -> Float[Array, "N *out"]:
-    """`function` of all rows, a batch at a time: for a function that treats each row alone, `function(inputs)`.
+    """Apply `function`, which treats each row alone, to all rows, a batch at a time.
 
     Args:
-      function: of a batch of raw images, such as a net in evaluation mode; what it makes of the copies that fill the
-        last batch is left out.
+      function: of a batch of raw images, such as a net in evaluation mode; its results on the copies that fill the
+        last batch are left out.
       inputs: images [N, H, W, C], not normalised.
       batch_size: static; only memory and speed depend on it.
 

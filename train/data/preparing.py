@@ -1,4 +1,4 @@
-"""`python -m train prepare DATASET --from ARCHIVE [--data-dir DIR]`: the authors' files as a TFDS folder."""
+"""The command `prepare DATASET --from ARCHIVE [--data-dir DIR]`: the authors' files as a TFDS folder."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mixjax.runs import RunError
 
 
 def main(arguments: Sequence[str], prog: str) -> int:
-    """Prepare a data set and print where it is.
+    """Prepare a data set and print its folder.
 
     Raises:
       RunError: for what the user can put right, in one sentence.

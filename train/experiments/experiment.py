@@ -1,4 +1,4 @@
-"""What an experiment is: options, the jobs that they mean, what more is measured at the end, and figures."""
+"""Experiments: options, the jobs that they give, further records of the final nets, and figures."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from mixjax.plots import Figure
 
 from ..config import Config
 from ..loop.job import Job
-from ..loop.training import Finished
+from ..loop.training import TrainedJob
 
 __all__ = ["Evaluation", "Experiment", "Figure", "Records"]
 
 Records = list[dict[str, Any]]
-Evaluation = Callable[[Finished, Dataset], Records]
+Evaluation = Callable[[TrainedJob, Dataset], Records]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,8 +27,8 @@ class Experiment:
       name: on the command line.
       summary: one line.
       config: the class of its options.
-      presets: for each name, the options that differ from the defaults.
-      jobs: config -> what to train.
+      presets: by name, the options that differ from the defaults.
+      jobs: config -> the nets to train.
       figures: made from the records alone, the main one first.
       evaluate: further records of the final nets of a job.
     """

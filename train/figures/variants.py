@@ -9,7 +9,7 @@ import numpy as np
 from mixjax.plots import COLORS, COLUMN_WIDTH
 
 from ..experiments.experiment import Figure, Records
-from ..runs.summary import Cell, cells_of, estimate
+from ..runs.summary import Cell, cells_of, summarize
 from .lines import ARM_NAMES, METRIC_NAMES
 
 __all__ = ["variants_figure"]
@@ -18,7 +18,7 @@ _METRICS = ("ece", "signed_gap", "nll", "accuracy")
 
 
 def variants_figure() -> Figure:
-    """A panel a metric, a row a variant."""
+    """Return the figure: a panel a metric, a row a variant."""
     return Figure("variants", _draw, _caption)
 
 
@@ -31,8 +31,8 @@ def _draw(records: Records) -> Any:
     axes = figure.subplots(1, len(_METRICS), sharey=True)
     for ax, metric in zip(axes, _METRICS, strict=True):
         for row, cell in enumerate(cells):
-            values = cell.figures[metric]
-            found = estimate(values)
+            values = cell.metrics[metric]
+            found = summarize(values)
             ax.plot(values, np.full(len(values), row), ".", color="0.6", markersize=3, zorder=1)
             reach = 0.0 if np.isnan(found.low) else found.high - found.mean
             ax.errorbar(found.mean, row, xerr=reach, fmt="o", color=COLORS[0], markersize=3.2, elinewidth=0.9,

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from mixjax.train.experiments.temperature import TEMPERATURE
 from mixjax.train.loop.job import Arm, Job, Phase, Recipe
-from mixjax.train.loop.members import lanes_of
-from mixjax.train.loop.training import Finished
+from mixjax.train.loop.members import members_of
+from mixjax.train.loop.training import TrainedJob
 from mixjax.train.nets.shapes import MLPShape
 from scipy.optimize import minimize_scalar
 
@@ -47,8 +47,8 @@ def case(rng):
     test_logits = np.concatenate([factors * tested, tested[None]]).astype(np.float32)
     images = np.zeros((ROWS, 1, 1, 1), np.uint8)
     dataset = Dataset("made", "up", images, labels, images[:TESTED], test_labels, tuple("abcd"), 1)
-    lanes, size = lanes_of(JOB, labels)
-    return Finished(JOB, Program(images, logits), None, lanes, size, {}, test_logits), dataset
+    members, size = members_of(JOB, labels)
+    return TrainedJob(JOB, Program(images, logits), None, members, size, {}, test_logits), dataset
 
 
 def nll(logits, labels, temperature):
@@ -59,9 +59,11 @@ def nll(logits, labels, temperature):
 def test_each_temperature_is_the_best_for_the_rows_held_out(case):
     finished, dataset = case
     records = TEMPERATURE.evaluate(finished, dataset)
-    assert [(record["arm"], record["seed"]) for record in records] == [(lane.arm.name, lane.seed) for lane in JOB.lanes]
+    assert [(record["arm"], record["seed"]) for record in records] == [
+        (member.arm.name, member.seed) for member in JOB.members
+    ]
     for place, record in enumerate(records):
-        rows = np.asarray(finished.lanes.rows)[place, finished.first_size :]
+        rows = np.asarray(finished.members.rows)[place, finished.first_size :]
         assert record["held_out"] == len(rows) == ROWS // 10
         assert (record["evaluation"], record["epoch"], record["classes"]) == ("temperature", 3, CLASSES)
         logits, labels = finished.program.known[place][rows], dataset.train_labels[rows]

@@ -178,11 +178,11 @@ def test_where_writing_takes_long_fewer_are_kept(tmp_path, monkeypatch):
 
 def test_the_last_epoch_is_kept_if_it_is_to_stay(tmp_path):
     """`--keep-checkpoints` promises the parameters of the final nets, however quick they were."""
-    for stay in (False, True):
-        these = Checkpoints(tmp_path / str(stay), print, seconds=1e9, stay=stay)
+    for keep_last in (False, True):
+        these = Checkpoints(tmp_path / str(keep_last), print, seconds=1e9, keep_last=keep_last)
         these.save(1, state(1))
         these.save(2, state(2), last=True)
-        assert these.last == (2 if stay else 0)
+        assert these.last == (2 if keep_last else 0)
         these.close(delete=False)
 
 

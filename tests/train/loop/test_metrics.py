@@ -1,4 +1,4 @@
-"""Metrics of a net: one-shot, in fractions, by definition; lanes side by side."""
+"""Metrics of a net: one-shot, in fractions, by definition; members side by side."""
 
 from __future__ import annotations
 
@@ -60,12 +60,12 @@ def test_two_classes_are_scored_by_the_top_label():
     assert found["signed_gap"] < 0
 
 
-def test_lanes_are_scored_alone(case):
+def test_members_are_scored_alone(case):
     logits, labels = case
     both = score_logits(jnp.stack([logits, -logits]), jnp.stack([jnp.asarray(labels, jnp.int32)] * 2))
-    for lane, values in enumerate((logits, -logits)):
+    for member, values in enumerate((logits, -logits)):
         for name, value in scored(values, labels).items():
-            np.testing.assert_allclose(both[name][lane], value, rtol=0, atol=1e-6)
+            np.testing.assert_allclose(both[name][member], value, rtol=0, atol=1e-6)
 
 
 def test_logits_that_are_not_finite_are_not_scored(case):

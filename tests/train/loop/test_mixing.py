@@ -60,7 +60,7 @@ def test_hidden_values_are_mixed_where_they_enter_the_chosen_layer(key, images):
     pairs = draw_step(mixing, key, 1.0, SIZE, SHAPE, PLACES).pairs
     share, partner = np.float32(pairs.lam), np.asarray(pairs.partner)
     assert 0 < share < 1
-    for chosen in range(net.mixing_places):
+    for chosen in range(net.mixing_layers):
         _, _, hook = mix_batch(mixing, StepDraw(pairs, jnp.int32(chosen)), images, jnp.zeros((SIZE, 5), jnp.float32))
         values = images.reshape(SIZE, -1)
         for place, layer in enumerate((*net.hidden, net.head)):

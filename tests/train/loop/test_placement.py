@@ -12,7 +12,7 @@ from mixjax.runs import RunError
 def test_what_another_process_is_refused_this_one_is(monkeypatch):
     with together():
         pass
-    monkeypatch.setattr(placement, "_first_said", lambda text: text or "another run is at work in the folder")
+    monkeypatch.setattr(placement, "_first_message", lambda text: text or "another run is at work in the folder")
     with pytest.raises(RunError, match="another run is at work in the folder"), together():
         pass
     with pytest.raises(RunError, match="it is its own"), together():

@@ -12,7 +12,7 @@ import pytest
 from mixjax.train.data.pipeline import channel_scale, epoch_order
 from mixjax.train.loop import program, step
 from mixjax.train.loop.job import Arm, Job, Optimizer, Phase, Recipe
-from mixjax.train.loop.members import lanes_of
+from mixjax.train.loop.members import members_of
 from mixjax.train.loop.mixing import Mixing
 from mixjax.train.loop.program import Program
 from mixjax.train.nets.shapes import MLPShape, ResNetShape
@@ -30,15 +30,15 @@ def job_of(recipe=RECIPE, arms=ARMS, seeds=(0, 1)) -> Job:
 
 
 def trained(recipe, digits, arms, seeds=(0, 1), epochs=2):
-    """(program, lanes, nets, figures of all steps [lanes, steps])."""
+    """(program, members, nets, figures of all steps [members, steps])."""
     program = Program(recipe, jnp.asarray(digits.train_inputs), channel_scale(digits.train_inputs), 10)
-    lanes, size = lanes_of(job_of(recipe, arms, seeds), digits.train_labels)
-    nets, losses = program.start(lanes), []
+    members, size = members_of(job_of(recipe, arms, seeds), digits.train_labels)
+    nets, losses = program.start(members), []
     for epoch in range(epochs):
-        for after, figures in program.epoch(nets, lanes, epoch, size):
+        for after, figures in program.epoch(nets, members, epoch, size):
             nets = after
             losses.append(np.asarray(figures.loss))
-    return program, lanes, nets, np.concatenate(losses, axis=1)
+    return program, members, nets, np.concatenate(losses, axis=1)
 
 
 @pytest.fixture(scope="module")
@@ -49,8 +49,8 @@ def both(digits):
 def plain_training(digits, seed, epochs=2):
     """The same net, trained without a word about mixing: SGD written out, one call a step."""
     program = Program(RECIPE, jnp.asarray(digits.train_inputs), channel_scale(digits.train_inputs), 10)
-    lanes, _ = lanes_of(job_of(seeds=(seed,)), digits.train_labels)
-    start = jax.tree.leaves(jax.tree.map(lambda leaf: leaf[0], program.start(lanes).params))
+    members, _ = members_of(job_of(seeds=(seed,)), digits.train_labels)
+    start = jax.tree.leaves(jax.tree.map(lambda leaf: leaf[0], program.start(members).params))
     scale = channel_scale(digits.train_inputs)
     images = (jnp.asarray(digits.train_inputs, jnp.float32) - scale.mean[None, None, None]) / scale.sd[None, None, None]
     rows, labels = images.reshape(320, -1), np.eye(10, dtype=np.float32)[digits.train_labels]
@@ -77,7 +77,7 @@ def test_no_mixup_is_plain_training(digits, both):
     """Report 11: beside a training loop that knows no mixing; float32, the order of sums differs."""
     _, _, nets, _ = both
     for seed in (0, 1):
-        ours = [leaf[seed] for leaf in jax.tree.leaves(nets.params)]  # lanes 0 and 1: erm
+        ours = [leaf[seed] for leaf in jax.tree.leaves(nets.params)]  # members 0 and 1: erm
         for found, expected in zip(ours, plain_training(digits, seed), strict=True):
             np.testing.assert_allclose(found, expected, rtol=0, atol=2e-6)
 
@@ -93,7 +93,7 @@ def unmixed(digits):
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(step, "mix_batch", without_mixing)
-        fresh = lambda plan, *arguments: steps(plan, *arguments)  # noqa: E731 - JAX keeps the traces of a function
+        fresh = lambda spec, *arguments: steps(spec, *arguments)  # noqa: E731 - JAX keeps the traces of a function
         patch.setattr(program, "_steps", jax.jit(fresh, static_argnums=0))
         _, _, plain, losses = trained(RECIPE, digits, ARMS[:1], seeds=(0,), epochs=1)
     assert called
@@ -114,9 +114,9 @@ def step_unmixed(values, place):
 
 
 def test_arms_begin_alike_and_part(both):
-    """Lanes of one seed have the same net and rows; the first loss of ERM differs from Mixup's."""
-    program, lanes, _, losses = both
-    start = program.start(lanes)
+    """Members of one seed have the same net and rows; the first loss of ERM differs from Mixup's."""
+    program, members, _, losses = both
+    start = program.start(members)
     for leaf in jax.tree.leaves(start.params):
         np.testing.assert_array_equal(leaf[0], leaf[2])
     assert (losses[0] != losses[2]).all() and (losses[0] != losses[1]).all()
@@ -124,26 +124,26 @@ def test_arms_begin_alike_and_part(both):
 
 def test_equal_seeds_are_equal_to_the_last_bit(digits, both):
     """Report 17: parameters, lambdas and losses of a second run; another seed has others."""
-    program_, lanes, nets, losses = both
+    program_, members, nets, losses = both
     _, again, other, repeated = trained(RECIPE, digits, ARMS)
     np.testing.assert_array_equal(losses, repeated)
     jax.tree.map(np.testing.assert_array_equal, nets, other)
-    draws = program._draws(program_.plan, lanes, np.uint32(0), 10)
-    repeats = program._draws(program_.plan, again, np.uint32(0), 10)
+    draws = program._draws(program_.spec, members, np.uint32(0), 10)
+    repeats = program._draws(program_.spec, again, np.uint32(0), 10)
     jax.tree.map(np.testing.assert_array_equal, draws, repeats)
-    later = program._draws(program_.plan, lanes, np.uint32(1), 10)
+    later = program._draws(program_.spec, members, np.uint32(1), 10)
     lam = np.stack([draws.pairs.lam[:, 2], draws.pairs.lam[:, 3], later.pairs.lam[:, 2]])
     assert len(np.unique(lam)) == lam.size
 
 
 def test_a_batch_has_one_lambda_or_one_a_row(digits, both):
-    """Report 12: of the draws that the steps take, [steps, lanes]; those of ERM are 1."""
-    program_, lanes, _, _ = both
-    lam = np.asarray(program._draws(program_.plan, lanes, np.uint32(0), 10).pairs.lam)
+    """Report 12: of the draws that the steps take, [steps, members]; those of ERM are 1."""
+    program_, members, _, _ = both
+    lam = np.asarray(program._draws(program_.spec, members, np.uint32(0), 10).pairs.lam)
     assert lam.shape == (10, 4)
     assert (lam[:, :2] == 1).all() and (lam[:, 2:] < 1).all()
-    plan = program_.plan._replace(recipe=dataclasses.replace(RECIPE, mixing=Mixing(weight="sample")))
-    assert program._draws(plan, lanes, np.uint32(0), 10).pairs.lam.shape == (10, 4, 32)
+    spec = program_.spec._replace(recipe=dataclasses.replace(RECIPE, mixing=Mixing(weight="sample")))
+    assert program._draws(spec, members, np.uint32(0), 10).pairs.lam.shape == (10, 4, 32)
 
 
 def test_evaluation_does_not_depend_on_the_batch_size(digits, both, monkeypatch):
@@ -152,7 +152,7 @@ def test_evaluation_does_not_depend_on_the_batch_size(digits, both, monkeypatch)
     one, errors, logits = jax.tree.map(lambda leaf: leaf[0], nets), [], []
     for size in (1, 64, 100, 512):
         monkeypatch.setattr(step, "_ROWS_AT_ONCE", size)
-        evaluate = jax.jit(partial(step.logits_of, program_.plan, program_.scale))
+        evaluate = jax.jit(partial(step.logits_of, program_.spec, program_.scale))
         logits.append(np.asarray(evaluate(one, jnp.asarray(digits.test_inputs))))
         assert logits[-1].shape == (120, 10) and logits[-1].dtype == np.float32
         errors.append(float(top_label_ece(jax.nn.softmax(logits[-1]), digits.test_labels)))

@@ -50,17 +50,17 @@ def undisturbed(digits, tmp_path_factory):
 @pytest.mark.parametrize("name", NETS)
 def test_stopped_after_each_epoch_and_taken_up(digits, tmp_path, undisturbed, name):
     """Report 35: N epochs and then the others are all of them, across the pseudo-labels and the start of Mixup."""
-    told = []
+    on_epoch = []
 
     def stop(history, epoch):
-        told.append(epoch)
+        on_epoch.append(epoch)
         if len(told) > 1:
             raise StopError
 
     for _ in range(BEFORE + AFTER):
-        told.clear()
+        on_epoch.clear()
         with pytest.raises(StopError):  # after an epoch is told and before it is kept: the epoch is done again
-            trained(job_of(name), digits, tmp_path / "told", told=stop)
+            trained(job_of(name), digits, tmp_path / "told", on_epoch=stop)
         with Kept(tmp_path / "kept") as checkpoints, pytest.raises(StopError):
             train_job(job_of(name), digits, checkpoints, lambda *_: None, lambda steps: None)
     assert_same_bits(undisturbed(name), trained(job_of(name), digits, tmp_path / "told"))
@@ -95,7 +95,7 @@ def test_stopped_in_mid_epoch(digits, tmp_path, undisturbed):
             raise StopError
 
     with pytest.raises(StopError):
-        trained(job_of("resnet"), digits, tmp_path, stepped=stop)
+        trained(job_of("resnet"), digits, tmp_path, on_steps=stop)
     assert_same_bits(undisturbed("resnet"), trained(job_of("resnet"), digits, tmp_path))
 
 
@@ -111,7 +111,7 @@ def test_labels_of_the_unlabeled_half(digits, tmp_path, name, monkeypatch):
 
     monkeypatch.setattr(Checkpoints, "save", save)
     finished = trained(job, digits, tmp_path)
-    rows, half = np.asarray(finished.lanes.rows), finished.first_size
+    rows, half = np.asarray(finished.members.rows), finished.first_size
     assert half == 160
     for epoch, (labels, nets) in enumerate(states, start=1):
         known = np.take_along_axis(labels, rows[:, :half], 1)
@@ -142,42 +142,42 @@ def test_a_first_phase_that_another_job_left(digits, tmp_path, undisturbed, name
     other = dataclasses.replace(job_of(name, (Phase(BEFORE), Phase(AFTER))), name="other", arms=(SUPERVISED,))
     assert other.beginning == job_of(name).beginning
     trained(other, digits, tmp_path / "other", shared=tmp_path / "shared")
-    told, steps = [], []
+    on_epoch, steps = [], []
     finished = trained(
         job_of(name),
         digits,
         tmp_path / "job",
-        told=lambda history, epoch: told.append(epoch),
-        stepped=steps.append,
+        on_epoch=lambda history, epoch: on_epoch.append(epoch),
+        on_steps=steps.append,
         shared=tmp_path / "shared",
     )
     assert_same_bits(undisturbed(name), finished)
-    assert told == [BEFORE, BEFORE + 1, BEFORE + AFTER]
+    assert on_epoch == [BEFORE, BEFORE + 1, BEFORE + AFTER]
     assert sum(steps) == AFTER * 320 // job_of(name).recipe.batch_size
 
 
 def test_stopped_between_the_shared_state_and_its_own(digits, tmp_path, undisturbed):
     """The shared one is further than the job's last checkpoint, and is taken."""
-    told = []
+    on_epoch = []
 
     def stop(history, epoch):
-        told.append(epoch)
+        on_epoch.append(epoch)
         if epoch == BEFORE and len(told) > 1:
             raise StopError
 
     shared = tmp_path / "shared"
     with pytest.raises(StopError):
-        trained(job_of("mlp"), digits, tmp_path / "job", told=stop, shared=shared)
-    told.clear()
-    assert_same_bits(undisturbed("mlp"), trained(job_of("mlp"), digits, tmp_path / "job", told=stop, shared=shared))
-    assert told[0] == BEFORE
+        trained(job_of("mlp"), digits, tmp_path / "job", on_epoch=stop, shared=shared)
+    on_epoch.clear()
+    assert_same_bits(undisturbed("mlp"), trained(job_of("mlp"), digits, tmp_path / "job", on_epoch=stop, shared=shared))
+    assert on_epoch[0] == BEFORE
 
 
 def test_a_supervised_net_never_has_the_hidden_labels(digits, tmp_path):
     """The arrays that it is trained with hold the labels of its half and no others."""
     job = Job("job", RECIPES["mlp"], (SUPERVISED,), (3, 4), PHASES[:1], division="halves")
     finished = trained(job, digits, tmp_path / "one")
-    for rows, labels in zip(np.asarray(finished.lanes.rows), np.asarray(finished.lanes.labels), strict=True):
+    for rows, labels in zip(np.asarray(finished.members.rows), np.asarray(finished.members.labels), strict=True):
         hidden = rows[finished.first_size :]
         assert (labels[hidden] == HIDDEN).all()
         assert (np.delete(labels, hidden) == np.delete(digits.train_labels, hidden)).all()
@@ -212,10 +212,10 @@ def test_a_last_step_after_which_nothing_is_finite(digits, tmp_path):
     """One step, whose own loss is as it should be: nothing is recorded or kept of what it leaves."""
     recipe = Recipe(MLPShape(16, 2), optimizer=Optimizer(1e30), batch_size=320)
     job = Job("job", recipe, (Arm("erm", (0.0,)),), (0,), (Phase(1),))
-    told = []
+    on_epoch = []
     with pytest.raises(RunError, match=r"^job, arm erm, seed 0: the logits are not finite after epoch 1; a lower"):
-        trained(job, digits, tmp_path, told=lambda history, epoch: told.append(epoch))
-    assert told == [0] and not (tmp_path / "1").exists()
+        trained(job, digits, tmp_path, on_epoch=lambda history, epoch: on_epoch.append(epoch))
+    assert on_epoch == [0] and not (tmp_path / "1").exists()
 
 
 def test_the_last_checkpoint_survives_a_loss_that_is_not_finite(digits, tmp_path, monkeypatch):
@@ -229,7 +229,7 @@ def test_the_last_checkpoint_survives_a_loss_that_is_not_finite(digits, tmp_path
             raise StopError
 
     with pytest.raises(StopError):
-        trained(job, digits, tmp_path / "job", told=spoil)
+        trained(job, digits, tmp_path / "job", on_epoch=spoil)
     shutil.copytree(tmp_path / "job", tmp_path / "copy")
     spoilt = dataclasses.replace(job, recipe=dataclasses.replace(job.recipe, optimizer=Optimizer(1e30)))
     with pytest.raises(RunError, match=r"in step \d+ of epoch 2; the checkpoint of epoch 1 is kept; a lower"):

@@ -218,7 +218,7 @@ def test_the_hook_is_given_the_images_and_the_inputs_of_the_stages():
     net = PreActResNet18(10, 1, 1 / 16, rngs=nnx.Rngs(0))
     net(jnp.zeros((2, 8, 8, 1)), lambda values, place: (seen.update({place: values.shape}), values)[1])
     assert seen == {0: (2, 8, 8, 1), 1: (2, 8, 8, 4), 2: (2, 8, 8, 4), 3: (2, 4, 4, 8), 4: (2, 2, 2, 16)}
-    assert net.mixing_places == 3
+    assert net.mixing_layers == 3
 
 
 @pytest.mark.parametrize(

@@ -15,9 +15,9 @@ def test_jobs_that_begin_alike_train_their_first_phase_once(tmp_path, monkeypatc
     """The second of two arms trains its last epoch alone; what they shared is not kept."""
     epochs, original = [], Program.epoch
 
-    def counted(self, nets, lanes, epoch, size):
+    def counted(self, nets, members, epoch, size):
         epochs.append(epoch)
-        return original(self, nets, lanes, epoch, size)
+        return original(self, nets, members, epoch, size)
 
     recipe, phases = Recipe(MLPShape(10, 1), batch_size=20), (Phase(2), Phase(1, "all"))
     jobs = tuple(
