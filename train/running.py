@@ -82,10 +82,10 @@ def run(
 
     Example:
       >>> import tempfile
-      >>> tiny = {"width": (10,), "depth": (2,), "epochs": 3, "seeds": 2, "train_rows": 200}
+      >>> tiny = {"width": (8,), "depth": (1,), "epochs": 2, "seeds": 1, "train_rows": 160, "norm": "batch"}
       >>> records = run("width", tempfile.mkdtemp(), **tiny)
-      >>> [record["epoch"] for record in records if (record["arm"], record["seed"]) == ("mixup", 0)]
-      [1, 2, 3, 3]
+      >>> [(record["arm"], record["epoch"]) for record in records if record["evaluation"] == "test"]
+      [('erm', 1), ('mixup', 1), ('erm', 2), ('mixup', 2)]
     """
     with all_processes():
         config, out = configured(experiment, preset, **options), local(out)
@@ -127,7 +127,7 @@ def load_records(path: str | PathLike[str]) -> Records:
     Example:
       >>> import tempfile
       >>> folder = tempfile.mkdtemp()
-      >>> tiny = {"width": (10,), "depth": (2,), "epochs": 3, "seeds": 2, "train_rows": 200}
+      >>> tiny = {"width": (8,), "depth": (1,), "epochs": 2, "seeds": 1, "train_rows": 160, "norm": "batch"}
       >>> run("width", folder, **tiny) == load_records(folder)
       True
     """

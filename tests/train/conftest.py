@@ -1,4 +1,4 @@
-"""Data sets and jobs that are small enough to train in a test."""
+"""One small net, data set and run, so that nearly all tests of training share their compiled programs."""
 
 from __future__ import annotations
 
@@ -6,31 +6,57 @@ import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 
+import jax
 import numpy as np
 import pytest
 from mixjax.train.loop.checkpoints import Checkpoints
 from mixjax.train.loop.history import History
-from mixjax.train.loop.job import Job
+from mixjax.train.loop.job import Optimizer, Recipe
 from mixjax.train.loop.training import TrainedJob, train_job
+from mixjax.train.nets.shapes import MLPShape
+from mixjax.train.running import run
 
 from mixjax.datasets import Dataset, load
 
-Train = Callable[..., TrainedJob]
+RECIPE = Recipe(MLPShape(8, 1, "batch"), optimizer=Optimizer(0.05), batch_size=16)
+SMALL = {  # the same net in `width`, as options
+    "width": (8,), "depth": (1,), "norm": "batch", "learning_rate": 0.05, "batch_size": 16, "epochs": 2, "seeds": 1,
+}  # fmt: skip
+ARRAYS = ("train_inputs", "train_labels", "test_inputs", "test_labels")
 
 
 @pytest.fixture(scope="session")
 def digits() -> Dataset:
-    """The first 320 training and 120 test rows of the digits."""
+    """The first 320 training and 160 test rows of the digits."""
     whole = load("digits")
-    parts = {name: getattr(whole, name)[: 320 if name.startswith("train") else 120] for name in ARRAYS}
+    parts = {name: getattr(whole, name)[: 320 if name.startswith("train") else 160] for name in ARRAYS}
     return dataclasses.replace(whole, **parts)
 
 
-ARRAYS = ("train_inputs", "train_labels", "test_inputs", "test_labels")
+@pytest.fixture(scope="session")
+def digits_file(digits: Dataset, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The same as a file, for options."""
+    path = tmp_path_factory.mktemp("data") / "small.npz"
+    np.savez(path, **{name: getattr(digits, name) for name in ARRAYS}, max_pixel=np.array(digits.max_pixel))
+    return str(path)
+
+
+@pytest.fixture(scope="session")
+def small(digits_file: str) -> dict[str, object]:
+    """Options of `width` for a run in a second."""
+    return {"dataset": digits_file, **SMALL}
+
+
+@pytest.fixture(scope="session")
+def finished(small: dict[str, object], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished run, to be copied and not changed."""
+    out = tmp_path_factory.mktemp("runs") / "width"
+    run("width", out, **small)
+    return out
 
 
 def refuse(text: str) -> None:
-    raise AssertionError(f"told of damage: {text}")
+    raise AssertionError(f"warned: {text}")
 
 
 def ignore(*_: object) -> None:
@@ -38,7 +64,7 @@ def ignore(*_: object) -> None:
 
 
 def trained(
-    job: Job,
+    job: object,
     dataset: Dataset,
     folder: Path,
     *,
@@ -56,8 +82,6 @@ def trained(
 
 
 def assert_same_bits(one: TrainedJob, other: TrainedJob) -> None:
-    import jax
-
     for left, right in zip(jax.tree.leaves(one.nets), jax.tree.leaves(other.nets), strict=True):
         np.testing.assert_array_equal(left, right)
     np.testing.assert_array_equal(one.logits, other.logits)

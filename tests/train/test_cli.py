@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import dataclasses
 import subprocess
 import sys
 
 import pytest
+from mixjax.train import cli
 from mixjax.train.cli import main
+from mixjax.train.experiments import EXPERIMENTS
+from mixjax.train.loop.metrics import METRICS
+from mixjax.train.runs.summary import cells_of
 
-import train.cli
 from mixjax.runs import RunDirectory
 from tests.paths import ROOT
+from tests.train.conftest import SMALL
 
-TINY = ["--width", "8,16", "--depth", "1", "--epochs", "2", "--seeds", "2", "--train-rows", "150"]
+TINY = [word for option, value in SMALL.items() for word in (f"--{option.replace('_', '-')}", str(value).strip("(),"))]
+
+FIGURES = EXPERIMENTS["width"].figures[:1]
 
 BAD = {
     "unknown experiment": (["heights"], "no experiment 'heights'"),
@@ -68,17 +75,19 @@ def test_usage_and_options(capsys):
     assert "quick --width 30,100,300 --epochs 25 --seeds 2" in said
 
 
-def test_from_experiment_to_published_figures(capsys, tmp_path):
+def test_from_experiment_to_published_figures(capsys, tmp_path, digits_file, monkeypatch):
+    """With one of its figures; `test_figures` draws them all."""
     run, folder = tmp_path / "run", tmp_path / "results"
-    assert main(["width", *TINY, "--out", str(run)]) == 0
+    monkeypatch.setitem(EXPERIMENTS, "width", dataclasses.replace(EXPERIMENTS["width"], figures=FIGURES))
+    assert main(["width", *TINY, "--dataset", digits_file, "--out", str(run)]) == 0
     out = capsys.readouterr().out
     assert "no Mixup" in out and "!" in out  # after two epochs a net of 8 units is near chance (report 29)
     assert f"figure: {run}/figures/ece.png" in out
-    assert "2 seeds" in (run / "figures" / "ece.txt").read_text()
+    assert "One seed" in (run / "figures" / "ece.txt").read_text()
     assert main(["publish", str(run), str(folder)]) == 0
     text = (folder / "README.md").read_text()
     assert str(tmp_path) not in text
-    assert "python -m train width --out run --preset digits --train-rows 150 --seeds 2 --epochs 2" in text
+    assert "python -m train width --out run --preset digits --dataset small.npz --seeds 1 --epochs 2" in text
     assert (folder / "summary.csv").read_text() == (run / "summary.csv").read_text()
     other = tmp_path / "project"
     other.mkdir()
@@ -90,11 +99,21 @@ def test_from_experiment_to_published_figures(capsys, tmp_path):
     assert (run / "figures" / "ece.png").exists()
 
 
+def test_the_table_names_shifts_and_their_severities(capsys):
+    """Also where there is none of it, as the first line of each shift."""
+    common = {"job": "mlp", "net": "mlp-3x1", "classes": 10, "arm": "erm", "seed": 0, "epoch": 1}
+    metrics = dict.fromkeys(METRICS, 0.25) | {"accuracy": 0.9}
+    tested = [{"evaluation": "test"}, *({"evaluation": "noise", "severity": severity} for severity in (0.0, 0.5))]
+    cli._print_summary(cells_of([{**common, **metrics, **each} for each in tested]))
+    lines = [line.split("0.9000")[0].split() for line in capsys.readouterr().out.splitlines()[1:]]
+    assert [line[3:] for line in lines] == [["test"], ["noise", "0"], ["noise", "0.5"]]
+
+
 def test_an_interrupt_says_resume_hint(capsys, tmp_path, monkeypatch):
     def interrupted(*_args, **_kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(train.cli, "run", interrupted)
+    monkeypatch.setattr(cli, "run", interrupted)
     assert main(["width", *TINY, "--out", str(tmp_path / "run")]) == 130
     assert "same command resumes" in capsys.readouterr().err
 

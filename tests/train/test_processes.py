@@ -22,8 +22,8 @@ pytestmark = pytest.mark.slow
 OPTIONS = {"width": (6,), "depth": (1,), "epochs": 2, "seeds": 1, "train_rows": 128, "batch_size": 32}
 SCRIPT = """
 import sys
-from mixjax._commands import exit_status
-from train.placement import join
+from mixjax.commands import exit_status
+from train.loop.placement import join
 from train.running import run
 from tests.paths import ROOT
 join("127.0.0.1:{port}", 2, {process})

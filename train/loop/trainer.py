@@ -103,7 +103,7 @@ class Trainer:
         return state.record({**dict(zip(OF_TRAINING, means, strict=True)), **scores})
 
     def conclude_epoch(self, state: TrainingState) -> TrainingState:
-        """Return the state with the pseudo-labels of the next epoch where due, or after the last with scores of the fit."""
+        """Return the state with the pseudo-labels of the next epoch, or with scores of the fit after the last."""
         phases = self.job.schedule[max(state.epoch - 1, 0) : state.epoch + 1]
         if [self.job.phases[phase].rows for phase in phases] == ["first", "all"]:
             return self._insert_labels(state)

@@ -74,8 +74,8 @@ class JobRunner:
         done, steps = 0, [self._steps_of(job) for job in self.jobs]
         for job, own in zip(self.jobs, steps, strict=True):
             if job not in stored:
-                self._train(job, _JobReporter(job, self, done, own, sum(steps)))
-            done += own
+                self._train(job, _JobReporter(job, self, done, own, sum(map(sum, steps))))
+            done += sum(own)
         return len(self.jobs) - len(stored)
 
     def conclude(self, made_with: Mapping[str, Any]) -> None:
@@ -142,16 +142,17 @@ class JobRunner:
     def _strange(self, job: Job) -> RunError:
         return RunError(f"the shard of {job.name} in {self.directory.path} does not hold what a job leaves; delete it")
 
-    def _steps_of(self, job: Job) -> int:
+    def _steps_of(self, job: Job) -> list[int]:
+        """Return the number of steps of each epoch."""
         labels = self.dataset.train_labels
         sizes = {"first": first_part_size(job, labels), "all": len(labels)}
-        return sum(phase.epochs * steps_per_epoch(sizes[phase.rows], job.recipe.batch_size) for phase in job.phases)
+        return [steps_per_epoch(sizes[job.phases[phase].rows], job.recipe.batch_size) for phase in job.schedule]
 
 
 class _JobReporter:
     """Reports a job while it is trained: to the records, and to the progress bar."""
 
-    def __init__(self, job: Job, runner: JobRunner, before: int, steps: int, total: int):
+    def __init__(self, job: Job, runner: JobRunner, before: int, steps: list[int], total: int):
         self.job, self.runner, self.steps, self.total = job, runner, steps, total
         self.done, self.text = before, job.name
         self.epoch: int | None = None
@@ -162,7 +163,7 @@ class _JobReporter:
             new, classes = range(self.epoch or 0, epoch), self.runner.dataset.num_classes
             append_records(self.runner.records_path, epoch_records(self.job, history, new, classes))
         if self.epoch is None:
-            self.done += round(epoch / self.job.epochs * self.steps)
+            self.done += sum(self.steps[:epoch])
         self.epoch = epoch
         if epoch:
             accuracy = history["accuracy"][epoch - 1]

@@ -9,6 +9,7 @@ import pytest
 from mixjax.train.experiments.temperature import TEMPERATURE
 from mixjax.train.loop.job import Arm, Job, Phase, Recipe
 from mixjax.train.loop.members import members_of
+from mixjax.train.loop.step import Images
 from mixjax.train.loop.training import TrainedJob
 from mixjax.train.nets.shapes import MLPShape
 from scipy.optimize import minimize_scalar
@@ -19,14 +20,14 @@ ROWS, TESTED, CLASSES = 200, 90, 4
 JOB = Job("job", Recipe(MLPShape(4, 1)), (Arm("erm", (0.0,)), Arm("mixup", (1.0,))), (0, 1), (Phase(3),), "held-out")
 
 
-class Program(NamedTuple):
+class KnownProgram(NamedTuple):
     """Nets whose logits are known."""
 
-    inputs: np.ndarray
+    images: Images
     known: np.ndarray
 
     def logits(self, nets, inputs):
-        assert inputs is self.inputs and nets is None
+        assert inputs is self.images.pixels and nets is None
         return self.known
 
 
@@ -48,7 +49,7 @@ def case(rng):
     images = np.zeros((ROWS, 1, 1, 1), np.uint8)
     dataset = Dataset("made", "up", images, labels, images[:TESTED], test_labels, tuple("abcd"), 1)
     members, size = members_of(JOB, labels)
-    return TrainedJob(JOB, Program(images, logits), None, members, size, {}, test_logits), dataset
+    return TrainedJob(JOB, KnownProgram(Images(images, None), logits), None, members, size, {}, test_logits), dataset
 
 
 def nll(logits, labels, temperature):

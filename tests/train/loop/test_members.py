@@ -27,7 +27,7 @@ def test_each_member_has_the_seed_and_alpha_of_its_arm(labels, division):
     assert size == first_part_size(job_of(division), labels) == SIZES[division]
     np.testing.assert_array_equal(members.seed, [4, 0, 7, 4, 0, 7])
     np.testing.assert_array_equal(members.alpha, np.float32([0, 0, 0, 0.3, 0.3, 0.3]))
-    np.testing.assert_array_equal(alphas_of(job_of(division), 1), np.float32([0, 0, 0, 1.5, 1.5, 1.5]))
+    np.testing.assert_array_equal(alphas_of(job_of(division))[1], np.float32([0, 0, 0, 1.5, 1.5, 1.5]))
     for arm in (0, 3):
         for seed in range(3):
             np.testing.assert_array_equal(members.rows[seed], members.rows[arm + seed])

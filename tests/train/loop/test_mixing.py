@@ -14,7 +14,7 @@ from mixjax.train.nets import MLP
 
 from mixjax.mixing import MixupDraw
 
-SIZE, SHAPE, PLACES = 12, (4, 4), 3
+SIZE, SHAPE, LAYERS = 12, (4, 4), 3
 KINDS = ("mixup", "cutmix", "manifold", "regmixup")
 
 
@@ -32,12 +32,12 @@ def targets(rng):
 def test_alpha_0_leaves_the_batch_and_the_hidden_values(key, images, targets, kind):
     """Report 11, to the last bit; targets are one-hot exactly (report 8)."""
     mixing = Mixing(kind)
-    mixed, labels, hook = mix_batch(mixing, draw_step(mixing, key, 0.0, SIZE, SHAPE, PLACES), images, targets)
+    mixed, labels, hook = mix_batch(mixing, draw_step(mixing, key, 0.0, SIZE, SHAPE, LAYERS), images, targets)
     copies = 2 if kind == "regmixup" else 1
     np.testing.assert_array_equal(mixed, np.concatenate([images] * copies))
     np.testing.assert_array_equal(labels, np.concatenate([targets] * copies))
-    for place in range(PLACES):
-        np.testing.assert_array_equal(hook(images, place), images)
+    for layer in range(LAYERS):
+        np.testing.assert_array_equal(hook(images, layer), images)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -45,9 +45,9 @@ def test_images_and_targets_are_mixed_alike(key, kind):
     """Report 2: the rows are unit vectors, as pixels and as targets, so that what the one says the other must."""
     mixing, rows = Mixing(kind), jnp.eye(16, dtype=jnp.float32)
     images = jnp.broadcast_to(rows[:, None, None], (16, *SHAPE, 16))
-    draw = draw_step(mixing, key, 1.0, 16, SHAPE, PLACES)
+    draw = draw_step(mixing, key, 1.0, 16, SHAPE, LAYERS)
     mixed, labels, hook = mix_batch(mixing, draw, images, rows)
-    at = hook(mixed, int(draw.place))
+    at = hook(mixed, int(draw.layer))
     np.testing.assert_allclose(at.mean((1, 2)), labels, atol=1e-6)
     clean = labels[:16] if kind == "regmixup" else jnp.eye(16)
     np.testing.assert_array_equal(clean, jnp.eye(16))
@@ -57,7 +57,7 @@ def test_images_and_targets_are_mixed_alike(key, kind):
 def test_hidden_values_are_mixed_where_they_enter_the_chosen_layer(key, images):
     """By hand: the net up to the layer, the rows mixed, the net from there on."""
     net, mixing = MLP(16, 5, 6, 2, rngs=nnx.Rngs(0)), Mixing("manifold")
-    pairs = draw_step(mixing, key, 1.0, SIZE, SHAPE, PLACES).pairs
+    pairs = draw_step(mixing, key, 1.0, SIZE, SHAPE, LAYERS).pairs
     share, partner = np.float32(pairs.lam), np.asarray(pairs.partner)
     assert 0 < share < 1
     for chosen in range(net.mixing_layers):
@@ -73,17 +73,17 @@ def test_hidden_values_are_mixed_where_they_enter_the_chosen_layer(key, images):
 @pytest.mark.parametrize("kind", ["mixup", "cutmix"])
 def test_what_is_drawn_does_not_depend_on_x64(key, kind):
     """A setting of JAX: a run that is gone on with under another one draws the same."""
-    draw = partial(draw_step, Mixing(kind), key, np.float32(0.7), SIZE, SHAPE, PLACES)
+    draw = partial(draw_step, Mixing(kind), key, np.float32(0.7), SIZE, SHAPE, LAYERS)
     with jax.enable_x64(False):
         expected = jax.tree.leaves(draw())
     for found, leaf in zip(jax.tree.leaves(draw()), expected, strict=True):
         np.testing.assert_array_equal(found, leaf)
 
 
-def test_places_are_uniform(key):
+def test_layers_are_uniform(key):
     """Of 3000 draws; chi-square with 2 degrees of freedom exceeds 30 at a rate of 3e-7."""
-    draw = jax.jit(jax.vmap(partial(draw_step, Mixing("manifold"), alpha=1.0, size=2, image_shape=SHAPE, places=3)))
-    counts = np.bincount(draw(jax.random.split(key, 3000)).place, minlength=3)
+    draw = jax.jit(jax.vmap(partial(draw_step, Mixing("manifold"), alpha=1.0, size=2, image_shape=SHAPE, layers=3)))
+    counts = np.bincount(draw(jax.random.split(key, 3000)).layer, minlength=3)
     assert ((counts - 1000.0) ** 2 / 1000).sum() < 30
 
 

@@ -11,6 +11,7 @@ import pytest
 from mixjax.train.loop.metrics import METRICS
 from mixjax.train.runs.publishing import publish
 from mixjax.train.runs.records import write_records
+from mixjax.train.runs.summary import summary_csv
 from scipy import stats
 
 from mixjax.runs import RunDirectory, RunError
@@ -49,7 +50,7 @@ def finished(tmp_path_factory):
     RunDirectory.open(folder, spec=SPEC, environment={}, layout={}, product="summary.csv").close()
     write_records(folder / "records.jsonl", records())
     (folder / "provenance.json").write_text(json.dumps(MADE))
-    (folder / "summary.csv").touch()
+    (folder / "summary.csv").write_text(summary_csv(list(records())))
     return folder
 
 
