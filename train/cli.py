@@ -50,20 +50,21 @@ def main(arguments: Sequence[str], prog: str = "python -m train") -> int:
         USAGE,
         EXPERIMENTS,
         lambda name, rest: _experiment(prog, name, rest),
-        {name: FolderCommand(_on_disk(function), example) for name, (function, example) in _FOLDER_COMMANDS.items()},
+        {name: FolderCommand(_printing(function), example) for name, (function, example) in _FOLDER_COMMANDS.items()},
         {"prepare": lambda rest: prepare(rest, prog)},
     )
     interrupted = "Interrupted. What is finished is stored; the same command resumes from the last checkpoint."
     return exit_status(lambda: line(arguments), interrupted)
 
 
-def _on_disk(function: Callable[..., int]) -> Callable[..., int]:
-    """Locate the folders, and explain why the last cannot be written."""
+def _printing(function: Callable[..., Sequence[object]]) -> Callable[..., int]:
+    """Locate the folders, explain why the last cannot be written, and print the files that are."""
 
     def on_folders(*folders: str) -> int:
         located = [local(folder) for folder in folders]
         with explained(located[-1]):
-            return function(*located)
+            print(*function(*located), sep="\n")
+        return 0
 
     return on_folders
 
@@ -159,26 +160,13 @@ def _print_summary(cells: list[Cell]) -> None:
         console.print(f"! a net with an accuracy below {floor:.2g}: its calibration means nothing", markup=False)
 
 
-def _figures(folder: Path) -> int:
-    experiment = experiment_of(folder)
-    for picture in write_figures(experiment.figures, load_records(folder), folder / "figures"):
-        print(picture)
-    return 0
-
-
-def _tensorboard(folder: Path) -> int:
-    print(write_events(folder))
-    return 0
-
-
-def _publish(run_folder: Path, folder: Path) -> int:
-    print(publish(run_folder, folder))
-    return 0
+def _figures(folder: Path) -> Sequence[object]:
+    return write_figures(experiment_of(folder).figures, load_records(folder), folder / "figures")
 
 
 _RUN, _PUBLISHED = "runs/training/width", "results/training/width"
-_FOLDER_COMMANDS: dict[str, tuple[Callable[..., int], tuple[str, ...]]] = {
+_FOLDER_COMMANDS: dict[str, tuple[Callable[..., Sequence[object]], tuple[str, ...]]] = {
     "figures": (_figures, (_RUN,)),
-    "publish": (_publish, (_RUN, _PUBLISHED)),
-    "tensorboard": (_tensorboard, (_RUN,)),
+    "publish": (lambda run_folder, folder: [publish(run_folder, folder)], (_RUN, _PUBLISHED)),
+    "tensorboard": (lambda folder: [write_events(folder)], (_RUN,)),
 }

@@ -52,7 +52,9 @@ class Config:
 
     def __post_init__(self) -> None:
         for name, kind in typing.get_type_hints(type(self)).items():
-            _check_choice(name, getattr(self, name), _choices(kind))
+            value, choices = getattr(self, name), _choices(kind)
+            if choices and value not in choices:
+                raise ValueError(f"{name} must be one of {choices}, got {value!r}")
         if not isinstance(self.dataset, str):
             raise TypeError(f"dataset must be a name, or a path as a string, got {type(self.dataset).__name__}")
         for name in ("seeds", "epochs", "batch_size"):
@@ -115,11 +117,6 @@ def _choices(kind: Any) -> tuple[Any, ...]:
     if kind is bool:
         return (False, True)
     return typing.get_args(kind) if typing.get_origin(kind) is Literal else ()
-
-
-def _check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> None:
-    if choices and value not in choices:
-        raise ValueError(f"{name} must be one of {choices}, got {value!r}")
 
 
 def _check_sizes(name: str, values: Any) -> None:

@@ -42,14 +42,9 @@ def variants(config: VariantsConfig) -> dict[str, tuple[Mixing, float]]:
 
 def jobs(config: VariantsConfig) -> tuple[Job, ...]:
     """Return a job for each variant and shape."""
+    seeds = tuple(range(config.seeds))
     return tuple(
-        Job(
-            f"{shape.name}-{arm.slug}",
-            config.recipe(shape, mixing),
-            (arm,),
-            tuple(range(config.seeds)),
-            config.single_phase,
-        )
+        Job(f"{shape.name}-{arm.slug}", config.recipe(shape, mixing), (arm,), seeds, config.single_phase)
         for shape in config.shapes
         for name, (mixing, alpha) in variants(config).items()
         for arm in (Arm(name, (alpha,)),)

@@ -34,7 +34,7 @@ def capacity_figures(axis: str) -> tuple[Figure, ...]:
 
 
 def _draw(records: Records, axis: str, metric: str) -> Any:
-    cells = _cells(records)
+    cells = cells_of(records, "test")
     other = "depth" if axis == "width" else "width"
     fixed = sorted({cell.first[other] for cell in cells})
     figure, axes = panels(
@@ -55,10 +55,6 @@ def _draw(records: Records, axis: str, metric: str) -> Any:
     return figure
 
 
-def _cells(records: Records) -> list[Cell]:
-    return [cell for cell in cells_of(records) if cell.evaluation == "test"]
-
-
 def _values(cell: Cell, metric: str, bases: dict[str, Cell]) -> np.ndarray:
     if metric != "relative_loss":
         return cell.metrics[metric]
@@ -66,7 +62,7 @@ def _values(cell: Cell, metric: str, bases: dict[str, Cell]) -> np.ndarray:
 
 
 def _caption(records: Records, axis: str, metric: str) -> str:
-    cells = _cells(records)
+    cells = cells_of(records, "test")
     name = METRIC_NAMES[metric].replace("$_2$", "_2").replace("\n$-$", " -")
     accuracy = [cell.metrics["accuracy"].mean() for cell in cells]
     return (

@@ -41,7 +41,7 @@ def _draw(records: Records) -> Any:
 
 
 def _cells(records: Records) -> list[Cell]:
-    cells = [cell for cell in cells_of(records) if cell.evaluation in SHIFTS]
+    cells = cells_of(records, *SHIFTS)
     return [cell for cell in cells if cell.net == cells[-1].net]
 
 

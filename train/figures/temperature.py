@@ -37,7 +37,7 @@ def _draw(records: Records) -> Any:
 
 def _cells(records: Records) -> list[Cell]:
     """Return the cells of the last depth, those with a temperature as arms of their own."""
-    cells = [cell for cell in cells_of(records) if cell.evaluation in ("test", "temperature")]
+    cells = cells_of(records, "test", "temperature")
     return [
         replace(cell, arm=ARM_NAMES[cell.arm] + (" + temperature" if cell.evaluation == "temperature" else ""))
         for cell in cells

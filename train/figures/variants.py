@@ -25,7 +25,7 @@ def variants_figure() -> Figure:
 def _draw(records: Records) -> Any:
     from matplotlib.figure import Figure as Picture
 
-    cells = _cells(records)
+    cells = cells_of(records, "test")
     names = [f"{ARM_NAMES.get(cell.arm, cell.arm)}{_size(cell, cells)}" for cell in cells]
     figure = Picture(figsize=(2 * COLUMN_WIDTH, 0.7 + 0.2 * len(cells)), layout="constrained")
     axes = figure.subplots(1, len(_METRICS), sharey=True)
@@ -44,16 +44,12 @@ def _draw(records: Records) -> Any:
     return figure
 
 
-def _cells(records: Records) -> list[Cell]:
-    return [cell for cell in cells_of(records) if cell.evaluation == "test"]
-
-
 def _size(cell: Cell, cells: list[Cell]) -> str:
     return f" ({cell.net})" if len({each.net for each in cells}) > 1 else ""
 
 
 def _caption(records: Records) -> str:
-    cells = _cells(records)
+    cells = cells_of(records, "test")
     return (
         "Final nets of each variant: seeds (grey), their mean and its 95 % interval (Student's t, "
         f"{len(cells[0].seeds)} seeds). A confidence - accuracy below 0 is underconfident."

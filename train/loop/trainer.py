@@ -47,22 +47,14 @@ class TrainingState(NamedTuple):
 
 @dataclass(frozen=True)
 class Trainer:
-    """The compiled nets of a job, its members and its data: all that stays as it is from epoch to epoch.
-
-    Attributes:
-      job, dataset: what is trained, and on what.
-      program: the compiled functions.
-      members: as at the start; the labels of later epochs are in the state.
-      first_size: how many of a member's rows are in the first part of the division.
-      alphas: of the members, in each phase.
-    """
+    """The compiled nets of a job, its members and its data: all that stays as it is from epoch to epoch."""
 
     job: Job
     dataset: Dataset
     program: TrainingProgram
-    members: Members
-    first_size: int
-    alphas: tuple[jax.Array, ...]
+    members: Members  # as at the start; the labels of later epochs are in the state
+    first_size: int  # rows in the first part of the division
+    alphas: tuple[jax.Array, ...]  # of the members, in each phase
 
     @classmethod
     def begin(cls, job: Job, dataset: Dataset) -> tuple[Trainer, TrainingState]:

@@ -31,6 +31,7 @@ from .summary import summary_csv
 
 __all__ = ["CheckpointPolicy", "JobRunner", "Progress"]
 
+RECORDS = "records.jsonl"
 SHARED = "shared"  # no job has this name: theirs begin with that of a net
 
 Progress = Callable[[int, int, str], None]  # steps done, of all, and what is being trained
@@ -60,16 +61,11 @@ class JobRunner:
         """The folder of the run."""
         return local(self.directory.path)
 
-    @property
-    def records_path(self) -> Path:
-        """The file of the records."""
-        return self.folder / "records.jsonl"
-
     def run_missing(self) -> int:
         """Train the jobs that are not stored yet; return how many those were."""
         stored = [job for job in self.jobs if self.directory.has(job.name)]
         if is_first():
-            write_records(self.records_path, (record for job in stored for record in self._stored_records(job)))
+            write_records(self.folder / RECORDS, (record for job in stored for record in self._stored_records(job)))
         barrier("what is stored")
         done, steps = 0, [self._steps_of(job) for job in self.jobs]
         for job, own in zip(self.jobs, steps, strict=True):
@@ -81,7 +77,7 @@ class JobRunner:
     def conclude(self, made_with: Mapping[str, Any]) -> None:
         """Write what is made of all jobs together; the summary last, since it marks the run as finished."""
         records = [record for job in self.jobs for record in self._stored_records(job)]
-        write_records(self.records_path, records)
+        write_records(self.folder / RECORDS, records)
         with explained(self.folder):
             self._write_predictions()
             write_atomically(self.folder / "provenance.json", json.dumps(made_with, indent=2).encode())
@@ -101,7 +97,7 @@ class JobRunner:
             records = [*epoch_records(job, trained.history, range(job.epochs), self.dataset.num_classes), *more]
             if is_first():
                 self.directory.write(job.name, {"records": np.array(json.dumps(records)), "logits": trained.logits})
-                append_records(self.records_path, more)
+                append_records(self.folder / RECORDS, more)
         except BaseException:
             checkpoints.close(delete=False)
             raise
@@ -161,7 +157,7 @@ class _JobReporter:
         """Report the epochs since the last call; the first call is with what a checkpoint holds."""
         if is_first():
             new, classes = range(self.epoch or 0, epoch), self.runner.dataset.num_classes
-            append_records(self.runner.records_path, epoch_records(self.job, history, new, classes))
+            append_records(self.runner.folder / RECORDS, epoch_records(self.job, history, new, classes))
         if self.epoch is None:
             self.done += sum(self.steps[:epoch])
         self.epoch = epoch

@@ -59,10 +59,11 @@ def accuracy_floor(classes: int) -> float:
     return min(3 / classes, (1 + 1 / classes) / 2)
 
 
-def cells_of(records: Records) -> list[Cell]:
-    """Return the cells of a run, in the order of the records."""
+def cells_of(records: Records, *evaluations: str) -> list[Cell]:
+    """Return the cells of a run, in the order of the records; only those of `evaluations` where any are given."""
     groups: dict[tuple[str, str, str, float], Records] = {}
-    for evaluation in dict.fromkeys(record["evaluation"] for record in records if "accuracy" in record):
+    known = dict.fromkeys(record["evaluation"] for record in records if "accuracy" in record)
+    for evaluation in (name for name in known if not evaluations or name in evaluations):
         for record in last_epochs(records, evaluation):
             key = (record["net"], record["arm"], evaluation, record.get("severity", 0.0))
             groups.setdefault(key, []).append(record)

@@ -36,7 +36,8 @@ def trained(recipe, digits, arms=ARMS, seeds=SEEDS, epochs=2):
     members, size = members_of(job, digits.train_labels)
     nets, losses = training.start([member.seed for member in job.members]), []
     for epoch in range(epochs):
-        for nets, metrics in training.epoch(nets, members, epoch, size):
+        for after, metrics in training.epoch(nets, members, epoch, size):
+            nets = after
             losses.append(np.asarray(metrics.loss))
     return training, members, nets, np.concatenate(losses, axis=1)
 
