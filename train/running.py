@@ -82,8 +82,9 @@ def run(
 
     Example:
       >>> import tempfile
-      >>> tiny = {"width": (8,), "depth": (1,), "epochs": 2, "seeds": 1, "train_rows": 160, "norm": "batch"}
-      >>> records = run("width", tempfile.mkdtemp(), **tiny)
+      >>> small = {"width": (8,), "depth": (1,), "norm": "batch", "learning_rate": 0.05, "batch_size": 16}
+      >>> small |= {"epochs": 2, "seeds": 1, "train_rows": 710}
+      >>> records = run("width", tempfile.mkdtemp(), **small)
       >>> [(record["arm"], record["epoch"]) for record in records if record["evaluation"] == "test"]
       [('erm', 1), ('mixup', 1), ('erm', 2), ('mixup', 2)]
     """
@@ -127,8 +128,9 @@ def load_records(path: str | PathLike[str]) -> Records:
     Example:
       >>> import tempfile
       >>> folder = tempfile.mkdtemp()
-      >>> tiny = {"width": (8,), "depth": (1,), "epochs": 2, "seeds": 1, "train_rows": 160, "norm": "batch"}
-      >>> run("width", folder, **tiny) == load_records(folder)
+      >>> small = {"width": (8,), "depth": (1,), "norm": "batch", "learning_rate": 0.05, "batch_size": 16}
+      >>> small |= {"epochs": 2, "seeds": 1, "train_rows": 710}
+      >>> run("width", folder, **small) == load_records(folder)
       True
     """
     path = local(path)

@@ -20,6 +20,7 @@ from mixjax.train.runs import runner
 from mixjax.train.runs.options import configured, option_words
 
 from mixjax.runs import RunError
+from tests.train.conftest import SMALL
 
 TINY = {"width": (10,), "depth": (2,), "epochs": 3, "seeds": 2, "train_rows": 200}
 PSEUDO = {"width_multiplier": 1 / 16, "train_rows": 80, "batch_size": 20, "epochs": 4, "seeds": 1}
@@ -88,7 +89,7 @@ def test_what_a_run_leaves(finished):
     assert spec["jobs"][0]["recipe"]["mixing"] == {
         "kind": "mixup", "weight": "batch", "pairing": "permutation", "fold": False,
     }  # fmt: skip
-    assert spec["dataset"]["rows"] == [320, 160] and len(spec["dataset"]["sha256"]) == 64
+    assert spec["dataset"]["rows"] == [710, 355] and len(spec["dataset"]["sha256"]) == 64
     assert {"mixjax", "commit", "jax", "jaxlib", "platform", "device", "devices"} == environment.keys()
     records = load_records(finished)
     tested = [record for record in records if record["evaluation"] == "test"]
@@ -101,9 +102,9 @@ def test_what_a_run_leaves(finished):
     assert {"nll", "ece", "accuracy", "signed_gap"} <= last.keys()  # report 29
 
 
-def test_a_finished_run_is_read_and_not_trained(finished, small, monkeypatch):
+def test_a_finished_run_is_read_and_not_trained(finished, monkeypatch):
     monkeypatch.setattr(runner, "train_job", None)
-    assert run("width", finished, **small) == load_records(finished)
+    assert run("width", finished, **SMALL) == load_records(finished)
 
 
 def test_a_summary_that_is_not_of_the_records_is_noticed(copied):
@@ -118,17 +119,17 @@ def test_a_summary_that_is_not_of_the_records_is_noticed(copied):
     assert load_records(copied)
 
 
-def test_a_changed_option_is_refused_and_named(copied, small):
+def test_a_changed_option_is_refused_and_named(copied):
     before = {path: path.read_bytes() for path in copied.rglob("*") if path.is_file()}
     with pytest.raises(RunError, match=r"another spec \(jobs is not the same; options\.epochs is 2 there and 4 here\)"):
-        run("width", copied, **{**small, "epochs": 4})
+        run("width", copied, **{**SMALL, "epochs": 4})
     with pytest.raises(RunError, match=r'experiment is "width" there and "depth" here'):
-        run("depth", copied, **small)
+        run("depth", copied, **SMALL)
     assert {path: path.read_bytes() for path in copied.rglob("*") if path.is_file()} == before
 
 
 @pytest.mark.parametrize("damage", ["flipped", "truncated", "deleted"])
-def test_a_damaged_shard_is_computed_anew(copied, small, damage):
+def test_a_damaged_shard_is_computed_anew(copied, damage):
     (copied / "summary.csv").unlink()
     expected = (copied / "records.jsonl").read_bytes()
     shard = copied / "shards" / "mlp-8x1.npz"
@@ -138,23 +139,23 @@ def test_a_damaged_shard_is_computed_anew(copied, small, damage):
     if damage != "deleted":
         shard.write_bytes(content if damage == "flipped" else content[: len(content) // 2])
     seen = []
-    run("width", copied, progress=lambda done, total, text: seen.append(done), **small)
+    run("width", copied, progress=lambda done, total, text: seen.append(done), **SMALL)
     assert seen[0] == 0
     assert (copied / "records.jsonl").read_bytes() == expected
 
 
-def test_damaged_records_are_made_anew_as_the_message_says(copied, small):
+def test_damaged_records_are_made_anew_as_the_message_says(copied):
     records = copied / "records.jsonl"
     expected = records.read_bytes()
     records.write_bytes(expected[:-30])
     with pytest.raises(RunError, match=r"is not a record; delete .*summary\.csv and run the same command again"):
-        run("width", copied, **small)
+        run("width", copied, **SMALL)
     (copied / "summary.csv").unlink()
-    run("width", copied, **small)
+    run("width", copied, **SMALL)
     assert records.read_bytes() == expected
 
 
-def test_a_lack_of_memory_is_one_sentence(tmp_path, small, monkeypatch):
+def test_a_lack_of_memory_is_one_sentence(tmp_path, monkeypatch):
     """Of XLA: an array of a hundred terabytes; of the machine; and other errors are not disguised."""
     import jax.numpy as jnp
 
@@ -173,9 +174,9 @@ def test_a_lack_of_memory_is_one_sentence(tmp_path, small, monkeypatch):
     ):  # fmt: skip
         monkeypatch.setattr(runner, "train_job", failing)
         with pytest.raises(error, match=text):
-            run("width", tmp_path / "run", **small)
+            run("width", tmp_path / "run", **SMALL)
     monkeypatch.setattr(runner, "train_job", train_job)
-    assert run("width", tmp_path / "run", **small)
+    assert run("width", tmp_path / "run", **SMALL)
 
 
 def test_a_file_is_stored_by_its_name(tmp_path, rng):

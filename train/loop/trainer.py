@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from mixjax.datasets import Dataset
@@ -51,6 +50,7 @@ class Trainer:
 
     job: Job
     dataset: Dataset
+    layout: Placement
     program: TrainingProgram
     members: Members  # as at the start; the labels of later epochs are in the state
     first_size: int  # rows in the first part of the division
@@ -67,7 +67,7 @@ class Trainer:
         nets = program.start([member.seed for member in job.members])
         nets, members = layout.put((nets, members), layout.members)
         state = TrainingState(nets, members.labels, empty_history(job))
-        return cls(job, dataset, program, members, first_size, alphas), state
+        return cls(job, dataset, layout, program, members, first_size, alphas), state
 
     def train_epoch(self, state: TrainingState, on_steps: Callable[[int], None]) -> TrainingState:
         """Return the state after another epoch, with its scores on the whole test set.
@@ -87,9 +87,8 @@ class Trainer:
             losses.append(loss)
             accuracies.append(accuracy)
         means = [np.concatenate(parts, axis=1).mean(1) for parts in (losses, accuracies)]
-        logits = self.program.logits(state.nets, self.dataset.test_inputs)
-        labels = jnp.broadcast_to(self.dataset.test_labels, (len(logits), len(self.dataset.test_labels)))
-        scores = to_host(score_logits(logits, labels))
+        logits = to_host(self.program.logits(state.nets, self.dataset.test_inputs))
+        scores = to_host(score_logits(logits, np.broadcast_to(self.dataset.test_labels, logits.shape[:2])))
         self._check_scores(scores["nll"], state.epoch + 1)
         state = state._replace(epoch=state.epoch + 1)
         return state.record({**dict(zip(OF_TRAINING, means, strict=True)), **scores})
@@ -103,25 +102,23 @@ class Trainer:
 
     def _insert_labels(self, state: TrainingState) -> TrainingState:
         """Give the rows without a label the net's own: hard, of images as they are, in evaluation mode."""
-        rows = self.members.rows[:, self.first_size :]
+        rows, labels = to_host(self.members.rows)[:, self.first_size :], np.array(to_host(state.labels))
         logits = self._training_logits(state, rows)
-        predicted = logits.argmax(-1).astype(jnp.int32)
-        labels = jnp.put_along_axis(state.labels, rows, predicted, axis=1, inplace=False)
-        truth = jnp.asarray(self.dataset.train_labels)[rows]  # for the record alone
-        scores = to_host(score_logits(logits, truth))
+        np.put_along_axis(labels, rows, logits.argmax(-1).astype(np.int32), axis=1)
+        scores = to_host(score_logits(logits, self.dataset.train_labels[rows]))  # the truth, for the record alone
         metrics = {name: scores[name.removeprefix("pseudo_label_")] for name in OF_PSEUDO_LABELS}
-        return state._replace(labels=labels).record(metrics)
+        return state._replace(labels=self.layout.put(labels, self.layout.members)).record(metrics)
 
     def _score_fit(self, state: TrainingState) -> TrainingState:
         """Score the rows that were trained on, as they are: whether the nets have fitted them."""
-        rows = self.members.rows[:, : self._size(self.job.schedule[-1])]
-        labels = jnp.take_along_axis(state.labels, rows, axis=1)
+        rows = to_host(self.members.rows)[:, : self._size(self.job.schedule[-1])]
+        labels = np.take_along_axis(to_host(state.labels), rows, axis=1)
         scores = to_host(score_logits(self._training_logits(state, rows), labels))
         return state.record({name: scores[name.removeprefix("train_")] for name in AT_THE_END})
 
-    def _training_logits(self, state: TrainingState, rows: jax.Array) -> jax.Array:
-        logits = self.program.logits(state.nets, self.program.images.pixels)
-        return jnp.take_along_axis(logits, rows[..., None], axis=1)
+    def _training_logits(self, state: TrainingState, rows: np.ndarray) -> np.ndarray:
+        logits = to_host(self.program.logits(state.nets, self.program.images.pixels))
+        return np.take_along_axis(logits, rows[..., None], axis=1)
 
     def _size(self, phase: int) -> int:
         """Return how many rows a phase trains on."""

@@ -107,7 +107,7 @@ def test_labels_of_the_unlabeled_half(digits, tmp_path, name, monkeypatch):
     monkeypatch.setattr(Checkpoints, "save", save)
     finished = trained(job, digits, tmp_path)
     rows, half = np.asarray(finished.members.rows), finished.first_size
-    assert half == 160
+    assert half == 355
     for epoch, (labels, nets) in enumerate(states, start=1):
         known = np.take_along_axis(labels, rows[:, :half], 1)
         np.testing.assert_array_equal(known, digits.train_labels[rows[:, :half]])
@@ -144,7 +144,7 @@ def test_a_first_phase_that_another_job_left(digits, tmp_path, undisturbed, name
     )
     assert_same_bits(undisturbed(name), finished)
     assert epochs == [BEFORE, BEFORE + AFTER]
-    assert sum(steps) == AFTER * 320 // job_of(name).recipe.batch_size
+    assert sum(steps) == AFTER * (710 // job_of(name).recipe.batch_size)
 
 
 def test_stopped_between_the_shared_state_and_its_own(digits, tmp_path, undisturbed):
@@ -199,7 +199,7 @@ def test_metrics_of_an_epoch_are_means_over_its_steps(digits, tmp_path, monkeypa
     monkeypatch.setattr(TrainingProgram, "epoch", epoch)
     history = trained(Job("job", RECIPE, (MIXED,), (3, 4), PHASES[1:], "none"), digits, tmp_path).history
     ((losses, accuracies),) = seen
-    assert losses.shape == (2, 20)
+    assert losses.shape == (2, 44)
     np.testing.assert_allclose(history["train_mix_loss"][0], losses.mean(1), rtol=1e-6)
     np.testing.assert_allclose(history["train_mix_accuracy"][0], accuracies.mean(1), rtol=1e-6)
 

@@ -30,10 +30,10 @@ def test_nets_have_room_in_memory_or_are_refused(digits, monkeypatch):
 
 
 def test_results_have_room_in_a_file_or_are_refused(digits):
-    """160 x 10 logits and 262 records of 1024 characters, four bytes each, of a net: 994 nets are below 2^30 bytes."""
-    check_room([job_of(994, epochs=262)], digits)
-    with pytest.raises(ValueError, match=r"logits and records of 995 nets side by side take 1 GiB, and 1 are kept"):
-        check_room([job_of(995, epochs=262)], digits)
+    """355 x 10 logits and 262 records of 1024 characters, four bytes each, of a net: 987 nets are below 2^30 bytes."""
+    check_room([job_of(987, epochs=262)], digits)
+    with pytest.raises(ValueError, match=r"logits and records of 988 nets side by side take 1 GiB, and 1 are kept"):
+        check_room([job_of(988, epochs=262)], digits)
 
 
 def test_records_have_room_in_a_file_or_are_refused():

@@ -12,7 +12,7 @@ from mixjax.train.running import run
 from tests.train.conftest import RECIPE
 
 
-def test_jobs_that_begin_alike_train_their_first_phase_once(tmp_path, digits_file, monkeypatch):
+def test_jobs_that_begin_alike_train_their_first_phase_once(tmp_path, monkeypatch):
     """The second of two arms trains its last epoch alone; what they shared is not kept."""
     epochs, shown, original = [], [], TrainingProgram.epoch
 
@@ -28,8 +28,8 @@ def test_jobs_that_begin_alike_train_their_first_phase_once(tmp_path, digits_fil
     monkeypatch.setitem(EXPERIMENTS, "pseudo_label", replaced)
     monkeypatch.setattr(TrainingProgram, "epoch", counted)
     show = lambda done, total, text: shown.append((done, total, text.rpartition(", ")[2]))  # noqa: E731
-    run("pseudo_label", tmp_path, dataset=digits_file, keep_checkpoints=True, progress=show)
-    assert epochs == [(0, 160), (1, 160), (2, 320), (2, 320)]
+    run("pseudo_label", tmp_path, train_rows=710, keep_checkpoints=True, progress=show)
+    assert epochs == [(0, 355), (1, 355), (2, 710), (2, 710)]
     assert sorted(path.name for path in (tmp_path / "checkpoints").iterdir()) == ["mixed", "plain"]
-    assert [done for done, _, _ in shown] == [0, 10, 10, 20, 20, 40, 40, 60, 80, 80]  # 10 + 10 + 20 steps each
-    assert {entry[1:] for entry in shown} == {(80, "plain"), (80, "mixed")}
+    assert [done for done, _, _ in shown] == [0, 22, 22, 44, 44, 88, 88, 132, 176, 176]  # 22 + 22 + 44 steps each
+    assert {entry[1:] for entry in shown} == {(176, "plain"), (176, "mixed")}
