@@ -156,7 +156,7 @@ def mean_or_nan(value: Moments) -> np.ndarray:
 
 
 def _label(name: str) -> str:
-    metric = name.split("_")[0]
+    (metric,) = (metric for metric in LONG_NAMES if name.startswith(metric))
     long_name = LONG_NAMES[metric]
     if name.endswith("_mix_better"):
         return f"{long_name}(mix) < {long_name}"

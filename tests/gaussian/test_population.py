@@ -32,7 +32,7 @@ from tests.gaussian.laws import LAWS, NAMED_LAWS, NAMES, grid_law
 
 CASES = json.loads((paths.CASES / "population.json").read_text())
 A, S2, ECE, ECE2, MCE, ACCURACY = (
-    np.array([row[column] for row in CASES]) for column in ("a", "s2", "ece", "rms_ece", "mce", "accuracy")
+    np.array([row[column] for row in CASES]) for column in ("a", "s2", "ece", "ece2", "mce", "accuracy")
 )
 FUNCTIONS = {
     "ece": jax.jit(population_ece),
