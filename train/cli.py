@@ -115,7 +115,7 @@ def _parser(prog: str, experiment: Experiment) -> argparse.ArgumentParser:
     folder = f"runs/training/{experiment.name}"  # a study may have the same name
     parser.add_argument("--preset", default=_PRESET, help=f"{', '.join(experiment.presets)} (default: {_PRESET})")
     parser.add_argument("--out", default=folder, help=f"folder (default: {folder})")
-    parser.add_argument("--data-dir", help="folder of the data set's files (default: where MIXJAX_DATA says)")
+    parser.add_argument("--data-dir", help="folder of the data set's files (default: that of MIXJAX_DATA)")
     parser.add_argument("--keep-checkpoints", action="store_true", help="keep the parameters of the final nets")
     several = parser.add_argument_group("several processes, which share the folder of the run")
     several.add_argument("--coordinator", metavar="HOST:PORT", help="where the first process can be reached")

@@ -19,17 +19,14 @@ Shifted = Float32[Array, "N H W C"]
 
 
 class Shift(NamedTuple):
-    """A shift and its severities.
+    """A shift and its severities, from none on.
 
-    Attributes:
-      apply: (images, severity, max_pixel) -> images in units of a pixel, in [0, max_pixel], not rounded.
-      severities: from none on.
-      axis: their name and unit, for figures.
+    `apply` maps images, severity and max_pixel to images in units of a pixel, in [0, max_pixel], not rounded.
     """
 
     apply: Callable[[Images, float, int], Shifted]
     severities: tuple[float, ...]
-    axis: str
+    axis: str  # their name and unit, for figures
 
 
 def rotated(images: Images, degrees: float, max_pixel: int) -> Shifted:

@@ -21,22 +21,12 @@ Evaluation = Callable[[TrainedJob, Dataset], Records]
 
 @dataclass(frozen=True, kw_only=True)
 class Experiment:
-    """A named experiment.
-
-    Attributes:
-      name: on the command line.
-      summary: one line.
-      config: the class of its options.
-      presets: by name, the options that differ from the defaults.
-      jobs: config -> the nets to train.
-      figures: made from the records alone, the main one first.
-      evaluate: further records of the final nets of a job.
-    """
+    """A named experiment."""
 
     name: str
     summary: str
     config: type[Config]
-    presets: Mapping[str, Mapping[str, Any]]
-    jobs: Callable[[Any], tuple[Job, ...]]
-    figures: tuple[Figure[Records], ...]
-    evaluate: Evaluation | None = None
+    presets: Mapping[str, Mapping[str, Any]]  # the options that differ from the defaults
+    jobs: Callable[[Any], tuple[Job, ...]]  # of a configuration
+    figures: tuple[Figure[Records], ...]  # made from the records alone, the main one first
+    evaluate: Evaluation | None = None  # further records of the final nets of a job

@@ -31,31 +31,22 @@ class Optimizer:
 
 @dataclass(frozen=True)
 class Recipe:
-    """The training of a net, except how much it is mixed; nets of one recipe share their compiled functions.
-
-    Attributes:
-      net: its shape.
-      mixing, optimizer, batch_size: how batches are mixed, how parameters move, rows of a step.
-      augment: random crops, or crops and flips, which digits cannot stand.
-      dtype: of the net's products; parameters, logits and losses are float32 always.
-    """
+    """The training of a net, except how much it is mixed; nets of one recipe share their compiled functions."""
 
     net: NetShape
     mixing: Mixing = Mixing()
     optimizer: Optimizer = Optimizer()
     batch_size: int = 64
-    augment: Augment = "none"
-    dtype: Literal["float32", "bfloat16"] = "float32"
+    augment: Augment = "none"  # random crops, or crops and flips, which digits cannot stand
+    dtype: Literal["float32", "bfloat16"] = "float32"  # of the net's products; all else is float32
 
 
 @dataclass(frozen=True)
 class Phase:
     """Epochs that are trained alike.
 
-    Attributes:
-      epochs: at least 1.
-      rows: "first" of the division (the labelled half, or what is not held out), or "all", where the other half gets
-        the labels that the net gives it when the phase begins.
+    Their rows are the "first" of the division (the labelled half, or those not held out), or "all", where the other
+    half gets the labels that the net gives it when the phase begins.
     """
 
     epochs: int
@@ -84,15 +75,10 @@ class Member(NamedTuple):
 
 @dataclass(frozen=True)
 class Job:
-    """Nets that are trained together: every arm with every seed.
+    """Nets that are trained together: every arm with every seed, through the phases one after another.
 
-    Attributes:
-      name: names the files.
-      recipe: how all of them are trained.
-      arms, seeds: the members are all pairs of them.
-      phases: one after another.
-      division: of the training rows: "none"; "halves" (labelled and unlabelled); "held-out", a tenth held out to fit a
-        temperature.
+    The division of the training rows is "none"; "halves" (labelled and unlabelled); or "held-out", a tenth held out to
+    fit a temperature.
     """
 
     name: str

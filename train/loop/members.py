@@ -19,19 +19,12 @@ _HELD_OUT = 10  # one row in
 
 
 class Members(NamedTuple):
-    """Arrays with one entry a net.
+    """Arrays with one entry a net."""
 
-    Attributes:
-      seed: determines everything random.
-      alpha: in the current phase.
-      rows: the training rows in the order of the division: the labelled ones, or those that are fitted, come first.
-      labels: of the training set, in its own order; `HIDDEN` where a net does not know them.
-    """
-
-    seed: UInt32[Array, " members"]
-    alpha: Float32[Array, " members"]
-    rows: Int32[Array, "members N"]
-    labels: Int32[Array, "members N"]
+    seed: UInt32[Array, " members"]  # determines everything random
+    alpha: Float32[Array, " members"]  # in the current phase
+    rows: Int32[Array, "members N"]  # the training rows, those of the first part of the division first
+    labels: Int32[Array, "members N"]  # of the training set, in its own order; `HIDDEN` where a net must not see them
 
 
 def divide_rows(division: Division, labels: np.ndarray, seed: int) -> tuple[np.ndarray, int]:

@@ -28,17 +28,11 @@ _LONGEST = 4096  # bytes of a sentence
 
 @dataclass(frozen=True)
 class Placement:
-    """Layouts over all devices.
+    """Layouts over all devices."""
 
-    Attributes:
-      everywhere: a copy on each device.
-      members: of arrays whose first axis is the members.
-      batch: of the rows of a batch; None where batches are not spread.
-    """
-
-    everywhere: NamedSharding
-    members: NamedSharding
-    batch: NamedSharding | None
+    everywhere: NamedSharding  # a copy on each device
+    members: NamedSharding  # of arrays whose first axis is the members
+    batch: NamedSharding | None  # of the rows of a batch; None where batches are not spread
 
     @classmethod
     def of(cls, job: Job) -> Placement:

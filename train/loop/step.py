@@ -26,7 +26,7 @@ _ROWS_AT_ONCE = 500  # of an evaluation
 
 
 class Nets(NamedTuple):
-    """All that training changes: parameters, running statistics, and the optimiser's momentum."""
+    """The state of training: parameters, running statistics, and the optimiser's momentum."""
 
     params: Any
     statistics: Any
@@ -48,7 +48,7 @@ class Images(NamedTuple):
 
 
 class StepSpec(NamedTuple):
-    """All that a step is compiled for: plain values, equal for nets that may share a program."""
+    """The static facts that a step is compiled for: plain values, equal for nets that may share a program."""
 
     recipe: Recipe
     image_shape: tuple[int, int, int]

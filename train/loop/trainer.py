@@ -28,7 +28,7 @@ class DivergedError(Exception):
 
 
 class TrainingState(NamedTuple):
-    """What a checkpoint holds, and how many epochs are done."""
+    """The contents of a checkpoint, and how many epochs are done."""
 
     nets: Nets
     labels: jax.Array
@@ -36,7 +36,7 @@ class TrainingState(NamedTuple):
     epoch: int = 0
 
     def tree(self) -> dict[str, Any]:
-        """Return what is kept, as Orbax takes it."""
+        """Return the contents of a checkpoint."""
         return {"nets": self.nets, "labels": self.labels, "history": self.history}
 
     def record(self, metrics: Mapping[str, np.ndarray]) -> TrainingState:
@@ -132,7 +132,7 @@ class Trainer:
             raise self._diverged(index, f"loss is {losses[index, step]} in step {before + step + 1} of epoch {epoch}")
 
     def _check_scores(self, nll: np.ndarray, epoch: int) -> None:
-        """The loss of a step does not show what that step did: the test set shows it of an epoch's last one."""
+        """Refuse what the last step left: its own loss is of the parameters before it."""
         wrong = ~np.isfinite(nll)
         if wrong.any():
             raise self._diverged(int(wrong.argmax()), f"logits are not finite after epoch {epoch}")

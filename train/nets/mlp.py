@@ -10,6 +10,8 @@ from flax import nnx
 from jax.typing import DTypeLike
 from jaxtyping import Array, Float
 
+from mixjax.numerics.arguments import check_size
+
 from .batch_norm import BatchNorm
 from .hidden_mixing import MixHidden, unmixed
 from .initializers import Init, layer_initializers
@@ -63,8 +65,7 @@ class MLP(nnx.Module):
     ):
         sizes = {"in_features": in_features, "num_classes": num_classes, "width": width, "depth": depth}
         for name, size in sizes.items():
-            if size < 1:
-                raise ValueError(f"{name} must be at least 1, got {size}")
+            check_size(name, size)
         if norm not in get_args(Norm):
             raise ValueError(f"norm must be one of {get_args(Norm)}, got {norm!r}")
 

@@ -17,6 +17,8 @@ from flax import nnx
 from jax.typing import DTypeLike
 from jaxtyping import Array, Float
 
+from mixjax.numerics.arguments import check_size
+
 from .batch_norm import BatchNorm
 from .hidden_mixing import MixHidden, unmixed
 from .initializers import Init, layer_initializers
@@ -67,8 +69,7 @@ class PreActResNet18(nnx.Module):
         rngs: nnx.Rngs,
     ):
         for name, size in (("num_classes", num_classes), ("in_channels", in_channels)):
-            if size < 1:
-                raise ValueError(f"{name} must be at least 1, got {size}")
+            check_size(name, size)
         if not 0 < width_multiplier < float("inf"):
             raise ValueError(f"width_multiplier must be finite and positive, got {width_multiplier}")
         channels = channels_of(width_multiplier)

@@ -38,7 +38,7 @@ Progress = Callable[[int, int, str], None]  # steps done, of all, and what is be
 
 
 class CheckpointPolicy(NamedTuple):
-    """How often checkpoints are kept, whether the last stays when a job is done, and what is called with a warning."""
+    """Least seconds between checkpoints, whether the last stays when a job is done, and a function for warnings."""
 
     seconds: float
     keep_last: bool

@@ -30,23 +30,15 @@ class SeedSummary(NamedTuple):
 
 @dataclass(frozen=True)
 class Cell:
-    """The nets that differ in their seed alone, at their last epoch.
-
-    Attributes:
-      net: name of the shape.
-      first: the record of the first seed, for all that the seeds have in common.
-      arm, evaluation, severity: the treatment, and the test set.
-      seeds: in order.
-      metrics: of each metric, one value a seed; NaN where a record has none.
-    """
+    """The nets that differ in their seed alone, at their last epoch on one test set."""
 
     net: str
     arm: str
     evaluation: str
     severity: float
-    first: dict[str, Any]
+    first: dict[str, Any]  # the record of the first seed, for all that the seeds have in common
     seeds: tuple[int, ...]
-    metrics: dict[str, np.ndarray]
+    metrics: dict[str, np.ndarray]  # one value a seed; NaN where a record has none
 
     @property
     def at_chance(self) -> bool:

@@ -30,8 +30,8 @@ def test_bad_input(arguments, message):
 def test_the_help_says_where_to_get_each(capsys):
     with pytest.raises(SystemExit, match="0"):
         main(["--help"], "python -m train")
-    said = " ".join(capsys.readouterr().out.split())
-    assert all(known.advice in said for known in KNOWN.values())
+    printed = " ".join(capsys.readouterr().out.split())
+    assert all(known.advice in printed for known in KNOWN.values())
 
 
 def test_an_archive_that_is_not_there(tmp_path):
