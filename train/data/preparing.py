@@ -35,13 +35,7 @@ def _parser(prog: str) -> Parser:
         allow_abbrev=False,
     )
     parser.add_argument("dataset", metavar="DATASET", help=", ".join(KNOWN))
-    parser.add_argument(
-        "--from",
-        dest="source",
-        type=Path,
-        required=True,
-        metavar="ARCHIVE",
-        help="cifar-10-binary.tar.gz, cifar-100-binary.tar.gz, or the folder with the archive or the four IDX files",
-    )
+    archives = "cifar-10-binary.tar.gz, cifar-100-binary.tar.gz, or the folder with the archive or the four IDX files"
+    parser.add_argument("--from", dest="source", type=Path, required=True, metavar="ARCHIVE", help=archives)
     parser.add_argument("--data-dir", type=Path, metavar="DIR", help="default: TFDS_DATA_DIR, or ~/tensorflow_datasets")
     return parser

@@ -37,10 +37,7 @@ def test_the_help_says_where_to_get_each(capsys):
 def test_an_archive_that_is_not_there(tmp_path):
     pytest.importorskip("tensorflow_datasets", reason="tensorflow-datasets is not installed")
     with pytest.raises(MissingDataError, match=r"there is nothing at .*; get cifar-10-binary.tar.gz from"):
-        main(
-            ["cifar10", "--from", str(tmp_path / "cifar-10-binary.tar.gz"), "--data-dir", str(tmp_path)],
-            "python -m train",
-        )
+        main(["cifar10", "--from", str(tmp_path / "cifar-10.tar.gz"), "--data-dir", str(tmp_path)], "python -m train")
 
 
 def test_it_writes_what_is_then_loaded(tmp_path, rng, monkeypatch, capsys):

@@ -24,6 +24,7 @@ BEFORE, AFTER = 2, 1
 PHASES = (Phase(BEFORE), Phase(AFTER, "all"))
 SUPERVISED, MIXED = Arm("supervised", (0.0, 0.0)), Arm("pseudo-label + Mixup", (0.0, 1.0))
 RECIPES = {"mlp": RECIPE, "resnet": Recipe(ResNetShape(1 / 16), optimizer=Optimizer(0.05), batch_size=40)}
+JOB = Job("job", RECIPE, (Arm("erm", (0.0,)), Arm("mixup", (1.0,))), (7,), (Phase(3),))
 NETS = ("mlp", pytest.param("resnet", marks=pytest.mark.slow))  # its programs take long to compile
 
 
@@ -175,33 +176,29 @@ def test_a_supervised_net_never_has_the_hidden_labels(digits, tmp_path):
         assert (np.delete(labels, hidden) == np.delete(digits.train_labels, hidden)).all()
 
 
-def test_training_metrics_are_of_what_they_say(digits, tmp_path):
+def test_training_metrics_are_of_what_they_say(digits, tmp_path, monkeypatch):
     """Report 16: `train_mix_accuracy` weighs with lambda; `train_accuracy` is of the rows as they are, at the end."""
-    job = Job("job", RECIPE, (Arm("erm", (0.0,)), Arm("mixup", (1.0,))), (0,), (Phase(3),))
-    finished = trained(job, digits, tmp_path)
-    logits = np.asarray(finished.program.logits(finished.nets, jnp.asarray(digits.train_inputs)))
-    right = (logits.argmax(-1) == digits.train_labels).mean(1)
-    np.testing.assert_allclose(finished.history["train_accuracy"][-1], right, atol=1e-6)
-    assert np.isnan(finished.history["train_accuracy"][:-1]).all()
-    assert finished.history["train_mix_accuracy"][-1, 1] < right[1]
-    test_right = (finished.logits.argmax(-1) == digits.test_labels).mean(1)
-    np.testing.assert_allclose(finished.history["accuracy"][-1], test_right, atol=1e-6)
-
-
-def test_metrics_of_an_epoch_are_means_over_its_steps(digits, tmp_path, monkeypatch):
-    seen, original = [], TrainingProgram.epoch
+    steps, original = [], TrainingProgram.epoch
 
     def epoch(self, *arguments):
         for nets, metrics in original(self, *arguments):
-            seen.append(jax.tree.map(np.asarray, metrics))
+            steps.append(jax.tree.map(np.asarray, metrics))
             yield nets, metrics
 
     monkeypatch.setattr(TrainingProgram, "epoch", epoch)
-    history = trained(Job("job", RECIPE, (MIXED,), (3, 4), PHASES[1:], "none"), digits, tmp_path).history
-    ((losses, accuracies),) = seen
-    assert losses.shape == (2, 44)
-    np.testing.assert_allclose(history["train_mix_loss"][0], losses.mean(1), rtol=1e-6)
-    np.testing.assert_allclose(history["train_mix_accuracy"][0], accuracies.mean(1), rtol=1e-6)
+    finished = trained(JOB, digits, tmp_path)
+    history = finished.history
+    logits = np.asarray(finished.program.logits(finished.nets, digits.train_inputs))
+    right = (logits.argmax(-1) == digits.train_labels).mean(1)
+    np.testing.assert_allclose(history["train_accuracy"][-1], right, atol=1e-6)
+    assert np.isnan(history["train_accuracy"][:-1]).all()
+    assert history["train_mix_accuracy"][-1, 1] < right[1]
+    for number, (losses, accuracies) in enumerate(steps):
+        assert losses.shape == (2, 44)
+        np.testing.assert_allclose(history["train_mix_loss"][number], losses.mean(1), rtol=1e-6)
+        np.testing.assert_allclose(history["train_mix_accuracy"][number], accuracies.mean(1), rtol=1e-6)
+    test_right = (finished.logits.argmax(-1) == digits.test_labels).mean(1)
+    np.testing.assert_allclose(history["accuracy"][-1], test_right, atol=1e-6)
 
 
 @pytest.fixture
@@ -222,9 +219,6 @@ def spoil(monkeypatch):
     return spoiled
 
 
-JOB = Job("job", RECIPE, (Arm("erm", (0.0,)), Arm("mixup", (1.0,))), (7,), (Phase(3),))
-
-
 def test_a_loss_that_is_not_finite(digits, tmp_path, spoil):
     """The sentence names the net and the step; before the first checkpoint it speaks of none."""
     spoil(0, 1, 4)
@@ -236,12 +230,9 @@ def test_a_loss_that_is_not_finite(digits, tmp_path, spoil):
 
 
 def test_the_last_checkpoint_survives_a_loss_that_is_not_finite(digits, tmp_path, spoil, monkeypatch):
-    with monkeypatch.context():
-        spoil(1, 0, 0)
-        with pytest.raises(
-            RunError, match=r"arm erm, seed 7: .* step 1 of epoch 2; the checkpoint of epoch 1 is kept; a"
-        ):
-            trained(JOB, digits, tmp_path / "job")
+    spoil(1, 0, 0)
+    with pytest.raises(RunError, match=r"arm erm, seed 7: .* step 1 of epoch 2; the checkpoint of epoch 1 is kept; a"):
+        trained(JOB, digits, tmp_path / "job")
     monkeypatch.undo()
     assert_same_bits(trained(JOB, digits, tmp_path / "job"), trained(JOB, digits, tmp_path / "other"))
 
