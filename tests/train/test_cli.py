@@ -23,10 +23,8 @@ FIGURES = EXPERIMENTS["width"].figures[:1]
 
 BAD = {
     "unknown experiment": (["heights"], "no experiment 'heights'"),
-    "unknown preset": (["width", "--preset", "huge"], "no preset 'huge'"),
     "unknown option": (["width", "--gamma", "1"], "unrecognized arguments: --gamma 1"),
     "half a width": (["width", "--width", "10,1.5"], "--width: must be a whole number, got '1.5'"),
-    "no width": (["width", "--width", "0"], "width must be at least 1, got 0"),
     "another dtype": (["width", "--dtype", "float16"], "invalid choice: 'float16'"),
     "no data": (["width", "--dataset", "cifar10", "--data-dir", "."], "get cifar-10-binary.tar.gz from"),
     "no run to draw": (["figures", "/nonexistent"], "holds no run"),
