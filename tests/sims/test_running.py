@@ -13,17 +13,19 @@ import time
 
 import numpy as np
 import pytest
+from mixjax.sims.engine import execution
 from mixjax.sims.engine.units import Layout
 from mixjax.sims.status import status
 
 from mixjax import runs, sims
 from mixjax.runs import RunError, provenance
+from tests.paths import ROOT
 from tests.sims.small_run import AXES, SMALL, assert_same_bits, planned
 
 SCRIPT = """
 from mixjax import sims
+from mixjax.sims.engine import execution
 from mixjax.sims.engine.units import Layout
-from tests.paths import ROOT
 show = lambda done, total: print(done, flush=True)
 sims.run("phase_diagram", {out!r}, layout=Layout({cells}, 8, 1), progress=show, **{axes!r})
 """

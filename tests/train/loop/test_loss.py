@@ -53,9 +53,7 @@ def test_bfloat16_logits_are_computed_with_in_float32():
 
 
 def test_large_logits_overflow_nothing():
-    np.testing.assert_array_equal(
-        cross_entropy(jnp.array([[1e30, -1e30]], jnp.float32), jnp.array([0], jnp.int32)), [0]
-    )
+    assert cross_entropy(jnp.array([[1e30, -1e30]], jnp.float32), jnp.array([0], jnp.int32))[0] == 0
 
 
 @pytest.mark.parametrize("shape", [(3,), (1, 3), (2, 4), (1, 2, 3)])
