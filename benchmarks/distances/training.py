@@ -10,13 +10,13 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 from jax import lax
-from mixjax.sims.studies.learned_inverse import FAMILIES
 
 from benchmarks.distances.criteria import Criterion
 from mixjax.gaussian import class_mean, sample_data
 from mixjax.generative import LeakyReluNetwork, density_error, simulate_scores
 from mixjax.generative.simulation import Map
 from mixjax.generative.start import affine_network, affine_start
+from mixjax.sims.studies.learned_inverse import FAMILIES
 
 BATCH = 256
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import jax
+
 from mixjax.sims.configuration import work_of
 from mixjax.sims.engine.units import Layout, layout_for
 from mixjax.sims.engine.work import Work

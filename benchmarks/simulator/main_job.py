@@ -6,16 +6,15 @@ import resource
 import sys
 import tempfile
 
+from benchmarks.report import Section
+from benchmarks.simulator.exact import Exact
+from benchmarks.timing import interleaved
+from mixjax.runs import RunDirectory
 from mixjax.sims.configuration import work_of
 from mixjax.sims.engine.compute import compute, tiles_on_devices
 from mixjax.sims.engine.program import HostArrays
 from mixjax.sims.engine.units import Unit, plan
 from mixjax.sims.engine.work import GridWork
-
-from benchmarks.report import Section
-from benchmarks.simulator.exact import Exact
-from benchmarks.timing import interleaved
-from mixjax.runs import RunDirectory
 
 
 def phase_diagram(exact: Exact) -> Section:

@@ -7,6 +7,7 @@ from typing import Literal, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
+
 from mixjax.train.data.pipeline import channel_scale
 from mixjax.train.loop.job import Arm, Job, Phase, Recipe
 from mixjax.train.loop.members import members_of

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 import xarray as xr
-from mixjax.sims.studies import STUDIES
 
 from mixjax import sims
+from mixjax.sims.studies import STUDIES
 from tests.sims.small_run import AXES, SMALL
 
 # six cells each or twice six, and two Mixup settings where there are such

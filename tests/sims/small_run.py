@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+
 from mixjax.sims.configuration import work_of
 from mixjax.sims.engine.units import Layout
 

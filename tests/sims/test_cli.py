@@ -5,10 +5,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from mixjax.sims import publishing
-from mixjax.sims.cli import main
 
 import sims.cli
+from mixjax.sims import publishing
+from mixjax.sims.cli import main
 from tests.paths import ROOT
 
 TINY = ["--n", "50", "--ratio", "0.2,1,3", "--theta-norm", "0.5,2", "--alpha", "0,1", "--replicates", "1000"]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import xarray as xr
-from mixjax.sims.figures.captions import listed, representatives
-from mixjax.sims.studies import STUDIES
 
 from mixjax import sims
 from mixjax.plots import paper_style
+from mixjax.sims.figures.captions import listed, representatives
+from mixjax.sims.studies import STUDIES
 
 
 def drawn(table, name):

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mixjax.sims.grid import axis, gaussian_grid, mixup_settings
 
 from mixjax.runs import RunError
+from mixjax.sims.grid import axis, gaussian_grid, mixup_settings
 
 BAD = {
     "zero n": ({"n": "0"}, "n must be 1 or more, and at most 1e+10, got 0"),

@@ -10,14 +10,14 @@ import warnings
 import h5py
 import numpy as np
 import pytest
+
+from mixjax import sims
+from mixjax.runs import RunDirectory, RunError, read_manifest
 from mixjax.sims.cli import main
 from mixjax.sims.configuration import work_of
 from mixjax.sims.merging import merge
 from mixjax.sims.status import status
 from mixjax.sims.studies import STUDIES
-
-from mixjax import sims
-from mixjax.runs import RunDirectory, RunError, read_manifest
 from tests.fuzzing import NUMBER, mutated, mutated_json, survive
 
 

@@ -8,14 +8,15 @@ import sys
 
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
-from mixjax.sims.cli import main
-from mixjax.sims.engine.execution import ExecutionOptions, opened
-from mixjax.sims.status import status
 
 import mixjax.runs
 from mixjax.runs import RunDirectory, RunError, provenance
 from mixjax.runs.lease import Lease
 from mixjax.runs.storage import located
+from mixjax.sims.cli import main
+from mixjax.sims.engine.execution import ExecutionOptions, opened
+from mixjax.sims.status import status
+from tests.paths import ROOT
 from tests.sims.small_run import OPTIONS, planned
 
 ME = f"process {os.getpid()} on {socket.gethostname()}"
@@ -58,7 +59,6 @@ def test_a_second_run_is_refused(command, monkeypatch, capsys):
 HOLD = """
 import sys
 import mixjax.runs
-from tests.paths import ROOT
 mixjax.runs.directory.PERIOD = 0.02
 run = mixjax.runs.RunDirectory.open(sys.argv[1], spec={"a": 1}, environment={}, layout={})
 print("held", flush=True)

@@ -6,14 +6,14 @@ import shutil
 
 import numpy as np
 import pytest
+
+from mixjax import sims
+from mixjax.runs import RunDirectory, RunError, read_manifest
 from mixjax.sims.cli import main
 from mixjax.sims.engine.execution import ExecutionOptions, execute
 from mixjax.sims.engine.units import Layout
 from mixjax.sims.merging import merge
 from mixjax.sims.status import describe, status
-
-from mixjax import sims
-from mixjax.runs import RunDirectory, RunError, read_manifest
 from tests.sims.small_run import AXES, SMALL, planned
 
 

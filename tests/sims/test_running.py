@@ -13,12 +13,12 @@ import time
 
 import numpy as np
 import pytest
-from mixjax.sims.engine import execution
-from mixjax.sims.engine.units import Layout
-from mixjax.sims.status import status
 
 from mixjax import runs, sims
 from mixjax.runs import RunError, provenance
+from mixjax.sims.engine import execution
+from mixjax.sims.engine.units import Layout
+from mixjax.sims.status import status
 from tests.paths import ROOT
 from tests.sims.small_run import AXES, SMALL, assert_same_bits, planned
 

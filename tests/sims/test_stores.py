@@ -6,11 +6,6 @@ from functools import partial
 import fsspec
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
-from mixjax.sims.cli import main
-from mixjax.sims.configuration import work_of
-from mixjax.sims.engine.execution import ExecutionOptions, execute
-from mixjax.sims.merging import merge
-from mixjax.sims.status import describe, status
 
 import mixjax.runs
 import sims.cli
@@ -18,6 +13,11 @@ import train.cli
 from mixjax.runs import RunError
 from mixjax.runs.lease import Lease
 from mixjax.runs.storage import located
+from mixjax.sims.cli import main
+from mixjax.sims.configuration import work_of
+from mixjax.sims.engine.execution import ExecutionOptions, execute
+from mixjax.sims.merging import merge
+from mixjax.sims.status import describe, status
 from tests.sims.small_run import AXES, OPTIONS, SMALL, assert_same_bits, planned
 
 KEPT = "finished work is kept, and the same command goes on from it"

@@ -8,14 +8,14 @@ from pathlib import Path
 import jax
 import numpy as np
 import pytest
+
+from mixjax.datasets import Dataset
 from mixjax.train.loop.checkpoints import Checkpoints
 from mixjax.train.loop.history import History
 from mixjax.train.loop.job import Optimizer, Recipe
 from mixjax.train.loop.training import TrainedJob, train_job
 from mixjax.train.nets.shapes import MLPShape
 from mixjax.train.running import configured, run, training_set
-
-from mixjax.datasets import Dataset
 
 RECIPE = Recipe(MLPShape(8, 1, "batch"), optimizer=Optimizer(0.05), batch_size=16)
 SMALL = {  # options of `width` that mean the same net, on the same rows

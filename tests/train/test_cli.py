@@ -7,13 +7,13 @@ import subprocess
 import sys
 
 import pytest
+
+from mixjax.runs import RunDirectory
 from mixjax.train import cli
 from mixjax.train.cli import main
 from mixjax.train.experiments import EXPERIMENTS
 from mixjax.train.loop.metrics import METRICS
 from mixjax.train.runs.summary import cells_of
-
-from mixjax.runs import RunDirectory
 from tests.paths import ROOT
 from tests.train.conftest import SMALL
 

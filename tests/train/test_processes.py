@@ -13,9 +13,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from mixjax.train.running import load_records, run
 
 from mixjax.runs import RunDirectory
+from mixjax.train.running import load_records, run
+from tests.paths import ROOT
 
 pytestmark = pytest.mark.slow
 
@@ -25,7 +26,6 @@ import sys
 from mixjax.commands import exit_status
 from train.loop.placement import join
 from train.running import run
-from tests.paths import ROOT
 join("127.0.0.1:{port}", 2, {process})
 sys.exit(exit_status(lambda: run("width", {out!r}, **{options!r}) and 0))
 """

@@ -13,13 +13,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
+from mixjax.runs import RunError, provenance
 from mixjax.train import running
 from mixjax.train.loop.training import train_job
 from mixjax.train.running import load_records, run
 from mixjax.train.runs import runner
 from mixjax.train.runs.options import configured, option_words
-
-from mixjax.runs import RunError, provenance
+from tests.paths import ROOT
 from tests.train.conftest import SMALL
 
 TINY = {"width": (10,), "depth": (2,), "epochs": 3, "seeds": 2, "train_rows": 200}
@@ -30,7 +31,6 @@ KILLED = {  # (options, after how many steps: three moments; for pseudo-labels o
 }
 SCRIPT = """
 from train.running import run
-from tests.paths import ROOT
 show = lambda done, total, text: print(done, flush=True)
 run({name!r}, {out!r}, checkpoint_seconds=0, progress=show, **{options!r})
 """

@@ -11,14 +11,14 @@ from collections import deque
 from types import SimpleNamespace
 
 import pytest
+
+from mixjax import sims
+from mixjax.runs import RunError
 from mixjax.sims.cli import main
 from mixjax.sims.cluster import cluster, tasks
 from mixjax.sims.cluster.cluster import Cluster
 from mixjax.sims.engine.execution import ExecutionOptions, execute
 from mixjax.sims.status import status
-
-from mixjax import sims
-from mixjax.runs import RunError
 from tests.paths import ROOT
 from tests.sims.small_run import AXES, SMALL, assert_same_bits, planned
 

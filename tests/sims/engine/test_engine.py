@@ -9,6 +9,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+
+from mixjax import sims
+from mixjax.gaussian import population_errors, sample_scores
 from mixjax.sims.configuration import work_of
 from mixjax.sims.engine.compute import compute, tiles_on_devices
 from mixjax.sims.engine.moments import merged
@@ -16,9 +19,6 @@ from mixjax.sims.engine.program import BLOCK, Experiment
 from mixjax.sims.engine.units import Layout, plan
 from mixjax.sims.grid import Grid, gaussian_grid
 from mixjax.sims.studies.comparison import EXPERIMENT
-
-from mixjax import sims
-from mixjax.gaussian import population_errors, sample_scores
 
 AXES = {"n": "50", "ratio": "0.2,1,3", "theta_norm": "0.5,2", "alpha": "0,1", "replicates": 1300, "seed": 3}
 

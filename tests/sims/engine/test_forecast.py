@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
+
+from mixjax.runs import RunError
 from mixjax.sims import grid
 from mixjax.sims.cli import main
 from mixjax.sims.engine import tiles, work
 from mixjax.sims.engine.execution import ExecutionOptions, execute
 from mixjax.sims.engine.forecast import amount, duration, several
-
-from mixjax.runs import RunError
 from tests.sims.small_run import planned
 
 

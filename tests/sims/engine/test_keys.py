@@ -7,11 +7,11 @@ import zlib
 import jax
 import numpy as np
 import pytest
+
+from mixjax.runs import RunError
 from mixjax.sims.configuration import work_of
 from mixjax.sims.engine.keys import check_distinct_words, key_of
 from mixjax.sims.studies import STUDIES
-
-from mixjax.runs import RunError
 
 
 def test_a_key_follows_from_the_seed_and_the_word_of_the_name():

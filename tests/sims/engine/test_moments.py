@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+
 from mixjax.sims.engine.moments import Moments, merged, moments_of, stored_form
 
 MOMENTS = jax.jit(moments_of, static_argnums=0)

@@ -10,6 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax.errors import JaxRuntimeError
+
+from mixjax.runs import RunError
 from mixjax.sims.cluster import tasks
 from mixjax.sims.cluster.tasks import ENVIRONMENT, compute_parts, worker_provenance
 from mixjax.sims.configuration import work_of
@@ -20,8 +22,6 @@ from mixjax.sims.engine.program import Experiment, Program, compiled
 from mixjax.sims.engine.tiles import smaller
 from mixjax.sims.engine.units import Layout, plan
 from mixjax.sims.grid import Grid
-
-from mixjax.runs import RunError
 
 AXES = {"n": "50", "ratio": "0.2,1,3", "theta_norm": "0.5,2", "alpha": "0,1", "replicates": 1300, "seed": 3}
 REFUSED = "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 123456 bytes.\nwith a second line"

@@ -7,7 +7,6 @@ import zlib
 import jax
 import numpy as np
 import pytest
-from mixjax.sims.reports.beyond import beyond_report
 
 from mixjax import sims
 from mixjax.gaussian import (
@@ -18,6 +17,7 @@ from mixjax.gaussian import (
     sample_training_sets,
     with_positive_rate,
 )
+from mixjax.sims.reports.beyond import beyond_report
 
 pytestmark = pytest.mark.slow
 

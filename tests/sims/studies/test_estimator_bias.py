@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from mixjax.sims.publishing import publish
-from mixjax.sims.studies import judged_estimators
 from scipy.special import expit
 
 from mixjax import sims
 from mixjax.gaussian import ScoreLaw
+from mixjax.sims.publishing import publish
+from mixjax.sims.studies import judged_estimators
 
 OPTIONS = {"sizes": "50,400", "bins": 5, "rows": 40_000, "most_samples": 200, "interval_samples": 10}
 FEW = {**OPTIONS, "sizes": "50,51", "rows": 1000, "most_samples": 15}

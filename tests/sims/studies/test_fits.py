@@ -8,9 +8,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from mixjax.sims.configuration import work_of
-from mixjax.sims.figures.fits import fits_figures
-from mixjax.sims.reports.fits import fits_report
 
 from mixjax import sims
 from mixjax.gaussian import (
@@ -23,6 +20,9 @@ from mixjax.gaussian import (
     score_law,
     weighted_estimator,
 )
+from mixjax.sims.configuration import work_of
+from mixjax.sims.figures.fits import fits_figures
+from mixjax.sims.reports.fits import fits_report
 
 OPTIONS = {"n": 20, "ratio": "0.25,1.5", "theta_norm": "1", "alpha": "1", "ridge_penalty": "0.5",
            "logistic_penalty": "0.02", "epochs": 3, "replicates": 12}  # fmt: skip

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from mixjax.sims.configuration import work_of
 
 from mixjax import sims
 from mixjax.gaussian import overshoot_ratio
+from mixjax.sims.configuration import work_of
 
 SMALL = {"n": "20", "ratio": "0.5,5", "theta_norm": "1,2", "alpha": "0.5,5", "replicates": 2000}
 

@@ -7,10 +7,6 @@ import struct
 
 import numpy as np
 import pytest
-from mixjax.sims.publishing import publish
-from mixjax.sims.reports.real_images import signs
-from mixjax.sims.studies import image_pairs, real_images
-from mixjax.sims.studies.divisions import TEST_SHARE
 from sklearn.datasets import load_digits
 
 from mixjax import sims
@@ -18,6 +14,10 @@ from mixjax.datasets import MissingDataError
 from mixjax.datasets.known import KNOWN
 from mixjax.gaussian import critical_ratio
 from mixjax.runs import RunError
+from mixjax.sims.publishing import publish
+from mixjax.sims.reports.real_images import signs
+from mixjax.sims.studies import image_pairs, real_images
+from mixjax.sims.studies.divisions import TEST_SHARE
 
 OPTIONS = {"ratio": "0.2,1,3,9,1e-3", "alpha": "1,5", "rows": 1, "most_divisions": 4}
 

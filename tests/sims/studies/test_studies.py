@@ -7,15 +7,15 @@ import jax
 import numpy as np
 import pytest
 import xarray as xr
+
+from mixjax import sims
+from mixjax.gaussian import population_errors, sample_scores
 from mixjax.sims.publishing import publish
 from mixjax.sims.studies import STUDIES
 from mixjax.sims.studies.comparison import expected_variables
 from mixjax.sims.studies.curves import refined
 from mixjax.sims.study import GridStudy
 from mixjax.sims.verification import MOST_TOLERANCE, TOLERANCE, report
-
-from mixjax import sims
-from mixjax.gaussian import population_errors, sample_scores
 
 
 def test_every_study_of_a_grid_has_a_size(sizes):

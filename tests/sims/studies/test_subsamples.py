@@ -6,11 +6,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from mixjax.sims.studies import subsamples
-from mixjax.sims.studies.subsamples import HISTOGRAM, divided, estimated, gaussian_rows, longest_for, scored
 from scipy import stats
 
 from mixjax.gaussian import population_accuracy, population_ece, sample_scores
+from mixjax.sims.studies import subsamples
+from mixjax.sims.studies.subsamples import HISTOGRAM, divided, estimated, gaussian_rows, longest_for, scored
 
 SIZES = np.array([40, 10, 3], np.int32)
 WEIGHTS = np.array([0.0, 0.2, 0.45], np.float32)

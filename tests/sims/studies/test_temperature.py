@@ -7,7 +7,6 @@ import zlib
 import jax
 import numpy as np
 import pytest
-from mixjax.sims.figures.temperature import temperature_figures
 
 from mixjax.gaussian import (
     ScoreLaw,
@@ -19,6 +18,7 @@ from mixjax.gaussian import (
     scale_on_held_out,
     scaled_ece,
 )
+from mixjax.sims.figures.temperature import temperature_figures
 
 
 @pytest.fixture

@@ -1,9 +1,9 @@
 """Axes that a study refuses, each with a sentence, before anything is computed."""
 
 import pytest
-from mixjax.sims.configuration import work_of
 
 from mixjax.runs import RunError
+from mixjax.sims.configuration import work_of
 
 WRONG = [
     ("beyond", {"positive_rate": "1"}, "positive_rate must be below 1, got 1"),

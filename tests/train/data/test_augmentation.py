@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+
 from mixjax.train.data import augmentation
 from mixjax.train.data.streams import Stream, stream_key
 

@@ -9,6 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax import lax
+
+from mixjax.datasets import load
 from mixjax.train.data.pipeline import (
     DeviceData,
     batch,
@@ -19,8 +21,6 @@ from mixjax.train.data.pipeline import (
     steps_per_epoch,
 )
 from mixjax.train.data.streams import Stream, stream_key
-
-from mixjax.datasets import load
 
 ROWS, BATCH = 103, 8
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import tempfile
 
 import pytest
-from mixjax.train.data.preparing import main
 
 from mixjax.datasets import MissingDataError, load
 from mixjax.datasets.known import KNOWN
 from mixjax.runs import RunError
+from mixjax.train.data.preparing import main
 from tests.datasets.conftest import cifar_members, cifar_rows, write_tar
 
 BAD = {

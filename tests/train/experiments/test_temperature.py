@@ -6,15 +6,15 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize_scalar
+
+from mixjax.datasets import Dataset
 from mixjax.train.experiments.temperature import TEMPERATURE
 from mixjax.train.loop.job import Arm, Job, Phase, Recipe
 from mixjax.train.loop.members import members_of
 from mixjax.train.loop.step import Images
 from mixjax.train.loop.training import TrainedJob
 from mixjax.train.nets.shapes import MLPShape
-from scipy.optimize import minimize_scalar
-
-from mixjax.datasets import Dataset
 
 ROWS, TESTED, CLASSES = 200, 90, 4
 JOB = Job("job", Recipe(MLPShape(4, 1)), (Arm("erm", (0.0,)), Arm("mixup", (1.0,))), (0, 1), (Phase(3),), "held-out")

@@ -10,10 +10,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from mixjax.train.loop import checkpoints
-from mixjax.train.loop.checkpoints import Checkpoints
 
 from mixjax.runs import RunError
+from mixjax.train.loop import checkpoints
+from mixjax.train.loop.checkpoints import Checkpoints
 
 
 def state(epoch: int) -> dict[str, object]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import numpy as np
+
 from mixjax.train.loop.history import record_of
 from mixjax.train.loop.job import Arm, Job, Phase, Recipe
 from mixjax.train.nets.shapes import MLPShape

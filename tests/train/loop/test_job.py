@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from mixjax.train.experiments import EXPERIMENTS
 from mixjax.train.loop.job import Arm
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from mixjax.train.loop.loss import cross_entropy
 from scipy.special import log_softmax
+
+from mixjax.train.loop.loss import cross_entropy
 
 CLASSES = 6
 

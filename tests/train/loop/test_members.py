@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from mixjax.train.loop.job import Arm, Job, Phase, Recipe
 from mixjax.train.loop.members import HIDDEN, alphas_of, divide_rows, first_part_size, members_of
 from mixjax.train.nets.shapes import MLPShape

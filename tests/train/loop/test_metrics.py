@@ -5,8 +5,9 @@ from __future__ import annotations
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from mixjax.train.loop.metrics import METRICS, score_logits
 from scipy.special import softmax
+
+from mixjax.train.loop.metrics import METRICS, score_logits
 
 
 def scored(logits, labels):

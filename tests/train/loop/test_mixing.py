@@ -9,11 +9,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from flax import nnx
+
+from mixjax.mixing import CutMixDraw, MixupDraw
 from mixjax.train.loop import mixing
 from mixjax.train.loop.mixing import Mixing, StepDraw, draw_step, mix_batch
 from mixjax.train.nets import MLP
-
-from mixjax.mixing import CutMixDraw, MixupDraw
 
 SIZE, SHAPE, LAYERS = 16, (4, 4), 3
 KINDS = ("mixup", "cutmix", "manifold", "regmixup")

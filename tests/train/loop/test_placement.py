@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from mixjax.train.loop import placement
-from mixjax.train.loop.placement import all_processes, join
 
 from mixjax.runs import RunError
+from mixjax.train.loop import placement
+from mixjax.train.loop.placement import all_processes, join
 
 
 def test_what_another_process_is_refused_this_one_is(monkeypatch):

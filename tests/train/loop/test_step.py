@@ -8,6 +8,7 @@ from functools import partial
 import jax
 import numpy as np
 import pytest
+
 from mixjax.train.data.pipeline import epoch_order
 from mixjax.train.loop import program, step
 from mixjax.train.loop.job import Arm, Job, Optimizer, Phase, Recipe
@@ -15,7 +16,6 @@ from mixjax.train.loop.mixing import Mixing
 from mixjax.train.loop.step import StepSpec
 from mixjax.train.loop.trainer import Trainer
 from mixjax.train.nets.shapes import MLPShape, ResNetShape
-
 from tests.train.conftest import RECIPE
 
 ARMS = (Arm("erm", (0.0,)), Arm("mixup", (1.0,)))

@@ -9,6 +9,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+
+from mixjax.runs import RunError
 from mixjax.train.loop.checkpoints import Checkpoints
 from mixjax.train.loop.history import OF_PSEUDO_LABELS
 from mixjax.train.loop.job import Arm, Job, Optimizer, Phase, Recipe
@@ -16,8 +18,6 @@ from mixjax.train.loop.members import HIDDEN
 from mixjax.train.loop.program import TrainingProgram
 from mixjax.train.loop.training import train_job
 from mixjax.train.nets.shapes import MLPShape, ResNetShape
-
-from mixjax.runs import RunError
 from tests.train.conftest import RECIPE, assert_same_bits, ignore, trained
 
 BEFORE, AFTER = 2, 1

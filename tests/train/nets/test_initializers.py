@@ -9,9 +9,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from flax import nnx
+from scipy import stats
+
 from mixjax.train.nets import MLP
 from mixjax.train.nets.initializers import layer_initializers
-from scipy import stats
 
 FAN_IN = 400
 

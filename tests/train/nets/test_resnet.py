@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from flax import nnx
+
 from mixjax.train.nets import PreActResNet18
 from mixjax.train.nets.shapes import ResNetShape, check_net
 

@@ -7,12 +7,12 @@ import json
 import shlex
 
 import pytest
+
+from mixjax.runs import RunDirectory, RunError
 from mixjax.train import cli
 from mixjax.train.experiments import EXPERIMENTS
 from mixjax.train.running import load_records
 from mixjax.train.runs.options import configured, resume_hint
-
-from mixjax.runs import RunDirectory, RunError
 
 CHANGED = {
     "width": {"width": (10, 20), "alpha": 0.3, "fold": True},

@@ -7,14 +7,14 @@ import json
 import shutil
 
 import pytest
+
+from mixjax.runs import RunDirectory, RunError
 from mixjax.train.experiments import EXPERIMENTS
 from mixjax.train.experiments.capacity import WIDTH
 from mixjax.train.loop.metrics import METRICS
 from mixjax.train.runs.publishing import publish
 from mixjax.train.runs.records import write_records
 from mixjax.train.runs.summary import summary_csv
-
-from mixjax.runs import RunDirectory, RunError
 
 SPEC = {
     "experiment": "width",

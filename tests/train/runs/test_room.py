@@ -5,13 +5,13 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import pytest
+
+from mixjax.runs import memory
 from mixjax.train.loop.job import Arm, Job, Phase, Recipe
 from mixjax.train.nets.shapes import MLPShape
 from mixjax.train.runs import room
 from mixjax.train.runs.records import MOST_RECORDS
 from mixjax.train.runs.room import check_records, check_room
-
-from mixjax.runs import memory
 
 NET = MLPShape(12, 2)  # for 64 pixels and ten classes 780 + 156 + 130 parameters
 NEEDED = 12 * 3 * 1066  # bytes: three float32 of each parameter of three nets

@@ -8,7 +8,6 @@ from mixjax.train.experiments import EXPERIMENTS
 from mixjax.train.loop.job import Arm, Job, Phase
 from mixjax.train.loop.program import TrainingProgram
 from mixjax.train.running import run
-
 from tests.train.conftest import RECIPE
 
 

@@ -7,9 +7,10 @@ import io
 
 import numpy as np
 import pytest
+from scipy import stats
+
 from mixjax.train.loop.history import last_epochs
 from mixjax.train.runs.summary import accuracy_floor, cells_of, difference, summarize, summary_csv
-from scipy import stats
 
 ERM, MIXUP = [0.10, 0.14, 0.12], [0.05, 0.11, 0.02]
 
