@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -29,7 +28,7 @@ from mixjax.calibration import (
     top_label_ece,
 )
 
-SIZE, CLASSES = 12, 3  # one shape for all, and one for rows with a mask: each compiles
+SIZE, CLASSES = 12, 3  # each function has two programs: of SIZE rows, and of rows with weights among others
 PADDED = 2 * SIZE
 BINARY = {
     "ece": ece,
@@ -54,8 +53,8 @@ OF_CLASSES = {
     "skce": partial(skce, bandwidth=0.3),
 }
 FUNCTIONS = BINARY | OF_CLASSES
-WEIGHTED = [name for name in FUNCTIONS if name not in ("debiased", "sweep", "kde", "kde canonical", "skce")]
-LOOPING = ["equal-mass", "sweep", "smooth", "mmce", "corp", "skce"]  # what is not a sum may not batch
+UNWEIGHTED = ("debiased", "sweep", "kde", "kde canonical", "skce")
+WEIGHTED = [name for name in FUNCTIONS if name not in UNWEIGHTED]
 every = pytest.mark.parametrize("name", FUNCTIONS)
 
 
@@ -71,42 +70,47 @@ def draw(name, rng, size=SIZE):
     return rng.dirichlet(np.ones(CLASSES), size).astype(np.float32), rng.integers(0, CLASSES, size)
 
 
-def shuffled(rng, scores, right):
-    """The rows in any order among others that hold anything, and which they are."""
-    at = rng.permutation(PADDED)[: len(scores)]
-    hidden = np.full((PADDED, *scores.shape[1:]), np.nan, np.float32), np.full(PADDED, 7)
-    hidden[0][at], hidden[1][at] = scores, right
-    return *hidden, np.isin(np.arange(PADDED), at)
+def hidden(rng, scores, right, weights):
+    """The rows in any order among others that hold anything, with weights and a mask."""
+    at = rng.permutation(PADDED)[:SIZE]
+    columns = np.full((PADDED, *scores.shape[1:]), np.nan, np.float32), np.full(PADDED, 7), np.full(PADDED, np.nan)
+    for column, values in zip(columns, (scores, right, weights), strict=True):
+        column[at] = values
+    return columns[:2], {"weights": columns[2].astype(np.float32), "where": np.isin(np.arange(PADDED), at)}
 
 
 @every
-def test_order_and_masked_rows_do_not_matter(name, rng):
+def test_weights_repeat_rows_and_a_mask_removes_them(name, rng):
+    """...in any order; NaN where none is left."""
     function = FUNCTIONS[name]
-    for _ in range(3):
-        rows = draw(name, rng)
-        *hidden, where = shuffled(rng, *rows)
-        np.testing.assert_allclose(values(function(*hidden, where=where)), values(function(*rows)), atol=1e-6)
-    assert np.isnan(values(function(*hidden, where=np.zeros(PADDED, bool)))).all()
+    for _ in range(4):
+        rows, weights = draw(name, rng), np.ones(SIZE)
+        if name in WEIGHTED:
+            weights = rng.permutation([0, 0, 0, 0, 0, 0, 1, 1, 2, 2, 3, 3])
+        columns, options = hidden(rng, *rows, weights)
+        if name in UNWEIGHTED:
+            del options["weights"]
+        repeated = [np.repeat(column, weights.astype(int), axis=0) for column in rows]  # as many rows again
+        found = values(function(*columns, **options))
+        np.testing.assert_allclose(found, values(function(*repeated)), atol=1e-6)
+    assert np.isnan(values(function(*columns, **options | {"where": np.zeros(PADDED, bool)}))).all()
 
 
 @pytest.mark.parametrize("name", WEIGHTED)
-def test_weights_repeat_rows(name, rng):
-    """...and what is not a weight is refused."""
-    function = FUNCTIONS[name]
-    for _ in range(3):
-        rows, weights = draw(name, rng), rng.permutation([0, 0, 1, 1, 1, 1, 1, 2, 2, 3, 4, 5])
-        *repeated, where = shuffled(rng, *(np.repeat(column, weights, axis=0) for column in rows))
-        found = values(function(*rows, weights=weights.astype(np.float32)))
-        np.testing.assert_allclose(found, values(function(*repeated, where=where)), atol=1e-6)
+def test_wrong_weights(name, rng):
+    columns, options = hidden(rng, *draw(name, rng), np.ones(SIZE))
+    row = int(np.argmax(options["where"]))
     for wrong in (-1.0, np.inf):
-        with pytest.raises(ValueError, match=f"weights must be finite and not negative, got {wrong:g} in row 4"):
-            function(*rows, weights=np.where(np.arange(SIZE) == 4, np.float32(wrong), np.float32(1)))
-    assert np.isnan(values(function(*rows, weights=np.zeros(SIZE, np.float32)))).all()
+        options["weights"][row] = wrong
+        with pytest.raises(ValueError, match=f"weights must be finite and not negative, got {wrong:g} in row {row}"):
+            FUNCTIONS[name](*columns, **options)
+    options["weights"][:] = 0
+    assert np.isnan(values(FUNCTIONS[name](*columns, **options))).all()
 
 
 @every
-def test_wrong_values_no_rows_and_dtypes(name, rng):
-    """A wrong value names its row, NaN and no rows are NaN, and half precision is computed in float32."""
+def test_wrong_values_and_dtypes(name, rng):
+    """A wrong value names its row, NaN is NaN, and half precision is computed in float32."""
     function, (scores, right) = FUNCTIONS[name], draw(name, rng)
     second, rule = ("correct", "0 or 1") if name in BINARY else ("labels", r"in \[0, 3\)")
     with pytest.raises(ValueError, match=rf"{second} must be {rule}, got 3 in row 5"):
@@ -117,19 +121,28 @@ def test_wrong_values_no_rows_and_dtypes(name, rng):
         function(broken, right)
     broken[2] = np.nan
     assert np.isnan(values(function(broken, right))).all()
-    assert np.isnan(values(function(scores[:0], right[:0]))).all()
-    half = jnp.asarray(scores, jnp.bfloat16)
+    half = scores.astype(np.float16)
     if name in OF_CLASSES:  # rows sum to 1 within what half precision can
-        half = jnp.asarray([[0.25, 0.25, 0.5]] * SIZE, jnp.bfloat16)
+        half = np.tile(np.float16([0.25, 0.25, 0.5]), (SIZE, 1))
     found = function(half, right)
     assert all(leaf.dtype == np.float32 for leaf in jax.tree.leaves(found))
-    again = function(np.asarray(half, np.float32), right.astype(np.int8).tolist())
+    again = function(half.astype(np.float32), right.astype(np.int8).tolist())
     np.testing.assert_array_equal(values(found), values(again))
 
 
-@pytest.mark.parametrize("name", LOOPING)
+@pytest.mark.parametrize("name", ["mmce", "sweep", "kde", "corp", "skce", *(
+    pytest.param(name, marks=pytest.mark.slow) for name in ("debiased", "smooth", "soft", "class-wise", "tace", "nll")
+)])  # fmt: skip
+def test_no_rows_are_nan(name, rng):
+    scores, right = draw(name, rng)
+    assert np.isnan(values(FUNCTIONS[name](scores[:0], right[:0]))).all()
+
+
+@pytest.mark.parametrize("name", ["mmce", "sweep", "corp", *(
+    pytest.param(name, marks=pytest.mark.slow) for name in ("equal-mass", "smooth", "skce")
+)])  # fmt: skip
 def test_a_batch_under_jit_is_each_alone(name, rng):
-    """...and wrong values that are not known are NaN, theirs only."""
+    """...of what is not a sum; wrong values that are not known are NaN, theirs only."""
     function = FUNCTIONS[name]
     batch = [np.stack(column) for column in zip(*(draw(name, rng) for _ in range(3)), strict=True)]
     alone = [values(function(*(column[i] for column in batch))) for i in (0, 1)]

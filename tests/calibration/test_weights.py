@@ -8,11 +8,11 @@ import pytest
 
 from mixjax.calibration import CalibrationState, ece, isotonic_regression, mmce, reliability, smooth_ece, soft_ece
 from tests.calibration.exact import binned_error
-from tests.calibration.test_contract import FUNCTIONS, SIZE, WEIGHTED, draw
+from tests.calibration.test_contract import FUNCTIONS, PADDED, SIZE, WEIGHTED, draw, hidden
 
 WITH_WEIGHTS = {name: FUNCTIONS[name] for name in WEIGHTED} | {
     "isotonic": isotonic_regression,
-    "table": lambda *rows, weights: reliability(*rows, weights=weights).accuracy,
+    "table": lambda *rows, **options: reliability(*rows, **options).accuracy,
 }
 FAR = [-125, -60, 60, 124]  # sums of 8 * 2^124 overflow, and squares of 2^-60 vanish
 
@@ -21,40 +21,28 @@ def rows_of(name, rng):
     return draw(name if name in FUNCTIONS else "ece", rng), rng.integers(1, 9, SIZE).astype(np.float32)
 
 
-def found(name, rows, weights):
-    return np.array(jax.tree.leaves(WITH_WEIGHTS[name](*rows, weights=weights)))
-
-
 @pytest.mark.parametrize("name", WITH_WEIGHTS)
-def test_a_power_of_two_changes_nothing(name, rng):
-    """Every digit is the same."""
+def test_only_ratios_matter(name, rng):
+    """A power of two changes no digit; beside 3e38, 1e-38 is 0, whatever a masked weight is."""
     rows, weights = rows_of(name, rng)
+    columns, options = hidden(rng, *rows, weights)
+    options["weights"][~options["where"]] = 3e38
+
+    def found(weights):
+        given = np.where(options["where"], weights, options["weights"])
+        return np.array(jax.tree.leaves(WITH_WEIGHTS[name](*columns, weights=given, where=options["where"])))
+
+    weights = options["weights"]
     for power in FAR:
-        moved = weights * np.float32(2.0**power)
-        np.testing.assert_array_equal(found(name, rows, moved), found(name, rows, weights))
-
-
-@pytest.mark.parametrize("name", WITH_WEIGHTS)
-def test_a_far_smaller_weight_is_none(name, rng):
-    """3e38 beside 1e-38."""
-    rows, _ = rows_of(name, rng)
-    where = np.arange(SIZE) % 3 > 0
-    tiny = found(name, rows, np.where(where, 3e38, 1e-38).astype(np.float32))
-    none = found(name, rows, where.astype(np.float32))
-    kept = np.broadcast_to(where, tiny.shape) if name == "isotonic" else ~np.isnan(none)
+        np.testing.assert_array_equal(found(weights * np.float32(2.0**power)), found(weights))
+    many = np.arange(PADDED) % 3 > 0
+    tiny, none = (found(np.where(many, 3e38, small).astype(np.float32)) for small in (1e-38, 0))
+    kept = np.broadcast_to(many, tiny.shape) if name == "isotonic" else ~np.isnan(none)
     np.testing.assert_allclose(tiny[kept], none[kept], rtol=3e-7, atol=3e-7)
 
 
-def test_the_largest_weight_that_counts_is_not_a_masked_one(rng):
-    rows, weights = rows_of("ece", rng)
-    where = np.arange(SIZE) > 0
-    hidden = np.where(where, np.float32(1e-30) * weights, np.float32(3e38))
-    expected = ece(*rows, weights=weights, where=where)
-    np.testing.assert_allclose(ece(*rows, weights=hidden, where=where), expected, atol=1e-7)
-
-
 @pytest.mark.parametrize("function", [
-    ece, mmce, pytest.param(smooth_ece, marks=pytest.mark.slow), pytest.param(soft_ece, marks=pytest.mark.slow),
+    ece, *(pytest.param(function, marks=pytest.mark.slow) for function in (mmce, smooth_ece, soft_ece)),
 ])  # fmt: skip
 def test_derivatives_in_extreme_weights(function, rng):
     (confidence, correct), weights = rows_of("ece", rng)
@@ -65,10 +53,12 @@ def test_derivatives_in_extreme_weights(function, rng):
 
 
 def test_counts_of_a_table_are_weights_as_given(rng):
-    rows, weights = rows_of("ece", rng)
+    rows, weights = rows_of("table", rng)
+    columns, options = hidden(rng, *rows, weights)
     for power in (-100, 0, 100):
         scale = np.float32(2.0**power)
-        assert np.asarray(reliability(*rows, weights=weights * scale).count).sum() == weights.sum() * scale
+        table = reliability(*columns, weights=options["weights"] * scale, where=options["where"])
+        assert np.asarray(table.count).sum() == weights.sum() * scale
 
 
 # whole-number weights whose total is not a multiple of the bins, though some k/M of it are ranks
