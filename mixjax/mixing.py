@@ -86,17 +86,12 @@ def regmixup(
 ) -> tuple[Inputs, Float[Array, "2N ..."]]:
     """Append the mixed batch to the batch: 2N rows, whose mean loss is half the clean and half the mixed one.
 
-    Args:
-      key, inputs, targets, alpha, beta, weight, pairing, fold: as for `mixup`; the authors use alpha = 20 or 10.
+    Arguments and errors are those of `mixup`; the authors use alpha = 20 or 10.
 
     Returns:
       (inputs, targets) with leading axis 2N, the rows as they are first.
 
-    Raises:
-      ValueError, TypeError: as `mixup`.
-
-    Reference: F. Pinto, H. Yang, S.-N. Lim, P. H. S. Torr, P. K. Dokania, "RegMixup: Mixup as a regularizer can
-    surprisingly improve accuracy and out-distribution robustness" (NeurIPS 2022).
+    Reference: F. Pinto, H. Yang, S.-N. Lim, P. H. S. Torr, P. K. Dokania, "RegMixup" (NeurIPS 2022).
 
     Example:
       >>> import jax, jax.numpy as jnp
@@ -125,14 +120,10 @@ def cutmix(
 
     Args:
       images: floating, shape [N, H, W, C].
-      key, targets, alpha, beta, weight, pairing: as for `mixup`.
+      key, targets, alpha, beta, weight, pairing: as for `mixup`, with its errors.
 
     Returns:
       (images, targets) of the same shapes and dtypes; alpha = 0 returns the batch.
-
-    Raises:
-      ValueError: for images of another rank, and as `mixup`.
-      TypeError: as `mixup`.
 
     Reference: S. Yun, D. Han, S. J. Oh, S. Chun, J. Choe, Y. Yoo, "CutMix" (ICCV 2019).
 
@@ -216,13 +207,7 @@ def draw_mixup(
 
     Args:
       size: rows of the batch, static.
-      key, alpha, beta, weight, pairing, fold: as for `mixup`.
-
-    Returns:
-      A draw, whose lambda is NaN for an alpha or beta out of range under `jit`.
-
-    Raises:
-      ValueError, TypeError: as `mixup`.
+      key, alpha, beta, weight, pairing, fold: as for `mixup`, with its errors.
 
     Example:
       >>> import jax
@@ -254,13 +239,7 @@ def draw_cutmix(
     Args:
       size: images of the batch, static.
       shape: (H, W) of an image, static.
-      key, alpha, beta, weight, pairing: as for `mixup`.
-
-    Returns:
-      A draw, whose areas are NaN for an alpha or beta out of range under `jit`.
-
-    Raises:
-      ValueError, TypeError: as `mixup`.
+      key, alpha, beta, weight, pairing: as for `mixup`, with its errors.
 
     Example:
       >>> import jax

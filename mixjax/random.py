@@ -51,12 +51,8 @@ def normal(key: PRNGKeyArray, shape: Sequence[int] = (), dtype: DTypeLike | None
       shape: shape of the result, static.
       dtype: float32 or float64, static; by default JAX's default float.
 
-    Returns:
-      Draws of that shape and dtype.
-
     Raises:
-      TypeError: for another dtype, and for what is no key.
-      ValueError: for an array of keys.
+      TypeError, ValueError: for another dtype, and for what is not one key.
 
     Accuracy, of a draw as the quantile of its bits (tests/random/test_random_normal.py): relative 1e-6 in float32; in
     float64 1e-12 up to |z| = 4, and 3e-10 beyond, the accuracy of XLA's inverse error function there.
@@ -152,8 +148,7 @@ def centered_chisquare(key: PRNGKeyArray, df: ArrayLike, shape: Sequence[int] | 
       Draws in the floating dtype of `df`; NaN where `df` is negative, infinite or NaN.
 
     Raises:
-      TypeError: if `df` is not real numbers, or `key` is no key.
-      ValueError: for an array of keys, and if `df` does not broadcast.
+      TypeError, ValueError: for what is not one key, or for `df` that are not real numbers or do not broadcast.
 
     Example:
       >>> import jax
@@ -224,8 +219,7 @@ def rademacher_mean(key: PRNGKeyArray, n: ArrayLike, shape: Sequence[int] | None
       Means in [-1, 1], in the floating dtype of `n`; NaN where `n` is not a whole number >= 1.
 
     Raises:
-      TypeError: if `n` is not real numbers, or `key` is no key.
-      ValueError: for an array of keys, and if `n` does not broadcast.
+      TypeError, ValueError: for what is not one key, or for `n` that are not real numbers or do not broadcast.
 
     Example:
       >>> import jax

@@ -47,8 +47,7 @@ class HistogramBinning:
     def __call__(self, confidence: ArrayLike) -> Float[Array, "*batch"]:
         """Return calibrated confidences in the shape and dtype (float32 at least) of `confidence`.
 
-        Raises:
-          ValueError: if a confidence is outside [0, 1]; under `jit` it gives NaN instead.
+        A confidence outside [0, 1] raises ValueError, and is NaN under `jit`.
         """
         (confidence,) = as_floats(confidence=confidence)
         edges, accuracy, count = (jnp.asarray(p, confidence.dtype) for p in (self.edges, self.accuracy, self.count))

@@ -44,8 +44,7 @@ class Isotonic:
     def __call__(self, confidence: ArrayLike) -> Float[Array, "*batch"]:
         """Return calibrated confidences in the shape and dtype (float32 at least) of `confidence`.
 
-        Raises:
-          ValueError: if a confidence is outside [0, 1]; under `jit` it gives NaN instead.
+        A confidence outside [0, 1] raises ValueError, and is NaN under `jit`.
         """
         (confidence,) = as_floats(confidence=confidence)
         thresholds, values = (jnp.asarray(part, confidence.dtype) for part in (self.thresholds, self.values))

@@ -53,8 +53,7 @@ class Platt:
     def __call__(self, logits: ArrayLike) -> Float[Array, "*batch"]:
         """Return probabilities of the positive class in the shape and dtype (float32 at least) of `logits`.
 
-        Raises:
-          ValueError: if a logit is infinity; under `jit` it gives NaN instead.
+        A logit of infinity raises ValueError, and is NaN under `jit`.
         """
         (logits,) = as_floats(logits=logits)
         scale, bias = (jnp.asarray(value, logits.dtype) for value in (self.scale, self.bias))

@@ -56,8 +56,7 @@ class Temperature:
     def __call__(self, logits: ArrayLike) -> Float[Array, "*batch K"]:
         """Return probabilities in the shape and dtype (float32 at least) of `logits`, classes along the last axis.
 
-        Raises:
-          ValueError: if a logit is infinity; under `jit` it gives NaN instead. -inf is a probability of 0.
+        A logit of infinity raises ValueError, and is NaN under `jit`; -inf is a probability of 0.
         """
         (logits,) = as_floats(logits=logits)
         return raise_if_infinite(logits, _apply(logits, jnp.asarray(self.temperature, logits.dtype)))

@@ -56,8 +56,7 @@ class VectorScaling:
     def __call__(self, logits: ArrayLike) -> Float[Array, "*batch K"]:
         """Return probabilities in the shape and dtype (float32 at least) of `logits`, classes along the last axis.
 
-        Raises:
-          ValueError: if the last axis of `logits` is not K, or a logit is infinity; under `jit` that gives NaN instead.
+        A last axis other than K raises ValueError, as does a logit of infinity, which is NaN under `jit`.
         """
         (logits,) = as_floats(logits=logits)
         if logits.ndim == 0 or logits.shape[-1:] != self.scale.shape:

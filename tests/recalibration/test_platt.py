@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import jax
 import numpy as np
 import pytest
 from scipy.optimize import minimize, root
@@ -118,13 +117,6 @@ def test_no_best_fit_is_an_error_and_nan_under_jit(rng):
     assert all(np.isnan([fitted.scale, fitted.bias]).all() for fitted, _ in others)
     assert np.isnan(fit_platt(POINTS, POINTS > 0, weights=EVERY["weights"], where=np.zeros(N, bool)).scale)
     assert np.isnan(fit_platt(np.where(POINTS == 1, np.nan, POINTS), POINTS > 0, **EVERY).scale)
-
-
-@pytest.mark.slow
-def test_without_smoothing_separated_labels_are_nan_under_jit():
-    for labels in (POINTS > 0, np.ones(N)):
-        fitted = jax.jit(lambda z, y: fit_platt(z, y, smoothing=False))(POINTS, labels)
-        assert np.isnan(fitted.scale) and np.isnan(fitted.bias)
 
 
 def test_static_facts_are_refused():
