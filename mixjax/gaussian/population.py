@@ -11,7 +11,7 @@ Folding v at 0 and collecting exponents, with d = w - m and kappa = |1 - rho| = 
     E gap^r = e^{2 min(d, 0)} * integral over v >= 0 of N(v; c, w) B(v) gap(v)^{r-1} dv,
     c = -m - 2 min(d, 0),    B(v) = (1 - e^{-2 kappa v}) / (1 + e^{-2v}),
 
-which neither cancels nor overflows for any m, positive or negative.
+which neither cancels nor overflows for any m.
 """
 
 from __future__ import annotations
@@ -146,8 +146,7 @@ def population_signed_gap(law: ScoreLaw) -> Float[Array, "*batch"]:
       law: the score's, any batch shape.
 
     Returns:
-      :math:`\mathrm{sign}(1-\rho)\,ECE_1` of the batch shape, positive where the classifier is over-confident. NaN
-      where the variance is not positive.
+      sign(1 - rho) ECE of the batch shape, positive where over-confident; NaN where the variance is not positive.
 
     Example:
       >>> from mixjax.gaussian import ScoreLaw, population_signed_gap
@@ -193,8 +192,7 @@ def population_brier(law: ScoreLaw) -> Float[Array, "*batch"]:
     Returns:
       Numbers in [0, 2] of the batch shape; NaN where the variance is not positive.
 
-    Accuracy, over the laws of `population_ece`: absolute 5e-10 (float64) and 2e-5 (float32), and 1e-12 (float64) while
-    |mean| <= 10 and var <= 30.
+    Accuracy, over the laws of `population_ece`: 5e-10 (float64), 2e-5 (float32), 1e-12 if |mean| <= 10 and var <= 30.
 
     Example:
       >>> from mixjax.gaussian import ScoreLaw, population_brier

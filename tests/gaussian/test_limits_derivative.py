@@ -1,4 +1,4 @@
-"""Derivatives of the errors at alpha -> 0+ in the limit p/n -> c, and which of the paper's claims of them hold.
+"""Derivatives of the errors at alpha -> 0+ in the limit p/n -> c (their monotonicity: test_capacity.py).
 
 Paper: Theorems 3.3 and 5.3, against mpmath, root finding, autodiff and finite differences of the definitions.
 """
@@ -104,44 +104,3 @@ def test_a_little_mixup_helps_by_the_derivative():
     """(ECE_t - ECE_0) / t at t = 1e-5, integrated, is the derivative up to O(t)."""
     slope = (ece(1.0, 2.0, 1e-5) - ece(1.0, 2.0, 0)) / 1e-5
     np.testing.assert_allclose(derivative_at_zero(1.0, 2.0), slope, rtol=1e-4)
-
-
-# --- which of the paper's monotonicity claims hold (theory, section 6) -----------------------------
-
-RATIOS = np.geomspace(1e-3, 200, 400)
-FALLS_UP_TO = {0.25: 0.371, 2.5: 1.48, 3: 3.90, 4: 9.99, 6: 28.0, 9: 70.0}  # |theta|^2 -> c, to three digits
-RISES = (0.42, 1.0, 1.7, 2.2)
-
-
-@pytest.fixture(scope="module")
-def slopes():
-    """The derivative of the ECE on RATIOS for each |theta|^2."""
-    squares = np.array([*FALLS_UP_TO, *RISES])
-    values = derivative_at_zero(RATIOS, np.sqrt(squares)[:, None])
-    return dict(zip(squares.tolist(), np.asarray(values), strict=True))
-
-
-@pytest.mark.parametrize("square", RISES)
-def test_ece_derivative_rises_with_the_ratio_for_moderate_signal(square, slopes):
-    """Theorem 3.3 claims that it falls."""
-    assert (slopes[square] < 0).all()
-    assert (np.diff(slopes[square]) > 0).all()
-
-
-@pytest.mark.parametrize("square, last", FALLS_UP_TO.items())
-def test_ece_derivative_falls_up_to_a_ratio(square, last, slopes):
-    """...and so it does for a strong signal, up to a ratio, and for a very weak one."""
-    rises = np.diff(slopes[square]) > 0
-    inside, outside = RATIOS[1:] < 0.99 * last, RATIOS[:-1] > 1.01 * last
-    assert inside.any()
-    assert outside.any()
-    assert not rises[inside].any()
-    assert rises[outside].all()
-
-
-def test_mce_derivative_rises_with_the_ratio():
-    """Theorem 5.3 claims the opposite, for every signal that is large enough."""
-    squares = np.array([[0.1], [1.0], [4.0], [16.0], [100.0]])
-    slopes = derivative_at_zero(RATIOS, np.sqrt(squares), norm=np.inf)
-    assert (slopes < 0).all()
-    assert (np.diff(slopes, axis=1) > 0).all()

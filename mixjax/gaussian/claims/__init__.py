@@ -4,15 +4,15 @@ Theorem x.y is `THEOREM_x_y` in `theorems_x`, and `CLAIMS["x.y"]`: 3.1 to 3.4 (a
 sigma) in `theorems_3`, 4.1 to 4.3 in `theorems_4`, 5.1 to 5.3 in `theorems_5`. `claim` says what a `Claim` is.
 
 "There exist alpha, beta" is read as: chosen for the configuration, before the data, as those of the calibrated limit.
-A Beta law reaches weights below 1/2 only, so that the choice is at most `LARGEST_WEIGHT`.
+A Beta law reaches weights below 1/2 only, so that the choice is at most `claim.LARGEST_WEIGHT`.
 """
 
-from mixjax.gaussian.claims.claim import LARGEST_WEIGHT, Claim
+from mixjax.gaussian.claims.claim import Claim
 from mixjax.gaussian.claims.theorems_3 import THEOREM_3_1, THEOREM_3_2, THEOREM_3_3, THEOREM_3_4, THEOREM_3_5
 from mixjax.gaussian.claims.theorems_4 import THEOREM_4_1, THEOREM_4_2, THEOREM_4_3
 from mixjax.gaussian.claims.theorems_5 import THEOREM_5_1, THEOREM_5_2, THEOREM_5_3
 
-__all__ = ["CLAIMS", "LARGEST_WEIGHT", "Claim"]
+__all__ = ["CLAIMS", "Claim"]
 
 CLAIMS: dict[str, Claim] = {
     claim.theorem: claim
