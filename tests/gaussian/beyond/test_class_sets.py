@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from mixjax.gaussian import class_means, limit_class_sets, sample_class_sets, sample_scores
+from mixjax.gaussian import class_means, limit_class_sets, sample_class_sets
 
 SLOW = pytest.mark.slow
 # n, p, |theta| by K: few rows (empty classes), as few dimensions as there are classes, and many; K is compiled
@@ -60,18 +60,6 @@ def test_equals_literal_training_sets(num_classes, key, rng):
     expected = DRAWS * stats.binom.pmf(np.arange(n[-1] + 1), n[-1], 1 / num_classes)
     often = expected > 5  # false-alarm rate 1e-6
     assert stats.chi2.sf(np.sum((observed - expected)[often] ** 2 / expected[often]), often.sum()) > 1e-6
-
-
-@SLOW
-def test_two_classes_are_the_papers(key):
-    """KS with `sample_scores` of mean and gap: W has theta_hat in its first row."""
-    cell = {"n": 6, "p": 1000, "theta_norm": np.float32(1.5), "replicates": DRAWS}
-    sets = sample_class_sets(key, num_classes=2, **cell)
-    weights, means = (np.asarray(a, float)[:, 0] for a in (sets.estimator(0.3), sets.means))
-    mean = np.sum(weights * means, axis=1)
-    law = sample_scores(key, t=0.3, **cell)
-    for one, other in ((mean, law.mean), (np.sum(weights**2, axis=1) - mean, law.gap)):
-        assert stats.ks_2samp(one, np.asarray(other, float), method="asymp").pvalue > 5e-7
 
 
 def test_the_limit_has_equal_shares_and_orthogonal_rests():

@@ -70,20 +70,6 @@ def test_equals_dense_sums_of_the_definition(kind, dtype, tolerance):
     np.testing.assert_allclose(ours[0], reference(*CASES[0]) if kind == "class-wise" else ours[1:3], atol=tolerance)
 
 
-@pytest.mark.slow
-def test_equals_a_sample(rng):
-    """Ten million draws in 400 bins of equal width; within 1e-3, five times the sum of the bins' standard errors."""
-    mean, var, rate, bias = 1.0, 3.0, 0.8, logit(0.8)
-    y = np.where(rng.random(10_000_000) < rate, 1.0, -1.0)
-    claim = expit(2 * (y * mean + np.sqrt(var) * rng.standard_normal(y.size)) + bias)
-    confidence, correct = np.maximum(claim, 1 - claim), (claim > 0.5) == (y > 0)
-    law = ScoreLaw(np.float64(mean), np.float64(var - mean))
-    for kind, claimed, event in (("class-wise", claim, y > 0), ("top-label", confidence, correct)):
-        index = np.minimum((claimed * 400).astype(int), 399)
-        literal = np.abs(np.bincount(index, event - claimed)).sum() / y.size
-        assert abs(imbalanced_ece(law, positive_rate=rate, bias=bias, kind=kind) - literal) < 1e-3
-
-
 def test_another_kind_is_refused():
     with pytest.raises(ValueError, match="kind must be one of"):
         imbalanced_ece(ScoreLaw(np.array(1.0), np.array(1.0)), positive_rate=0.3, kind="both")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from mixjax.gaussian import sample_linear_scores, sample_scores
+from mixjax.gaussian import sample_linear_scores
 from mixjax.gaussian.beyond import linear
 from mixjax.numerics.threefry import Source
 
@@ -41,16 +41,6 @@ def test_equals_literal_simulation(kind, key, rng):
         both += [(found[1][:, a] - found[1][:, 0], gap[:, a] - gap[:, 0]) for a in (1, 2, 3)]
         for samples in both:
             assert stats.ks_2samp(*(np.round(v, 5) for v in samples), method="asymp").pvalue > KS_LEVEL / 2
-
-
-@pytest.mark.slow
-def test_the_plain_estimator_is_one_of_them(key):
-    """KS with `sample_scores`: S = 1, L = 1/sqrt(n)."""
-    signal, loadings = np.ones((50_000, 1), np.float32), np.full((50_000, 1, 1), 0.25, np.float32)
-    law = sample_linear_scores(key, signal, loadings, p=7, theta_norm=1.5, sigma=2.0)
-    same = sample_scores(key, n=np.float32(16), p=7, theta_norm=1.5, sigma=2.0, t=0.0, replicates=50_000)
-    for one, other in zip(law, same, strict=True):
-        assert stats.ks_2samp(np.asarray(one)[:, 0], np.asarray(other), method="asymp").pvalue > 5e-7
 
 
 def test_cells_broadcast_and_shapes_are_checked(key):
