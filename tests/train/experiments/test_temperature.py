@@ -37,9 +37,10 @@ def sharpened(logits: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return (scores.cumsum(-1) < rng.random((len(logits), 1))).sum(-1).astype(np.int32)
 
 
-@pytest.fixture
-def case(rng):
+@pytest.fixture(scope="module")
+def case():
     """Logits that are 0.5 to 3 times those that the labels are drawn from; the last net is right everywhere."""
+    rng = np.random.default_rng(3)
     truth, tested = rng.normal(size=(ROWS, CLASSES)), rng.normal(size=(TESTED, CLASSES))
     labels, test_labels = sharpened(truth, rng), sharpened(tested, rng)
     factors = np.array([0.5, 1.0, 3.0])[:, None, None]
@@ -49,7 +50,8 @@ def case(rng):
     images = np.zeros((ROWS, 1, 1, 1), np.uint8)
     dataset = Dataset("made", "up", images, labels, images[:TESTED], test_labels, tuple("abcd"), 1)
     members, size = members_of(JOB, labels)
-    return TrainedJob(JOB, KnownProgram(Images(images, None), logits), None, members, size, {}, test_logits), dataset
+    trained = TrainedJob(JOB, KnownProgram(Images(images, None), logits), None, members, size, {}, test_logits)
+    return trained, dataset, TEMPERATURE.evaluate(trained, dataset)
 
 
 def nll(logits, labels, temperature):
@@ -58,8 +60,7 @@ def nll(logits, labels, temperature):
 
 
 def test_each_temperature_is_the_best_for_the_rows_held_out(case):
-    finished, dataset = case
-    records = TEMPERATURE.evaluate(finished, dataset)
+    finished, dataset, records = case
     assert [(record["arm"], record["seed"]) for record in records] == [
         (member.arm.name, member.seed) for member in JOB.members
     ]
@@ -78,9 +79,9 @@ def test_each_temperature_is_the_best_for_the_rows_held_out(case):
 
 
 def test_scores_are_of_the_test_rows_at_that_temperature(case):
-    finished, dataset = case
+    finished, dataset, records = case
     labels = dataset.test_labels
-    for place, record in enumerate(TEMPERATURE.evaluate(finished, dataset)):
+    for place, record in enumerate(records):
         logits = finished.logits[place].astype(np.float64)
         np.testing.assert_allclose(record["nll"], nll(logits, labels, record["temperature"]), rtol=2e-6)
         assert record["accuracy"] == pytest.approx((logits.argmax(-1) == labels).mean(), abs=1e-7)

@@ -57,7 +57,10 @@ def further(common, accuracy, rng, name):
                 yield {**common, "epoch": 2, "evaluation": shift, "severity": severity, **figures(accuracy, rng)}
 
 
-@pytest.mark.parametrize("name", EXPERIMENTS)
+SLOW = {"depth": pytest.param("depth", marks=pytest.mark.slow)}  # its figures are those of `width`
+
+
+@pytest.mark.parametrize("name", [SLOW.get(name, name) for name in EXPERIMENTS])
 def test_each_is_drawn_and_says_how_many_seeds(name, tmp_path, rng):
     pictures = write_figures(EXPERIMENTS[name].figures, records_of(name, 3, rng), tmp_path)
     assert pictures

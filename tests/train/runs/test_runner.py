@@ -12,11 +12,11 @@ from tests.train.conftest import RECIPE
 
 
 def test_jobs_that_begin_alike_train_their_first_phase_once(tmp_path, monkeypatch):
-    """The second of two arms trains its last epoch alone; what they shared is not kept."""
+    """The second of two arms trains its last epoch alone, with Mixup; what they shared is not kept."""
     epochs, shown, original = [], [], TrainingProgram.epoch
 
     def counted(self, nets, members, epoch, size):
-        epochs.append((epoch, size))
+        epochs.append((epoch, size, members.alpha.tolist()))
         return original(self, nets, members, epoch, size)
 
     jobs = tuple(
@@ -28,7 +28,8 @@ def test_jobs_that_begin_alike_train_their_first_phase_once(tmp_path, monkeypatc
     monkeypatch.setattr(TrainingProgram, "epoch", counted)
     show = lambda done, total, text: shown.append((done, total, text.rpartition(", ")[2]))  # noqa: E731
     run("pseudo_label", tmp_path, train_rows=710, keep_checkpoints=True, progress=show)
-    assert epochs == [(0, 355), (1, 355), (2, 710), (2, 710)]
+    plain, mixed = [0.0, 0.0], [1.0, 1.0]
+    assert epochs == [(0, 355, plain), (1, 355, plain), (2, 710, plain), (2, 710, mixed)]
     assert sorted(path.name for path in (tmp_path / "checkpoints").iterdir()) == ["mixed", "plain"]
     assert [done for done, _, _ in shown] == [0, 22, 22, 44, 44, 88, 88, 132, 176, 176]  # 22 + 22 + 44 steps each
     assert {entry[1:] for entry in shown} == {(176, "plain"), (176, "mixed")}
