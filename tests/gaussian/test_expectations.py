@@ -136,6 +136,7 @@ def test_agrees_with_monte_carlo(expected, module_key, errors_of):
         assert (error[~certain] < 4e-3).all()  # or the test could not fail
 
 
+@pytest.mark.slow
 def test_differences_are_those_of_paired_draws(expected, module_key, errors_of):
     """E ECE_t - E ECE_0 within 5 standard errors of the paired mean (6e-7), in every cell."""
     plain = expected_errors(n=N, p=P, theta_norm=THETA, t=np.zeros_like(T)).ece
@@ -219,11 +220,12 @@ def test_errors_tend_to_their_limit(expected, errors_of):
 
 
 def zeros_of_the_differences(n, theta, t, limits):
-    """The p/n at which E[error(mix)] = E[error], from nine dimensions around each limit."""
-    p = np.round(n * np.array(limits)[:, None] * np.linspace(0.8, 1.25, 9))
-    errors = expected_errors(n=n, p=p[..., None], theta_norm=theta, t=np.array([0.0, t]))
-    for row, name in enumerate(ERRORS):
-        ends, both = p[row] / n, np.asarray(getattr(errors, name))[row]
+    """The p/n at which E[error(mix)] = E[error], from seven dimensions around each limit."""
+    p = np.round(n * np.array(limits)[:, None] * np.linspace(0.8, 1.25, 7))
+    for row, name in enumerate(ERRORS):  # 7 dimensions and 2 weights are as many cells as `expected` has
+        cells = {"n": np.full(14, n), "p": np.repeat(p[row], 2), "theta_norm": np.full(14, theta)}
+        errors = expected_errors(**cells, t=np.tile([0.0, t], 7))
+        ends, both = p[row] / n, np.asarray(getattr(errors, name)).reshape(7, 2)
         difference = interpolate.BarycentricInterpolator(ends, both[:, 1] - both[:, 0])
         assert difference(ends[0]) > 0 > difference(ends[-1])  # Mixup hurts below, helps above
         yield optimize.brentq(difference, ends[0], ends[-1], xtol=1e-12)

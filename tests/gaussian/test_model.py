@@ -53,6 +53,7 @@ def test_shapes_and_dtypes(key, dtype):
     assert x.dtype == y.dtype == dtype
 
 
+@pytest.mark.slow
 def test_vmap_over_keys(key):
     keys = jax.random.split(key, 3)
     x, y = jax.jit(jax.vmap(lambda k: sample_data(k, n=4, theta=np.ones(2, np.float32))))(keys)

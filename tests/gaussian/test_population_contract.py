@@ -33,7 +33,7 @@ FUNCTIONS = {
 }
 COMPILED = {name: jax.jit(function) for name, function in FUNCTIONS.items()}
 SHAPE = (2, 4)  # of all batches, so that each function is compiled once for each dtype
-CASES = [*((name, np.float64) for name in FUNCTIONS), ("ece", np.float32), ("nll", np.float32), ("mce", np.float32)]
+CASES = [*((name, np.float64) for name in FUNCTIONS), ("ece", np.float32)]
 
 
 # --- degenerate laws, shapes, errors --------------------------------------------------------------
@@ -69,7 +69,7 @@ BATCH = ScoreLaw(
 )
 
 
-@pytest.mark.parametrize("quantity", ["nll", "errors"])
+@pytest.mark.parametrize("quantity", ["errors", pytest.param("nll", marks=pytest.mark.slow)])
 def test_batched_equals_looped(quantity):
     """An entry does not see its neighbours; 1e-13 for another order of operations."""
     batched = COMPILED[quantity](BATCH)
@@ -87,7 +87,10 @@ def test_errors_equal_the_single_functions():
 
 
 def test_the_infinite_norm_is_the_mce():
-    np.testing.assert_allclose(population_ece(BATCH, norm=np.inf), COMPILED["mce"](BATCH), rtol=1e-14)
+    infinite, mce = (
+        jax.make_jaxpr(function)(BATCH) for function in (partial(population_ece, norm=np.inf), population_mce)
+    )
+    assert str(infinite) == str(mce)
 
 
 @pytest.mark.parametrize("norm", [0, 0.5, -1, np.nan, -np.inf])
@@ -116,7 +119,10 @@ SMOOTH = ["ece", "rms_ece", "nll", "mce", "signed gap"]
 GRADIENTS = {name: jax.jit(jax.grad(lambda law, f=FUNCTIONS[name]: jnp.sum(f(law)))) for name in SMOOTH}
 
 
-@pytest.mark.parametrize("quantity", GRADIENTS)
+ANY = [name if name in ("ece", "mce", "nll") else pytest.param(name, marks=pytest.mark.slow) for name in GRADIENTS]
+
+
+@pytest.mark.parametrize("quantity", ANY)
 def test_gradients_are_derivatives(quantity):
     """Fourth-order central differences with steps of 1e-3: errors of 1e-8 of the value over the scale of the law."""
     gradient = GRADIENTS[quantity](BATCH)
@@ -143,7 +149,7 @@ EXTREMES = {
 }
 
 
-@pytest.mark.parametrize("quantity", GRADIENTS)
+@pytest.mark.parametrize("quantity", ANY)
 def test_gradients_are_finite(quantity):
     law = ScoreLaw(*(np.reshape(column, SHAPE) for column in zip(*EXTREMES.values(), strict=True)))
     gradient = np.stack(GRADIENTS[quantity](law)).reshape(2, -1)
@@ -173,7 +179,7 @@ def test_new_values_do_not_retrace():
     assert len(traces) == 1
 
 
-@pytest.mark.parametrize("quantity", ["ece", "nll"])
+@pytest.mark.parametrize("quantity", ["ece", pytest.param("nll", marks=pytest.mark.slow)])
 def test_new_values_do_not_recompile_an_eager_call(quantity, compilations):
     FUNCTIONS[quantity](ScoreLaw(np.array([1.0, 2.0]), np.array([1.0, 2.0])))
     jax.jit(lambda x: x + 1)(1.0)  # a compilation to be seen, in case that all of the above was compiled before

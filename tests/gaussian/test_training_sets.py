@@ -22,10 +22,9 @@ def sets(module_key):
 
 
 def test_they_are_those_of_sample_scores(sets, module_key):
-    """To 12 roundings of numbers of size 3; also with an axis of weights before the cells."""
-    t = np.array([0.0, 0.3, 1.0], np.float32)[:, None]
-    for part, same in zip(scores(sets, t[..., None]), sample_scores(module_key, t=t, **OPTIONS), strict=True):
-        assert part.shape == (3, 2, 40)
+    """To 12 roundings of numbers of size 3; at a weight for each cell."""
+    t = np.float32([0.3, 1.0])
+    for part, same in zip(scores(sets, t[:, None]), sample_scores(module_key, t=t, **OPTIONS), strict=True):
         np.testing.assert_allclose(part, same, rtol=0, atol=12 * np.finfo(np.float32).eps * 3)
 
 
@@ -40,3 +39,11 @@ def test_weights_are_checked(sets):
     with pytest.raises(ValueError, match=r"t must be in \[0, 1\], got 1.5"):
         sets.scores(1.5)
     assert np.isnan(scores(sets, np.full((2, 1), 1.5, np.float32)).mean).all()
+
+
+def test_shapes_and_gradient(sets):
+    """An axis of weights before the cells; the gap is quadratic in t: a central difference of any step is its slope."""
+    assert jax.eval_shape(scores, sets, np.zeros((3, 1, 1), np.float32)).mean.shape == (3, 2, 40)
+    low, high = (np.asarray(scores(sets, np.full((2, 1), t, np.float32)).gap) for t in (0.0, 0.5))
+    slope = jax.jit(jax.grad(lambda t: scores(sets, t).gap.sum()))(np.full((2, 1), 0.25, np.float32))
+    np.testing.assert_allclose(slope, (high - low).sum(axis=1, keepdims=True) / 0.5, rtol=1e-4)
