@@ -13,7 +13,7 @@ import numpy as np
 
 from benchmarks.report import Benchmark, Section
 from benchmarks.timing import interleaved
-from mixjax.gaussian import direction, sample_data, weighted_estimator
+from mixjax.gaussian import class_mean, sample_data, weighted_estimator
 from mixjax.generative import sample_coupling, sample_leaky_relu, sample_linear, simulate_scores
 from mixjax.random import normal
 
@@ -60,7 +60,7 @@ def _raw(sizes: Sizes) -> dict[str, Callable[[], Any]]:
 
 def _simulations(sizes: Sizes) -> dict[str, Callable[[], Any]]:
     keys = jax.random.split(jax.random.key(1), 5)
-    theta = direction(sizes.p, 1.0)
+    theta = class_mean(sizes.p, 1.0)
     z, y = sample_data(keys[0], n=32, theta=theta)
     classifiers = jnp.stack([weighted_estimator(z, y, t) for t in (0.0, 1 / 3)])
     families = {

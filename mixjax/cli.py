@@ -1,4 +1,4 @@
-"""The command `mixjax`: what it reads and writes; the work is in `mixjax.report`."""
+"""The command `mixjax`: its options and files; `mixjax.report` does the work."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ FILES = """What a file holds, and the options that name it otherwise:
   --logits   npz: arrays logits [N, K] and labels [N]; csv and parquet: columns logit_0, logit_1, ... and label
   --probs    npz: arrays probs [N, K] and labels [N];  csv and parquet: columns prob_0, prob_1, ... and label
   --binary   arrays or columns confidence and correct, of N rows each
-Labels are whole numbers from 0. Rows are counted from 0; of a csv file the line is said."""
+Labels are whole numbers from 0. Rows are counted from 0; messages on a csv file name the line."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; returns the exit status: 0, 2 for an error the user can put right, 130 when interrupted."""
+    """Run a command; return the exit status: 0, 2 for an error that the user can mend, 130 when interrupted."""
     return exit_status(lambda: _dispatch(list(sys.argv[1:] if arguments is None else arguments)))
 
 
@@ -106,7 +106,7 @@ def _report(options: argparse.Namespace) -> int:
     import jax
 
     with jax.enable_x64(True):  # numbers of float64 files are computed in float64, those of float32 ones in float32
-        return _written(options)
+        return _write_report(options)
 
 
 def _is_text(path: Path) -> bool:
@@ -116,7 +116,7 @@ def _is_text(path: Path) -> bool:
         return False
 
 
-def _written(options: argparse.Namespace) -> int:
+def _write_report(options: argparse.Namespace) -> int:
     from mixjax.report.comparison import compare
     from mixjax.report.figures import pictures
     from mixjax.report.metrics import Settings, report_on
@@ -150,7 +150,7 @@ def _written(options: argparse.Namespace) -> int:
 
 
 def _files(options: argparse.Namespace) -> tuple[list[FilePredictions], list[str], dict[str, str]]:
-    """The predictions to report on, their labels, and what was fitted if they are to be recalibrated."""
+    """Return the predictions to report on, their labels, and the description of a fit."""
     from mixjax.report.comparison import check_pair
     from mixjax.report.reading import Names, read_predictions, without_missing
     from mixjax.report.recalibrating import check_method, recalibrated
@@ -168,20 +168,20 @@ def _files(options: argparse.Namespace) -> tuple[list[FilePredictions], list[str
     if not options.recalibrate:
         return files, [paths[0].stem], {}
     (held_out,) = without_missing([read_predictions(options.fit, options.kind, names)], options.drop_nan)
-    after, said = recalibrated(files[0], options.recalibrate, held_out)
-    fitted = f"{said} on {held_out.name}, {len(held_out)} rows, sha256 {held_out.sha256}"
+    after, fitted = recalibrated(files[0], options.recalibrate, held_out)
+    fitted += f" on {held_out.name}, {len(held_out)} rows, sha256 {held_out.sha256}"
     return [*files, after], ["A: before", "B: after"], {"fitted": fitted}
 
 
 def _usual_folder(options: argparse.Namespace) -> Path:
-    """Beside the (first) file."""
+    """Return the folder of the report beside the (first) file."""
     first, *others = options.compare or [options.file]
     parts = [first.stem, *(path.stem for path in others), *([options.recalibrate] if options.recalibrate else [])]
     return Path(first.with_name("_and_".join(parts) + "_report"))
 
 
 def _made(options: argparse.Namespace) -> dict[str, object]:
-    """The origin of a page: the command, with no folder that is not below this one, and versions."""
+    """Return the origin of a page: the command, with no folder outside this one, and versions."""
     from mixjax.runs import provenance
 
     usual = vars(_parser().parse_args(["FILE", f"--{options.kind}"]))
@@ -193,5 +193,5 @@ def _made(options: argparse.Namespace) -> dict[str, object]:
             given += [f"--{name.replace('_', '-')}", *([] if value is True else [text])]
     made = provenance()
     versions = {name: made[name] for name in ("mixjax", "commit", "jax", "jaxlib", "python")}
-    said = ", ".join(f"{name} {version}" for name, version in versions.items())
-    return {"command": shlex.join(["mixjax", "report", *given]), "versions": said, "device": made["platform"]}
+    text = ", ".join(f"{name} {version}" for name, version in versions.items())
+    return {"command": shlex.join(["mixjax", "report", *given]), "versions": text, "device": made["platform"]}

@@ -1,13 +1,13 @@
 r"""Mixup of a batch: convex combinations of rows and of their targets.
 
 Paper: Section 2, the definition of Mixup: :math:`\tilde x = \lambda x_i + (1 - \lambda) x_j` and the same of the
-targets, :math:`\lambda \sim \mathrm{Beta}(\alpha, \beta)`. By default as in the reference code of H. Zhang,
+targets, :math:`\lambda \sim \mathrm{Beta}(\alpha, \beta)`. The defaults are those of the reference code of H. Zhang,
 M. Cisse, Y. N. Dauphin, D. Lopez-Paz, "mixup: beyond empirical risk minimization" (ICLR 2018): one lambda a batch, not
 folded, partners by a random permutation. (The theory's estimator is the expectation over all pairs:
 `gaussian.mixup_estimator`.)
 
-Beside it two relatives that the paper leaves to future work: CutMix and RegMixup. (Manifold Mixup is `mixup` of hidden
-values; the nets of `train` have a place for it.)
+CutMix and RegMixup are two relatives that the paper leaves to future work. (Manifold Mixup is `mixup` of hidden values,
+which the nets of `train` support.)
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 from mixjax.numerics.arguments import checked, float_dtype
 from mixjax.numerics.threefry import single
 
-__all__ = ["CutMixDraw", "MixupDraw", "Pairing", "Weight", "cutmix", "draw_cutmix", "draw_mixup", "mixup", "regmixup"]
+__all__ = ["CutMixDraw", "MixupDraw", "cutmix", "draw_cutmix", "draw_mixup", "mixup", "regmixup"]
 
 Inputs = TypeVar("Inputs")
 Weight = Literal["batch", "sample"]
@@ -41,26 +41,32 @@ def mixup(
     pairing: Pairing = "permutation",
     fold: bool = False,
 ) -> tuple[Inputs, Float[Array, "N ..."]]:
-    r"""lambda * rows + (1 - lambda) * partners, of the inputs and of their targets.
+    r"""Mix a batch: lambda * rows + (1 - lambda) * partners, of the inputs and of their targets.
 
     Args:
-      key: spent on lambda and on the pairing.
-      inputs: an array or a pytree of arrays, floating, of leading axis N.
+      key: a single key, for lambda and for the pairing.
+      inputs: an array or a pytree of arrays, floating, with leading axis N.
       targets: soft targets, floating, leading axis N: `jax.nn.one_hot(labels, num_classes)`.
-      alpha: of the Beta law, >= 0; 0 is no Mixup: rows are returned as they are, to the last bit.
-      beta: of the Beta law, > 0; `alpha` by default.
-      weight: one lambda a "batch", or one a "sample"; static.
-      pairing: partners by a random "permutation", the batch in "reverse", or the next row ("roll"); static.
-      fold: use max(lambda, 1 - lambda), so that a row keeps at least half; static.
+      alpha: first parameter of the Beta law, >= 0; 0 is no Mixup and returns rows to the last bit.
+      beta: second parameter of the Beta law, > 0; `alpha` by default.
+      weight: "batch" for one lambda a batch, "sample" for one a row; static.
+      pairing: "permutation" for random partners, "reverse" for the batch in reverse, "roll" for the next row; static.
+      fold: True to use max(lambda, 1 - lambda), so that a row keeps at least half; static.
 
     Returns:
-      (inputs, targets) of the same shapes and dtypes. Under `jit` NaN for an alpha or beta out of range.
+      (inputs, targets) of the same shapes and dtypes. Under `jit` NaN for an alpha or beta out of range. alpha and beta
+      are data: changing them does not recompile.
 
     Raises:
       ValueError: for alpha < 0, beta <= 0, unknown options, or leading axes that differ.
       TypeError: for integer inputs or targets.
 
-    alpha and beta are data: changing them does not recompile.
+    Example:
+      >>> import jax, jax.numpy as jnp
+      >>> from mixjax import mixup
+      >>> rows, targets = mixup(jax.random.key(0), jnp.eye(4), jnp.eye(4), alpha=1.0)
+      >>> print(targets.sum(axis=1).round(3))
+      [1. 1. 1. 1.]
     """
     size = _batch_size(inputs, targets)
     draw = draw_mixup(key, size, alpha=alpha, beta=beta, weight=weight, pairing=pairing, fold=fold)
@@ -78,11 +84,20 @@ def regmixup(
     pairing: Pairing = "permutation",
     fold: bool = False,
 ) -> tuple[Inputs, Float[Array, "2N ..."]]:
-    """The batch, and after it the batch mixed: 2N rows, whose mean loss is half the clean and half the mixed one.
+    """Append the mixed batch to the batch: 2N rows, whose mean loss is half the clean and half the mixed one.
 
-    F. Pinto, H. Yang, S.-N. Lim, P. H. S. Torr, P. K. Dokania, "RegMixup: Mixup as a regularizer can surprisingly
-    improve accuracy and out-distribution robustness" (NeurIPS 2022), who use alpha = 20 or 10. Arguments and errors as
-    `mixup`.
+    Arguments and errors are those of `mixup`; the authors use alpha = 20 or 10.
+
+    Returns:
+      (inputs, targets) with leading axis 2N, the rows as they are first.
+
+    Reference: F. Pinto, H. Yang, S.-N. Lim, P. H. S. Torr, P. K. Dokania, "RegMixup" (NeurIPS 2022).
+
+    Example:
+      >>> import jax, jax.numpy as jnp
+      >>> from mixjax.mixing import regmixup
+      >>> regmixup(jax.random.key(0), jnp.eye(4), jnp.eye(4), alpha=1.0)[0].shape
+      (8, 4)
     """
     mixed = mixup(key, inputs, targets, alpha=alpha, beta=beta, weight=weight, pairing=pairing, fold=fold)
     return jax.tree.map(lambda clean, other: jnp.concatenate([clean, other]), (inputs, targets), mixed)
@@ -98,12 +113,26 @@ def cutmix(
     weight: Weight = "batch",
     pairing: Pairing = "permutation",
 ) -> tuple[Float[Array, "N H W C"], Float[Array, "N ..."]]:
-    r"""A box of the partner's pixels in each image, and targets in the proportion of the areas.
+    r"""Paste a box of the partner's pixels into each image, and mix targets in proportion to the areas.
 
-    S. Yun, D. Han, S. J. Oh, S. Chun, J. Choe, Y. Yoo, "CutMix" (ICCV 2019): sides
-    :math:`\lfloor H \sqrt{1 - \lambda} \rfloor` and :math:`\lfloor W \sqrt{1 - \lambda} \rfloor` around a pixel chosen
-    at random, cut off at the borders; the share of the targets is what is left of the area, not lambda. Arguments and
-    errors as `mixup`, and ValueError for images of another rank; alpha = 0 leaves the batch as it is.
+    The box has sides :math:`\lfloor H \sqrt{1 - \lambda} \rfloor` and :math:`\lfloor W \sqrt{1 - \lambda} \rfloor`
+    around a random pixel, cut off at the borders; a row's share of its target is the rest of the area, not lambda.
+
+    Args:
+      images: floating, shape [N, H, W, C].
+      key, targets, alpha, beta, weight, pairing: as for `mixup`, with its errors.
+
+    Returns:
+      (images, targets) of the same shapes and dtypes; alpha = 0 returns the batch.
+
+    Reference: S. Yun, D. Han, S. J. Oh, S. Chun, J. Choe, Y. Yoo, "CutMix" (ICCV 2019).
+
+    Example:
+      >>> import jax, jax.numpy as jnp
+      >>> from mixjax.mixing import cutmix
+      >>> images, targets = cutmix(jax.random.key(0), jnp.ones((4, 3, 3, 1)), jnp.eye(4), alpha=1.0)
+      >>> images.shape, targets.shape
+      ((4, 3, 3, 1), (4, 4))
     """
     size = _batch_size(images, targets)
     if np.ndim(images) != 4:
@@ -118,18 +147,23 @@ class MixupDraw(NamedTuple):
     """The random part of `mixup`, which may be drawn ahead, for many batches at once (`jax.vmap`).
 
     Attributes:
-      lam: the share of a row itself, one or one a row.
-      partner: the row that it is mixed with.
+      lam: share of a row itself in [0, 1], shape [] or [N].
+      partner: index of the row that it is mixed with, shape [N].
+
+    Example:
+      >>> import jax.numpy as jnp
+      >>> from mixjax.mixing import MixupDraw
+      >>> print(MixupDraw(lam=jnp.array(0.75), partner=jnp.array([1, 0])).mix(jnp.array([0.0, 1.0])))
+      [0.25 0.75]
     """
 
     lam: Float[Array, "..."]
     partner: Int[Array, " N"]
 
     def mix(self, rows: Float[Array, "N ..."]) -> Float[Array, "N ..."]:
-        """lambda * rows + (1 - lambda) * partners; the rows themselves where lambda is 1.
+        """Return lambda * rows + (1 - lambda) * partners in the dtype of the rows; rows to the last bit if lambda is 1.
 
-        In the dtype of the rows; float16 and bfloat16 are computed in float32 and rounded once, so that their lambda
-        is that of the targets.
+        float16 and bfloat16 are computed in float32 and rounded once, so that their lambda is that of the targets.
         """
         wide = rows.astype(float_dtype(rows=rows))
         share = self.lam.reshape(self.lam.shape + (1,) * (wide.ndim - self.lam.ndim)).astype(wide.dtype)
@@ -140,15 +174,21 @@ class CutMixDraw(NamedTuple):
     """The random part of `cutmix`.
 
     Attributes:
-      inside: which pixels are the partner's, of one image or of each.
-      area: what mixes the targets: the share of the area that a row keeps, and its partner.
+      inside: True for the partner's pixels, shape [H, W] or [N, H, W].
+      area: the draw that mixes the targets: the share of the area that a row keeps, and its partner.
+
+    Example:
+      >>> import jax
+      >>> from mixjax.mixing import draw_cutmix
+      >>> draw_cutmix(jax.random.key(0), 4, (3, 3), alpha=1.0).inside.shape
+      (3, 3)
     """
 
     inside: Bool[Array, "... H W"]
     area: MixupDraw
 
     def paste(self, images: Float[Array, "N H W C"]) -> Float[Array, "N H W C"]:
-        """Images with the partners' pixels inside the box."""
+        """Return images with the partners' pixels inside the box."""
         inside = self.inside.reshape((1,) * (3 - self.inside.ndim) + (*self.inside.shape, 1))
         return jnp.where(inside, images[self.area.partner], images)
 
@@ -163,7 +203,18 @@ def draw_mixup(
     pairing: Pairing = "permutation",
     fold: bool = False,
 ) -> MixupDraw:
-    """What `mixup` draws for a batch of `size` rows; arguments and errors as there."""
+    """Draw lambda and the partners of `mixup`.
+
+    Args:
+      size: rows of the batch, static.
+      key, alpha, beta, weight, pairing, fold: as for `mixup`, with its errors.
+
+    Example:
+      >>> import jax
+      >>> from mixjax.mixing import draw_mixup
+      >>> print(draw_mixup(jax.random.key(0), 4, alpha=1.0, pairing="roll").partner)
+      [1 2 3 0]
+    """
     a, b = checked(alpha=alpha) * 2 if beta is None else checked(alpha=alpha, beta=beta)
     for name, value, options in (("weight", weight, Weight), ("pairing", pairing, Pairing)):
         if value not in get_args(options):
@@ -183,7 +234,19 @@ def draw_cutmix(
     weight: Weight = "batch",
     pairing: Pairing = "permutation",
 ) -> CutMixDraw:
-    """What `cutmix` draws for `size` images of `shape` (H, W); arguments and errors as there."""
+    """Draw the box and the partners of `cutmix`.
+
+    Args:
+      size: images of the batch, static.
+      shape: (H, W) of an image, static.
+      key, alpha, beta, weight, pairing: as for `mixup`, with its errors.
+
+    Example:
+      >>> import jax
+      >>> from mixjax.mixing import draw_cutmix
+      >>> print(draw_cutmix(jax.random.key(0), 4, (3, 3), alpha=1.0, pairing="roll").area.partner)
+      [1 2 3 0]
+    """
     key_draw, key_box = jax.random.split(single(key))
     draw = draw_mixup(key_draw, size, alpha=alpha, beta=beta, weight=weight, pairing=pairing)
     inside = _box(key_box, draw.lam, shape)
@@ -192,7 +255,7 @@ def draw_cutmix(
 
 
 def _box(key: jax.Array, lam: jax.Array, shape: tuple[int, int]) -> jax.Array:
-    """Which pixels [..., H, W] are the partner's."""
+    """Return True for the partner's pixels, shape [..., H, W]."""
     insides = []
     for side_key, length in zip(jax.random.split(key), shape, strict=True):
         center = jax.random.randint(side_key, lam.shape, 0, length, np.int32)
@@ -215,9 +278,9 @@ def _batch_size(inputs: object, targets: jax.Array) -> int:
 
 
 def _draw_weight(key: jax.Array, a: jax.Array, b: jax.Array, shape: tuple[int, ...], fold: bool) -> jax.Array:
-    """lambda ~ Beta(a, b), 1 where a = 0, NaN where a or b is."""
+    """Draw lambda ~ Beta(a, b); 1 where a = 0, NaN where a or b is."""
     usual = (a > 0) & (b > 0)
-    # in the dtype of a, not in JAX's default one: what is drawn depends on no setting of JAX
+    # in the dtype of a, not in JAX's default one: the draw depends on no setting of JAX
     lam = jax.random.beta(key, jnp.where(usual, a, 1.0), jnp.where(usual, b, 1.0), shape, a.dtype)
     lam = jnp.maximum(lam, 1.0 - lam) if fold else lam
     return jnp.where(a == 0, 1.0, jnp.where(usual, lam, jnp.nan))

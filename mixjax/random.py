@@ -1,14 +1,12 @@
 """Random numbers that are right in float32 at every size: normal, chi-square, mean of signs.
 
-JAX's own float32 normal stops at -5.42 and +5.22, its chi-square loses the variation around
-a large number of degrees of freedom, and its binomial is wrong beyond a million trials. These
-are the three laws that the Gaussian theory needs, at a cost that does not grow with their
-parameters, and each entry of a result depends on the key, its own position and its own
+JAX's own float32 normal stops at -5.42 and +5.22, its chi-square loses the variation around a large number of degrees
+of freedom, and its binomial is wrong beyond a million trials. The Gaussian theory needs these three laws. Their cost
+does not grow with their parameters, and each entry of a result depends on the key, its own position and its own
 parameter only.
 
-References:
-  G. Marsaglia, W. W. Tsang, "A simple method for generating gamma variables", ACM TOMS 26
-  (2000): the chi-square, here in centred form.
+Reference: G. Marsaglia, W. W. Tsang, "A simple method for generating gamma variables", ACM TOMS 26 (2000): the
+chi-square, here in centered form.
 """
 
 from __future__ import annotations
@@ -42,22 +40,28 @@ _PROBIT_DENOMINATOR = (
 
 
 def normal(key: PRNGKeyArray, shape: Sequence[int] = (), dtype: DTypeLike | None = None) -> Float[Array, "..."]:
-    """Standard normal draws whose tails are right.
+    """Draw standard normals whose tails are right.
 
-    In float32 one 32-bit word gives the sign and a 31-bit tail probability, so the law is exactly
-    symmetric, reaches +-6.34, and has the right mass beyond every point up to that; in float64 52 bits
-    of two words give the lower tail probability, and the law is symmetric and reaches +-8.2.
+    In float32 one 32-bit word gives the sign and a 31-bit tail probability, so the law is exactly symmetric, reaches
+    +-6.34, and has the right mass beyond every point up to that. In float64 52 bits of two words give the lower tail
+    probability, and the law is symmetric and reaches +-8.2.
 
     Args:
-      key: spent.
-      shape: of the result.
-      dtype: float32 or float64; by default JAX's default float.
+      key: a single key, made by `jax.random.key`.
+      shape: shape of the result, static.
+      dtype: float32 or float64, static; by default JAX's default float.
 
     Raises:
-      TypeError: for another dtype.
+      TypeError, ValueError: for another dtype, and for what is not one key.
 
     Accuracy, of a draw as the quantile of its bits (tests/random/test_random_normal.py): relative 1e-6 in float32; in
-    float64 1e-12 up to |z| = 4, and 3e-10 beyond, which is what XLA's inverse error function has there.
+    float64 1e-12 up to |z| = 4, and 3e-10 beyond, the accuracy of XLA's inverse error function there.
+
+    Example:
+      >>> import jax
+      >>> from mixjax.random import normal
+      >>> [round(float(z), 2) for z in normal(jax.random.key(0), (3,))]
+      [0.21, 0.48, -1.28]
     """
     dtype = np.dtype(jnp.result_type(float) if dtype is None else dtype)
     if dtype not in (jnp.float32, jnp.float64):
@@ -68,7 +72,7 @@ def normal(key: PRNGKeyArray, shape: Sequence[int] = (), dtype: DTypeLike | None
 
 
 def normals(source: Source, stream: jax.Array | int, dtype: np.dtype) -> tuple[jax.Array, jax.Array]:
-    """Two independent standard normals a position, from streams 2 `stream` and 2 `stream` + 1."""
+    """Draw two independent standard normals for each position, from streams 2 `stream` and 2 `stream` + 1."""
     if dtype == jnp.float32:
         first, second = source.words(2 * stream)
         return normal_from_word(first), normal_from_word(second)
@@ -76,7 +80,7 @@ def normals(source: Source, stream: jax.Array | int, dtype: np.dtype) -> tuple[j
 
 
 def normal_and_exponential(source: Source, stream: jax.Array | int, dtype: np.dtype) -> tuple[jax.Array, jax.Array]:
-    """An independent standard normal and standard exponential a position, from the same two streams."""
+    """Draw an independent standard normal and standard exponential for each position, from the same two streams."""
     if dtype == jnp.float32:
         first, second = source.words(2 * stream)
         return normal_from_word(first), -jnp.log(_half_open_unit(second >> np.uint32(1)))
@@ -85,12 +89,13 @@ def normal_and_exponential(source: Source, stream: jax.Array | int, dtype: np.dt
 
 
 def _half_open_unit(word: jax.Array) -> jax.Array:
-    """A word below 2^31 as (word + 1/2) / 2^31 in float32, in (0, 1]; exact to 24 digits near 0."""
+    """Map a word below 2^31 to (word + 1/2) / 2^31 in float32, in (0, 1]; exact to 24 digits near 0."""
     integer = lax.bitcast_convert_type(word, np.int32)  # a conversion that CPUs have
     return (integer.astype(np.float32) + 0.5) * np.float32(2.0**-31)
 
 
 def normal_from_word(word: jax.Array) -> jax.Array:
+    """Map a 32-bit word to the float32 normal of its sign bit and its 31 bits of tail probability."""
     sign, tail = word & np.uint32(1 << 31), word & np.uint32((1 << 31) - 1)
     twice_p = _half_open_unit(tail)  # twice the tail probability
     x = _half_open_unit(np.uint32((1 << 31) - 1) - tail)  # 1 - twice_p without cancellation
@@ -100,7 +105,7 @@ def normal_from_word(word: jax.Array) -> jax.Array:
 
 
 def _signed_unit(words: Words) -> jax.Array:
-    """52 bits of two words as an odd multiple of 2^-52 in (-1, 1), in float64."""
+    """Map 52 bits of two words to an odd multiple of 2^-52 in (-1, 1), in float64."""
     high, low = (word.astype(np.float64) for word in (words[0], words[1] >> np.uint32(12)))
     return (high - 2.0**31) * 2.0**-31 + (low + 0.5) * 2.0**-51
 
@@ -110,7 +115,7 @@ def _normal_from_words(words: Words) -> jax.Array:
 
 
 def _first_accepted(like: jax.Array, propose: Callable[[jax.Array], jax.Array]) -> jax.Array:
-    """Entry by entry the first of `propose(0)`, `propose(1)`, ... that is not NaN; an array like `like`."""
+    """Return, entry by entry, the first of `propose(0)`, `propose(1)`, ... that is not NaN; an array like `like`."""
 
     def missing(state: tuple[jax.Array, jax.Array]) -> jax.Array:
         return jnp.any(jnp.isnan(state[1]))
@@ -123,11 +128,11 @@ def _first_accepted(like: jax.Array, propose: Callable[[jax.Array], jax.Array]) 
 
 
 def centered_chisquare(key: PRNGKeyArray, df: ArrayLike, shape: Sequence[int] | None = None) -> Float[Array, "..."]:
-    r"""Draws of :math:`\chi^2_\nu - \nu`, exact for every :math:`\nu \ge 1`.
+    r"""Draw from the law of :math:`\chi^2_\nu - \nu`, exactly for every :math:`\nu \ge 1`.
 
-    The difference is what float32 can hold: at :math:`\nu = 10^{10}` the draw itself would have
-    room for a few hundred distinct values. Marsaglia and Tsang's rejection for
-    :math:`\Gamma(a)`, :math:`a = \nu/2`: with :math:`d = a - 1/3`, :math:`y = Z/\sqrt{9d}`,
+    Float32 holds the difference: at :math:`\nu = 10^{10}` the chi-square itself would have a few hundred distinct
+    values. Marsaglia and Tsang's rejection for :math:`\Gamma(a)`, :math:`a = \nu/2`: with :math:`d = a - 1/3`,
+    :math:`y = Z/\sqrt{9d}`,
 
     .. math:: \Gamma(a) - a = d\,y\,(3 + 3y + y^2) - 1/3
               \quad\text{if}\quad -\log U > d\,(\tfrac34 y^4 - \tfrac35 y^5 + \tfrac12 y^6 - \dots),
@@ -135,12 +140,21 @@ def centered_chisquare(key: PRNGKeyArray, df: ArrayLike, shape: Sequence[int] | 
     where neither side cancels. At most 4.8 % of proposals are rejected (:math:`\nu = 2`).
 
     Args:
-      key: spent.
-      df: degrees of freedom, any positive real numbers; 0 gives 0 (the point mass).
-      shape: of the result, to which `df` broadcasts; by default the shape of `df`.
+      key: a single key, made by `jax.random.key`.
+      df: degrees of freedom, positive real numbers of any shape; 0 gives 0 (the point mass).
+      shape: shape of the result, to which `df` broadcasts, static; by default the shape of `df`.
 
     Returns:
       Draws in the floating dtype of `df`; NaN where `df` is negative, infinite or NaN.
+
+    Raises:
+      TypeError, ValueError: for what is not one key, or for `df` that are not real numbers or do not broadcast.
+
+    Example:
+      >>> import jax
+      >>> from mixjax.random import centered_chisquare
+      >>> [round(float(x), 2) for x in centered_chisquare(jax.random.key(0), [0.0, 3.0, 100.0])]
+      [0.0, 0.54, 3.2]
     """
     (df,) = as_floats(df=df)
     shape = df.shape if shape is None else tuple(shape)
@@ -153,7 +167,7 @@ def _centered_chisquare(key: PRNGKeyArray, df: jax.Array) -> jax.Array:
 
 
 def centered_chisquare_from(source: Source, df: jax.Array) -> jax.Array:
-    """`centered_chisquare` from a source of words."""
+    """Draw `centered_chisquare` from a source of words."""
     df = jnp.broadcast_to(df, source.shape)
     valid = (df > 0) & jnp.isfinite(df)
     a = jnp.where(valid, 0.5 * df, 1.0)
@@ -161,18 +175,18 @@ def centered_chisquare_from(source: Source, df: jax.Array) -> jax.Array:
     centered = centered_gamma_from(source, jnp.where(small, a + 1.0, a))
 
     def boosted() -> jax.Array:
-        exponential = normal_and_exponential(source, _BOOST_STREAM, a.dtype)[1]
+        exponential = normal_and_exponential(source, BOOST_STREAM, a.dtype)[1]
         return jnp.where(small, (centered + a + 1.0) * jnp.exp(-exponential / a) - a, centered)
 
     centered = lax.cond(jnp.any(small), boosted, lambda: centered)
     return jnp.where(valid, 2.0 * centered, jnp.where(df == 0, 0.0, jnp.nan).astype(df.dtype))
 
 
-_BOOST_STREAM = 1 << 22  # beyond any number of rejections
+BOOST_STREAM = 1 << 22  # beyond any number of rejections
 
 
 def centered_gamma_from(source: Source, a: jax.Array) -> jax.Array:
-    """Gamma(a) - a for a >= 1."""
+    """Draw Gamma(a) - a for a >= 1."""
     d = a - 1 / 3
     scale = lax.rsqrt(9.0 * d)
 
@@ -189,21 +203,29 @@ _COUNTED = 64  # up to this many signs are drawn one by one, as bits
 
 
 def rademacher_mean(key: PRNGKeyArray, n: ArrayLike, shape: Sequence[int] | None = None) -> Float[Array, "..."]:
-    r"""The mean of `n` independent fair signs, :math:`\bar y = 2\,\mathrm{Bin}(n, 1/2)/n - 1`, exact at every n.
+    r"""Draw the mean of `n` independent fair signs, :math:`2\,\mathrm{Bin}(n, 1/2)/n - 1`, exactly at every n.
 
-    Up to 64 signs are counted as random bits. Beyond, the proposal is a normal rounded to the
-    lattice of the sum, and the acceptance is the ratio of the binomial probability to that of the
-    rounded normal; both are known in closed form and differ by :math:`O(1/n)`, so that less than
-    0.5 % is rejected.
+    Up to 64 signs are counted as random bits. Beyond, the proposal is a normal rounded to the lattice of the sum, and
+    the acceptance is the ratio of the binomial probability to that of the rounded normal. The two differ by
+    :math:`O(1/n)`, so that less than 0.5 % is rejected.
 
     Args:
-      key: spent.
-      n: whole numbers of signs, at least 1, in any int or float dtype (float32 holds whole numbers
-        exactly up to 16,777,216, and to 24 binary digits beyond).
-      shape: of the result, to which `n` broadcasts; by default the shape of `n`.
+      key: a single key, made by `jax.random.key`.
+      n: whole numbers of signs, at least 1, of any int or float dtype and any shape (float32 holds them exactly
+        up to 16,777,216, and to 24 binary digits beyond).
+      shape: shape of the result, to which `n` broadcasts, static; by default the shape of `n`.
 
     Returns:
       Means in [-1, 1], in the floating dtype of `n`; NaN where `n` is not a whole number >= 1.
+
+    Raises:
+      TypeError, ValueError: for what is not one key, or for `n` that are not real numbers or do not broadcast.
+
+    Example:
+      >>> import jax
+      >>> from mixjax.random import rademacher_mean
+      >>> [round(float(mean), 2) for mean in rademacher_mean(jax.random.key(0), [1, 4, 100])]
+      [1.0, 0.0, 0.02]
     """
     (n,) = as_floats(n=n)
     shape = n.shape if shape is None else tuple(shape)
@@ -216,7 +238,7 @@ def _rademacher_mean(key: PRNGKeyArray, n: jax.Array) -> jax.Array:
 
 
 def rademacher_mean_from(source: Source, n: jax.Array) -> jax.Array:
-    """`rademacher_mean` from a source of words."""
+    """Draw `rademacher_mean` from a source of words."""
     n = jnp.broadcast_to(n, source.shape)
     valid = (n >= 1) & (n == jnp.floor(n)) & jnp.isfinite(n)
     trials = jnp.where(valid, n, 1.0)
@@ -225,7 +247,7 @@ def rademacher_mean_from(source: Source, n: jax.Array) -> jax.Array:
 
 
 def _propose_offset(source: Source, turn: jax.Array, n: jax.Array) -> jax.Array:
-    """A proposal for Bin(n, 1/2) - n/2; NaN where it is rejected."""
+    """Propose a draw of Bin(n, 1/2) - n/2; NaN where it is rejected."""
     z, exponential = normal_and_exponential(source, turn, n.dtype)
     half = 0.5 * jnp.mod(n, 2.0)  # the sum of n signs has the parity of n
     rounded = jnp.round(0.5 * jnp.sqrt(n) * z - half) + half

@@ -1,6 +1,6 @@
-"""From logits or probabilities of K classes to (confidence, correct), what calibration errors are computed from.
+"""From logits or probabilities of K classes to (confidence, correct), from which calibration errors are computed.
 
-Whether numbers are logits is said by the function that is called, never guessed from their range.
+Logits have functions of their own; no range of numbers is taken for them.
 """
 
 from __future__ import annotations
@@ -19,57 +19,64 @@ Scored = tuple[Float[Array, " N"], Float[Array, " N"]]
 
 
 def top_label(probs: ArrayLike, labels: ArrayLike) -> Scored:
-    """(confidence, correct) of the predicted class, the first of the largest, each of shape [N].
+    """Return (confidence, correct) of the predicted class, the first of the largest.
 
     Args:
-      probs: shape [N, K], each row sums to 1.
+      probs: shape [N, K], rows sum to 1.
       labels: whole numbers in [0, K), shape [N].
 
     Returns:
-      Two arrays of the dtype of `probs` (float32 at least). Under `jit` NaN confidences for rows that are wrong.
+      Two arrays of shape [N] and the dtype of `probs` (float32 at least). Under `jit` wrong rows have a NaN confidence.
 
     Raises:
-      ValueError, TypeError: for wrong shapes, dtypes or values, with the first offending row.
+      ValueError, TypeError: as `top_label_ece`.
+
+    Example:
+      >>> from mixjax.scores import top_label
+      >>> [part.tolist() for part in top_label([[0.25, 0.75], [0.5, 0.5]], [1, 1])]
+      [[0.75, 0.5], [1.0, 0.0]]
     """
     return _top_label(Predictions.of(probs, labels))
 
 
 def _top_label(predictions: Predictions) -> Scored:
     rows = predictions.top_label()
-    return predictions.answer((rows.confidence, rows.correct))
+    return predictions.raise_if_invalid((rows.confidence, rows.correct))
 
 
 def top_label_from_logits(logits: ArrayLike, labels: ArrayLike) -> Scored:
-    """`top_label` of softmax(logits).
+    """Return `top_label` of softmax(logits).
 
     Args:
       logits: shape [N, K], below infinity; -inf is a probability of 0, and not all of a row may be. K = 1 is always
         confident and right.
       labels: whole numbers in [0, K), shape [N].
 
-    Returns:
-      As `top_label`.
+    Returns, Raises: as `top_label`.
 
-    Raises:
-      ValueError, TypeError: for wrong shapes, dtypes or values, with the first offending row.
+    Example:
+      >>> from mixjax.scores import top_label_from_logits
+      >>> [part.tolist() for part in top_label_from_logits([[0.0, 0.0]], [1])]
+      [[0.5], [0.0]]
     """
     return _top_label(Predictions.of_logits(logits, labels))
 
 
 def binary_from_logits(logits: ArrayLike, labels: ArrayLike) -> Scored:
-    """(sigmoid(logits), labels): the probability of the positive class, and whether it came true.
+    """Return (sigmoid(logits), labels): the probability of the positive class, and whether it came true.
 
     Args:
       logits: of the positive class, shape [N].
       labels: 0 or 1, shape [N].
 
-    Returns:
-      Two arrays of the dtype of `logits` (float32 at least). Under `jit` NaN confidences for rows that are wrong.
+    Returns, Raises: as `top_label`.
 
-    Raises:
-      ValueError, TypeError: for wrong shapes, dtypes or values.
+    Example:
+      >>> from mixjax.scores import binary_from_logits
+      >>> [part.tolist() for part in binary_from_logits([0.0], [1])]
+      [[0.5], [1.0]]
     """
     (logits,) = as_floats(logits=logits)
     rows = Rows.of(jax.nn.sigmoid(logits), labels)
-    cleaned = rows.clean()
-    return rows.answer((cleaned.confidence, cleaned.correct))
+    cleaned = jax.jit(Rows.clean)(rows)
+    return rows.raise_if_invalid((cleaned.confidence, cleaned.correct))

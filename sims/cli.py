@@ -1,4 +1,4 @@
-"""The command line: studies with their axes as options, and what can be done with a stored run."""
+"""The command line: studies with their axes as options, and commands on stored runs."""
 
 from __future__ import annotations
 
@@ -14,10 +14,8 @@ from mixjax.plots import write_figures
 from mixjax.runs import Location, explained, located, modified, write_atomically
 
 from .cluster.cluster import cluster_of
-from .configuration import configured
-from .engine.division import work_of
-from .engine.execution import execute
-from .engine.work import ExecutionOptions
+from .configuration import work_of
+from .engine.execution import ExecutionOptions, execute
 from .loading import explain_missing, load
 from .merging import merge
 from .publishing import publish
@@ -42,7 +40,7 @@ studies:
 
 
 def main(arguments: Sequence[str], prog: str = "python -m sims") -> int:
-    """Run a command; returns the exit status, as `mixjax.commands.exit_status` does."""
+    """Run a command; return the exit status, as `mixjax.commands.exit_status` does."""
     line = CommandLine(
         prog,
         USAGE,
@@ -66,15 +64,14 @@ def _with_table(function: Callable[..., int]) -> Callable[..., int]:
 
 
 def _study(prog: str, name: str, arguments: list[str]) -> int:
-    study = named("study", name, STUDIES)
-    given = vars(_parser(prog, study).parse_args(arguments))
+    given = vars(_parser(prog, named("study", name, STUDIES)).parse_args(arguments))
     preset, out = given.pop("preset"), located(given.pop("out"))
     part, allow_mixed = given.pop("part"), given.pop("allow_mixed")
     workers, scheduler = given.pop("workers"), given.pop("scheduler")
     axes = {axis: value for axis, value in given.items() if value is not None}
     words = [word for axis, value in axes.items() for word in (f"--{axis.replace('_', '-')}", str(value))]
     command = shlex.join([*prog.split(), name, "--preset", preset, "--out", display_path(out), *words])
-    work = work_of(study, configured(name, preset, **axes))
+    work = work_of(name, preset, **axes)
     with cluster_of(workers, scheduler) as cluster, ProgressBar() as show:
         options = ExecutionOptions(
             progress=lambda done, total: show(done, total, _doing(name, done, total)),
@@ -92,13 +89,13 @@ def _study(prog: str, name: str, arguments: list[str]) -> int:
 
 
 def _doing(name: str, done: int, total: int) -> str:
-    """What the progress bar says."""
+    """Return the text of the progress bar."""
     stage = " (compiling)" if done == 0 else " (making the table)" if done == total else ""
     return f"{name}{stage}, {done:,}/{total:,} units"
 
 
 def _conclude(name: str, out: Location) -> int:
-    """Draw the figures of a finished run, and say where everything is."""
+    """Draw the figures of a finished run, and print where everything is."""
     table = load(out)
     study = STUDIES[name]
     with explained(out):
@@ -117,21 +114,21 @@ def _conclude(name: str, out: Location) -> int:
 
 
 def _drawn(study: Study, out: Location) -> list[Location]:
-    """The pictures of an earlier call, if all are there and not older than the table."""
+    """Return the pictures of an earlier call, if all are there and not older than the table."""
     pictures = [out / "figures" / f"{figure.name}.png" for figure in study.figures]
     made = modified(out / "dataset.nc")
     return pictures if all(path.exists() and modified(path) >= made for path in pictures) else []
 
 
 def _parser(prog: str, study: Study) -> argparse.ArgumentParser:
-    """The options of a study, from the fields of its configuration."""
+    """Make the parser of a study, from the fields of its configuration."""
     axes = "Axes are start:stop:count, start:stop:count:log, or values separated by commas."
     parser = Parser(f"{prog} {study.name}", description=f"{study.summary}. {axes}", allow_abbrev=False)
     parser.add_argument("--preset", default="default", help=f"{', '.join(study.presets)} (default: default)")
     parser.add_argument("--out", default=f"runs/{study.name}", help=f"folder or URL (default: runs/{study.name})")
     parser.add_argument("--part", type=_part, default=(1, 1), metavar="K/N",
                         help="compute every N-th unit from the K-th; merge puts the parts together")  # fmt: skip
-    parser.add_argument("--allow-mixed", action="store_true", help="go on though another version or device began")
+    parser.add_argument("--allow-mixed", action="store_true", help="resume what another version or device began")
     parser.add_argument("--workers", type=whole, metavar="N", help="compute in N processes of this machine")
     parser.add_argument("--scheduler", metavar="ADDRESS", help="compute on the Dask cluster of this scheduler")
     for field in dataclasses.fields(study.config):
@@ -142,7 +139,7 @@ def _parser(prog: str, study: Study) -> argparse.ArgumentParser:
 
 
 def _part(text: str) -> tuple[int, int]:
-    """K/N, as (K, N)."""
+    """Parse K/N."""
     try:
         part, number = map(int, text.split("/"))
     except ValueError:

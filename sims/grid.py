@@ -1,4 +1,4 @@
-"""The cells of a study: axes as they are written on a command line, checked and laid out."""
+"""The cells of a study: axes as a command line writes them, checked and laid out."""
 
 from __future__ import annotations
 
@@ -23,15 +23,9 @@ AxisValue = str | float | int | Sequence[float] | np.ndarray
 
 
 def axis(
-    name: str,
-    value: AxisValue,
-    *,
-    whole: bool = False,
-    least: float = 0.0,
-    above: bool = False,
-    distinct: bool = True,
+    name: str, value: AxisValue, *, whole: bool = False, least: float = 0.0, above: bool = False, distinct: bool = True
 ) -> np.ndarray:
-    """The values of an axis, from "start:stop:count[:log]", "a,b,c", a number, or a sequence of numbers.
+    """Return the values of an axis, from "start:stop:count[:log]", "a,b,c", a number, or a sequence of numbers.
 
     Args:
       name: for messages.
@@ -43,7 +37,7 @@ def axis(
         computed, are the same cell.
 
     Raises:
-      RunError: one sentence that says what is wrong.
+      RunError: for a wrong value.
     """
     if isinstance(value, str) and ":" in value:
         values = _range(name, value)
@@ -69,19 +63,19 @@ def axis(
 
 
 def _shown(value: Any) -> str:
-    """A value as it was given, and no more of it than fits a sentence."""
+    """Write a value as it was given, shortened to fit a sentence."""
     text = repr(value)
     return text if len(text) <= 80 else f"{text[:77]}..."
 
 
 def _single(values: np.ndarray) -> np.ndarray:
-    """The values that the engine computes with."""
+    """Round to the values that the engine computes with."""
     with np.errstate(over="ignore"):
         return values.astype(np.float32).astype(np.float64)
 
 
 def _pair(values: np.ndarray) -> str:
-    """The first two values, in order, that are equal in single precision."""
+    """Name the first two values, in order, that are equal in single precision."""
     values = np.sort(values)
     first = np.flatnonzero(np.diff(_single(values)) == 0)[0]
     return f"{float(values[first])!r} and {float(values[first + 1])!r}"
@@ -120,14 +114,14 @@ def _range(name: str, text: str) -> np.ndarray:
 
 
 def whole(name: str, value: Any, least: int) -> int:
-    """A whole number from `least` to 2^31 - 1, or one sentence."""
+    """Return a whole number from `least` to 2^31 - 1; raise a RunError for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least or value >= 2**31:
         raise RunError(f"{name} must be a whole number from {least} to 2^31 - 1, got {_shown(value)}")
     return int(value)
 
 
 def mixup_settings(alpha: AxisValue, beta: AxisValue) -> dict[str, np.ndarray]:
-    """alpha, beta and the weight t of each (alpha, beta) pair; beta is "same", one number, or as many as alpha."""
+    """Return alpha, beta and the weight t of each pair; beta is "same", one number, or as many as alpha."""
     alphas = axis("alpha", alpha, distinct=False)
     if isinstance(beta, str) and beta == "same":
         betas = alphas
@@ -150,7 +144,7 @@ def mixup_settings(alpha: AxisValue, beta: AxisValue) -> dict[str, np.ndarray]:
 
 @dataclass(frozen=True)
 class Grid:
-    """Cells and settings. A cell is a training distribution; every setting is applied to the same training sets.
+    """Cells and settings: a cell is a training distribution, and every setting has the same training sets.
 
     Attributes:
       axes: name and values of each axis of cells, in order.
@@ -173,14 +167,14 @@ class Grid:
         return int(np.prod(self.shape))
 
     def spec(self) -> dict[str, Any]:
-        """Everything that determines the numbers, as JSON."""
+        """Return everything that determines the numbers, as JSON."""
         numbers = {name: list(map(float, values)) for name, values in {**self.axes, **self.settings}.items()}
         return {**numbers, **self.options}
 
 
 def gaussian_grid(*, n: AxisValue, ratio: AxisValue | None, p: AxisValue | None, theta_norm: AxisValue,
                   alpha: AxisValue, beta: AxisValue) -> Grid:  # fmt: skip
-    """Cells (n, p/n or p, |theta|) of the Gaussian model, with Mixup settings (alpha, beta)."""
+    """Return the cells (n, p/n or p, |theta|) of the Gaussian model, with Mixup settings (alpha, beta)."""
     ns = axis("n", n, whole=True, least=1)
     thetas = axis("theta_norm", theta_norm)
     if (ratio is None) == (p is None):
@@ -199,8 +193,19 @@ def gaussian_grid(*, n: AxisValue, ratio: AxisValue | None, p: AxisValue | None,
     return Grid(axes, {"n": mesh_n.ravel(), "p": mesh_p.ravel(), "theta_norm": theta.ravel()}, settings)
 
 
+def grid_of(config: Any) -> Grid:
+    """Return the grid of a configuration that has the fields of `gaussian_grid`, `ratio` or `p` or both."""
+    dimension = {name: getattr(config, name, None) for name in ("ratio", "p")}
+    return gaussian_grid(n=config.n, **dimension, theta_norm=config.theta_norm, alpha=config.alpha, beta=config.beta)
+
+
+def positive_axis(config: Any, name: str) -> np.ndarray:
+    """Return the values above 0 of an axis of a configuration."""
+    return axis(name, getattr(config, name), above=True)
+
+
 def with_axes(grid: Grid, **more: np.ndarray) -> Grid:
-    """Each cell of the grid at every combination of values of further axes, which are also arguments of the sampler."""
+    """Repeat each cell at every combination of values of further axes, which are also arguments of the sampler."""
     axes = {**grid.axes, **more}
     _check_size(axes, grid.settings)
     inner = np.meshgrid(*more.values(), indexing="ij")
@@ -212,12 +217,12 @@ def with_axes(grid: Grid, **more: np.ndarray) -> Grid:
 def _check_size(axes: Mapping[str, np.ndarray], settings: Mapping[str, np.ndarray]) -> None:
     lengths = {name: len(values) for name, values in axes.items()} | {"settings": len(settings["t"])}
     number = math.prod(lengths.values())
-    said = " x ".join(f"{length:,} {name}" for name, length in lengths.items())
+    sizes = " x ".join(f"{length:,} {name}" for name, length in lengths.items())
     if number > MOST:
-        raise RunError(f"a run may have at most {MOST:,} values (cells times Mixup settings), got {said} = {number:,}; "
-                       "cut it into several runs")  # fmt: skip
+        raise RunError(f"a run may have at most {MOST:,} values (cells times Mixup settings), got {sizes} = {number:,};"
+                       " cut it into several runs")  # fmt: skip
     if number * BYTES > memory():
         raise RunError(
-            f"the table of {said} = {number:,} values takes {number * BYTES / 2**30:.2g} GiB of memory, and there are "
+            f"the table of {sizes} = {number:,} values takes {number * BYTES / 2**30:.2g} GiB of memory, and there are "
             f"{memory() / 2**30:.2g}; cut it into several runs"
         )

@@ -1,10 +1,9 @@
 """The table of a finished run, read without trust in who made it.
 
-The checksum in provenance.json tells of damage, not of intent: whoever writes a table can write its checksum. So before
-xarray opens it, it is looked at as HDF5: arrays in the file itself, no larger than the file, and no link, virtual
-array or external storage, which would read other files. Text of any length is looked at one piece at a time, since
-many may be the same bytes of the file. What the HDF5 library does with bytes that are made to harm it is its own
-affair; nothing here can bound that.
+The checksum in provenance.json shows damage, not intent: whoever writes a table can write its checksum. Before xarray
+opens a table, its HDF5 is checked: arrays in the file itself, no larger than the file, and no link, virtual array or
+external storage, which would read other files. Texts are read one at a time, since many may be the same bytes of the
+file. Faults of the HDF5 library itself are beyond this.
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ import io
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import chain
 from pathlib import Path
 
 import h5py
@@ -29,14 +27,28 @@ from .studies import STUDIES
 Content = Path | io.BytesIO  # a file, or all of an object in a store
 _SLACK = 2**24  # bytes beyond the size of the file: axes without values are stored as their length alone
 _NO_VARIABLE = "No variable named "  # how xarray's KeyError begins
-_TEXT = 2**12  # bytes that any text in an array is taken for, so that all can be looked at in a moment
+_TEXT = 2**12  # bytes that a text counts before it is read, which bounds the number of texts
 
 
 def load(path: PathOrUrl) -> xr.Dataset:
-    """The table of a finished run.
+    """Load the table of a finished run.
+
+    Args:
+      path: the folder of the run, or its URL.
+
+    Returns:
+      The table that `run` returned: the same values, coordinates and attributes.
 
     Raises:
-      RunError: if the folder holds no run, or one that is not finished or whose table is damaged or not a run's.
+      RunError: if the folder holds no run, or one that is not finished or whose table is damaged or of another kind.
+
+    Example:
+      >>> import tempfile
+      >>> from mixjax import sims
+      >>> axes = {"n": 50, "ratio": "0.2,1,3", "theta_norm": "0.5,2", "alpha": "0,1", "replicates": 100}
+      >>> with tempfile.TemporaryDirectory() as folder:
+      ...     sims.run("phase_diagram", folder, **axes).identical(sims.load(folder))
+      True
     """
     folder = located(path)
     read_manifest(folder)
@@ -52,13 +64,13 @@ def load(path: PathOrUrl) -> xr.Dataset:
             found = table.load()
         _check_origin(found)
     except Exception as error:  # h5py, h5netcdf and xarray raise all kinds of them
-        raise RunError(f"{file} is not a table that a run makes: {_brief(error)}") from error
+        raise RunError(f"{file} is not a table that a run makes: {brief(error)}") from error
     return found
 
 
 @contextmanager
 def explain_missing(folder: PathOrUrl) -> Iterator[None]:
-    """Turn the lack of a variable that is drawn, checked or published into a RunError; any other error is our own."""
+    """Turn the lack of a variable that is drawn, checked or published into a RunError."""
     try:
         yield
     except KeyError as error:
@@ -72,7 +84,7 @@ def explain_missing(folder: PathOrUrl) -> Iterator[None]:
 
 
 def _intact(folder: Location, content: Content) -> bool:
-    """Whether the table is the one that its provenance was written for."""
+    """Return whether the table has the checksum in its provenance."""
     try:
         made_with = read_json(folder / "provenance.json")
         with content.open("rb") if isinstance(content, Path) else io.BytesIO(content.getbuffer()) as file:
@@ -82,56 +94,52 @@ def _intact(folder: Location, content: Content) -> bool:
 
 
 def _check_arrays(content: Content) -> None:
-    """Refuse what a table made here does not have, before its numbers are read."""
+    """Refuse what no table of a run has, before its numbers are read."""
     room = _SLACK + (content.stat().st_size if isinstance(content, Path) else content.getbuffer().nbytes)
     with h5py.File(content, "r") as root:
         for part in (root, *_arrays(root)):
-            for taken in chain(_attributes(part), _values(part) if isinstance(part, h5py.Dataset) else ()):
-                room -= taken
+            for size in _sizes(part):
+                room -= size
                 if room < 0:
                     raise ValueError(f"{printable(part.name)} is larger than the file")
 
 
-def _values(array: h5py.Dataset) -> Iterator[int]:
-    """Bytes that an array takes, and then those of each of its texts."""
-    if array.is_virtual or array.external:
-        raise ValueError(f"{printable(array.name)} is stored in other files")
-    text, dtype = _is_text(array.dtype), array.dtype
-    if dtype.hasobject and not text:
-        raise ValueError(f"{printable(array.name)} holds objects")
-    yield max(array.size, math.prod(array.chunks or ())) * (_TEXT if text else dtype.itemsize)
-    for index in np.ndindex(array.shape) if text else ():
-        yield len(array[index])
-
-
-def _attributes(part: h5py.Group | h5py.Dataset) -> Iterator[int]:
-    """Bytes of each attribute, of which none is read before it is known what it is."""
+def _sizes(part: h5py.Group | h5py.Dataset) -> Iterator[int]:
+    """Yield the bytes of each attribute, of the array, and of each of its texts; read nothing of another type."""
     for name in part.attrs:
         attribute = part.attrs.get_id(name)
         if not attribute.dtype.hasobject or _refers(attribute.dtype):
             yield attribute.get_storage_size()
         elif _is_text(attribute.dtype) and attribute.shape == ():
             yield len(part.attrs[name])
-        elif name == "DIMENSION_LIST" and attribute.shape == (getattr(part, "ndim", 0),):
-            yield sum(map(len, part.attrs[name])) * attribute.dtype.itemsize
-        else:
+        elif name != "DIMENSION_LIST" or attribute.shape != (getattr(part, "ndim", 0),):
             raise ValueError(f"{printable(part.name)} has {printable(name)}, which no table has")
+    if isinstance(part, h5py.Group):
+        return
+    if part.is_virtual or part.external:
+        raise ValueError(f"{printable(part.name)} is stored in other files")
+    text = _is_text(part.dtype)
+    if part.dtype.hasobject and not text:
+        raise ValueError(f"{printable(part.name)} holds objects")
+    yield max(part.size, math.prod(part.chunks or ())) * (_TEXT if text else part.dtype.itemsize)
+    for index in np.ndindex(part.shape) if text else ():
+        yield len(part[index])
 
 
 def _is_text(dtype: np.dtype) -> bool:
-    """Whether values are text of any length."""
+    """Return whether values are text of any length."""
     kind = h5py.check_string_dtype(dtype)
     return kind is not None and kind.length is None
 
 
 def _refers(dtype: np.dtype) -> bool:
-    """Whether values are a reference and numbers, as netCDF notes which arrays an axis belongs to."""
+    """Return whether values are a reference and numbers, by which netCDF notes the arrays of an axis."""
     parts = [dtype[name] for name in dtype.names or ()]
     return bool(parts) and all(h5py.check_ref_dtype(part) or not part.hasobject for part in parts)
 
 
 def _check_origin(table: xr.Dataset) -> None:
-    """What every table says, for whoever draws or publishes it."""
+    """Check the attributes that every table has."""
     if table.attrs.get("study") not in STUDIES:
         raise ValueError("it is of no study of this release")
     for name in ("config", "provenance"):
@@ -148,5 +156,6 @@ def _arrays(root: h5py.File) -> Iterator[h5py.Dataset]:
         yield root[name]
 
 
-def _brief(error: Exception) -> str:
+def brief(error: Exception) -> str:
+    """Return the first line of an error, printable."""
     return printable(str(error).split("\n")[0]) or type(error).__name__

@@ -1,4 +1,4 @@
-"""One run from several folders, which machines without a common disk have made of the same work."""
+"""Merge the folders of one run that machines without a common disk have computed in parts."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from .status import Status, status, stored_work
 
 
 def merge(folders: Sequence[PathOrUrl], out: PathOrUrl, *, warn: Tell = print, allow_mixed: bool = False) -> Status:
-    """Copy what is stored in the folders into one, and make the table there if that is all; they stay as they are.
+    """Copy the units of several folders into one, and make the table there if none is missing.
 
     Args:
-      folders: of runs of one spec and one environment, cut into the same units; which units each holds is free.
+      folders: runs of one spec and one environment, cut into the same units; they are not changed.
       out: a folder that is new, empty, or holds this run.
-      warn: told what is damaged, which is left out.
+      warn: called with a line about what is damaged, which is left out.
       allow_mixed: whether the environments may differ; the manifest then lists them all.
 
     Raises:
@@ -47,7 +47,7 @@ def merge(folders: Sequence[PathOrUrl], out: PathOrUrl, *, warn: Tell = print, a
 
 
 def _like(first: RunDirectory, folder: PathOrUrl, allow_mixed: bool) -> Mapping[str, Any]:
-    """The manifest in a folder, if it is of the run that the first one holds."""
+    """Return the manifest in a folder, which must be of the same run as the first."""
     manifest = stored_work(folder)[1].manifest
     for part in ("spec", "layout", *(() if allow_mixed else ("environment",))):
         if found := differences(first.manifest[part], manifest[part], f"in {first.path}", f"in {folder}"):
@@ -57,7 +57,7 @@ def _like(first: RunDirectory, folder: PathOrUrl, allow_mixed: bool) -> Mapping[
 
 
 def _copy(run: RunDirectory, target: RunDirectory, names: Sequence[str], warn: Tell) -> None:
-    """Units of a run that the target lacks; those that it has must be the same."""
+    """Copy the units that the target lacks; those that it has must be the same."""
     found = run.inventory(names)
     for remark in found.remarks():
         warn(f"{run.path}: {remark}")
@@ -66,12 +66,10 @@ def _copy(run: RunDirectory, target: RunDirectory, names: Sequence[str], warn: T
         arrays = run.read(name)
         if not target.has(name):
             target.write(name, arrays)
-        elif not _equal(arrays, target.read(name)):
+        elif (there := target.read(name)).keys() != arrays.keys() or any(
+            there[part].tobytes() != array.tobytes() for part, array in arrays.items()
+        ):
             raise RunError(f"unit {name} has other numbers in {run.path} than in the runs before it; one is wrong")
 
     for _ in each(copy, (name for name in names if name in found.stored), run.path, target.path):
         pass
-
-
-def _equal(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    return one.keys() == other.keys() and all(one[name].tobytes() == other[name].tobytes() for name in one)

@@ -1,4 +1,4 @@
-"""From a finished run to results that are small enough to keep: figures, a table, and where they come from."""
+"""Publish a finished run: figures, a small table, and their origin."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .verification import report, verifiable
 
 
 def publish(run: Location, folder: Location) -> Location:
-    """Write figures, captions, tables, verification.txt and README.md of a run into a folder; returns the README.
+    """Write figures, captions, tables, verification.txt and README.md of a run into a folder; return the README.
 
     Raises:
       RunError: if the run is not finished, or the folder holds files that are not published results.
@@ -34,7 +34,7 @@ def publish(run: Location, folder: Location) -> Location:
     sections = [f"# {study.name}", f"{study.summary[0].upper()}{study.summary[1:]}.", origin]
     folder.mkdir(parents=True, exist_ok=True)
     if not (folder / "README.md").exists():
-        write_readme(folder, sections)  # so that what is interrupted from here on may be written over
+        write_readme(folder, sections)  # from here on an interrupted publication may be overwritten
     pictures = write_figures(study.figures, table, folder / "figures")
     tables = _tables_by_axes(table) if isinstance(study, PiecewiseStudy) else {"table": _csv(points)}
     for name, content in tables.items():
@@ -50,7 +50,7 @@ def publish(run: Location, folder: Location) -> Location:
 
 
 def _verification(run: Location, table: xr.Dataset) -> str:
-    """What `verify` left in the run, if it is not older than the table; or else a report on the rows of table.csv."""
+    """Return what `verify` left in the run, if not older than the table; or else verify the rows of table.csv."""
     stored = run / "verification.txt"
     if stored.exists() and modified(stored) >= modified(run / "dataset.nc"):
         try:
@@ -75,13 +75,13 @@ def _origin(run: Location, table: xr.Dataset) -> str:
 
 
 def _resumed(units: str) -> str:
-    """What the time leaves out, if the run was taken up: the units that were there already."""
+    """Return which units the time is of, if the run was resumed."""
     computed, _, number = units.partition(" of ")
     return "" if computed == number else f", of the last {units} units"
 
 
 def _strides(table: xr.Dataset) -> dict[str, int]:
-    """Every how many-th value of each axis of cells is kept, so that the table stays within MOST_ROWS."""
+    """Return the stride of each axis of cells that keeps the table within MOST_ROWS."""
     rows = int(np.prod(list(table.sizes.values())))
     wide = [dim for dim, size in table.sizes.items() if dim != "mixup" and size > 8]
     stride = math.ceil((rows / MOST_ROWS) ** (1 / max(len(wide), 1)))
@@ -98,7 +98,7 @@ _LEFT_OUT = ("_mix", "_mix_se", "_low", "_high", "_sd", "_limit", "_critical_rat
 
 
 def _tables_by_axes(table: xr.Dataset) -> dict[str, str]:
-    """A CSV file for the variables of each combination of axes, named by these; no rows of nothing."""
+    """Return a CSV file for the variables of each combination of axes, named by these, without empty rows."""
     names: dict[tuple[str, ...], list[str]] = {}
     for name, variable in table.data_vars.items():
         names.setdefault(tuple(map(str, variable.dims)), []).append(str(name))
@@ -110,7 +110,7 @@ def _tables_by_axes(table: xr.Dataset) -> dict[str, str]:
 
 
 def _csv(table: xr.Dataset) -> str:
-    """What cannot be recovered from the other columns or by a formula, at every cell and setting, to four digits."""
+    """Return the columns that follow from no other column or formula, to four digits."""
     flat = _kept(table).reset_coords()
     flat = flat.drop_vars([name for name in flat if str(name).endswith(_LEFT_OUT)])
     if "p" not in flat.coords:

@@ -1,4 +1,4 @@
-"""Run a study to the end, or take up one that was interrupted."""
+"""Run a study to its end, or resume one that was interrupted."""
 
 from __future__ import annotations
 
@@ -10,14 +10,11 @@ import xarray as xr
 from mixjax.runs import PathOrUrl, Tell, located
 
 from .cluster.cluster import cluster_of
-from .configuration import configured
-from .engine.division import work_of
-from .engine.execution import execute
+from .configuration import work_of
+from .engine.execution import ExecutionOptions, Progress, execute
 from .engine.units import Layout
-from .engine.work import ExecutionOptions, Progress
 from .grid import AxisValue
 from .loading import load
-from .studies import STUDIES
 
 
 def run(
@@ -36,27 +33,38 @@ def run(
 ) -> xr.Dataset:
     """Run a study and return its table.
 
+    The same call resumes an interrupted run, and loads a finished one. Its numbers have the same bits whatever the
+    layout of units, the threads, devices, workers and restarts, on machines of one kind.
+
     Args:
-      study: a name in `sims.studies.STUDIES`, as "phase_diagram".
-      out: folder to keep the run in, or the URL of one in a store, as "s3://bucket/run"; the same call takes up an
-        interrupted run, and a finished one is loaded. By default nothing is kept.
+      study: a name in `mixjax.sims.studies.STUDIES`, such as "phase_diagram".
+      out: folder that keeps the run, or a URL such as "s3://bucket/run"; by default nothing is kept.
       preset: "quick", "default" or "full".
       progress: called with (finished, all) units.
-      warn: told what was found damaged, missing or strange in the folder.
-      layout: how the work is cut, `layout_for` the platform by default.
-      allow_mixed: whether a run that was begun with another version or device may be gone on with.
-      workers: how many processes of this machine to compute in, in place of this one.
-      scheduler: address of a Dask scheduler, on whose workers to compute.
-      command: what to record as the origin of the run.
-      **axes: of the study, in place of those of the preset: numbers, sequences, or text as on the command line.
+      warn: called with a line about what is damaged, missing or strange in the folder.
+      layout: how the work is cut; by default as the platform asks.
+      allow_mixed: whether another version or device may resume the run.
+      workers: number of processes of this machine that compute, in place of this one.
+      scheduler: address of a Dask scheduler whose workers compute.
+      command: recorded as the origin of the run.
+      **axes: axes of the study, in place of those of the preset: numbers, sequences, or text as on the command line.
+
+    Returns:
+      The table: variables over the axes of the study, each with `long_name` and `units`; `NAME_se` is the standard
+      error of NAME. Degenerate replicates are left out, and a cell without any other is NaN.
 
     Raises:
-      RunError: for wrong axes, a folder that cannot be used, a backend that computes wrongly.
+      RunError: for wrong axes, a folder that cannot be used, or a backend that computes wrongly.
+
+    Example:
+      >>> from mixjax import sims
+      >>> table = sims.run("phase_diagram", n=50, ratio="0.2,1,3", theta_norm="0.5,2", alpha="0,1", replicates=100)
+      >>> dict(table["ece_difference"].sizes), bool((table["ece_difference"].sel(ratio=3, mixup=1) < 0).all())
+      ({'n': 1, 'ratio': 3, 'theta_norm': 2, 'mixup': 2}, True)
     """
-    config = configured(study, preset, **axes)
-    work = work_of(STUDIES[study], config, layout)
-    place = nullcontext(out) if out is not None else tempfile.TemporaryDirectory()
-    with place as folder, cluster_of(workers, scheduler) as cluster:
+    work = work_of(study, preset, layout=layout, **axes)
+    folder_or_none = nullcontext(out) if out is not None else tempfile.TemporaryDirectory()
+    with folder_or_none as folder, cluster_of(workers, scheduler) as cluster:
         origin = command or f"sims.run({study!r}, ...)"
         options = ExecutionOptions(
             progress=progress, warn=warn, allow_mixed=allow_mixed, cluster=cluster, command=origin

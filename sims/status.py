@@ -1,4 +1,4 @@
-"""What a folder of a run says of itself: whose work it is, how much is done, and how long the rest takes."""
+"""The status of a run, from its folder: how much is done, and how long the rest takes."""
 
 from __future__ import annotations
 
@@ -13,27 +13,24 @@ from mixjax.runs.lease import PERIOD, holder_of
 from mixjax.runs.lock import in_use
 from mixjax.runs.untrusted import printable
 
-from .configuration import configured
-from .engine.division import work_of
+from .configuration import work_of
 from .engine.forecast import duration
 from .engine.work import Work
-from .studies import STUDIES
 
 _RECENT = 200  # units whose times make the rate
 
 
 @dataclass(frozen=True)
 class Status:
-    """How far a run is.
+    """The progress of a run.
 
     Attributes:
       study: its name.
-      state: "finished", "running" or "stopped"; "unfinished" in a store where there is a lease, of a holder that may
-        be alive or dead.
-      inventory: of its units.
-      number: of all units.
-      rate: units a second of late; None if fewer than three are stored.
-      holder: of that lease, and when it was renewed, in words.
+      state: "finished", "running" or "stopped"; "unfinished" in a store with a lease, whose holder may be dead.
+      inventory: its units.
+      number: the number of all units.
+      rate: recent units a second; None if fewer than three are stored.
+      holder: the holder of the lease, and when it was renewed, in words.
     """
 
     study: str
@@ -50,7 +47,7 @@ class Status:
 
 
 def stored_work(folder: PathOrUrl) -> tuple[Work, RunDirectory]:
-    """The work of the run in a folder, made again from its manifest, and the folder, which is not locked.
+    """Make the work of a stored run again from its manifest; return it with the folder, which is not locked.
 
     Raises:
       RunError: if there is no run, or not one of this release.
@@ -58,7 +55,7 @@ def stored_work(folder: PathOrUrl) -> tuple[Work, RunDirectory]:
     manifest = read_manifest(folder)
     study = manifest["spec"].get("study")
     try:
-        work = work_of(STUDIES[study], configured(study, **manifest.get("config") or {}))
+        work = work_of(study, **manifest.get("config") or {})
         work.names(manifest["layout"])
         reason = "" if work.spec == manifest["spec"] else "its configuration makes another spec"
     except (RunError, TypeError, ValueError, LookupError, AttributeError, OverflowError) as error:
@@ -69,7 +66,7 @@ def stored_work(folder: PathOrUrl) -> tuple[Work, RunDirectory]:
 
 
 def status(folder: PathOrUrl) -> Status:
-    """How far the run in a folder is; it may be under way meanwhile.
+    """Return the progress of the run in a folder, which may be at work meanwhile.
 
     Raises:
       RunError: if there is no run.
@@ -90,14 +87,14 @@ def describe(status: Status, folder: Location) -> str:
     ]
     if status.rate and status.left:
         left = f"{duration(status.left / status.rate)} left"
-        lines.append(f"{status.rate:.3g} units/s; {left}{' once it goes on' * (status.state == 'stopped')}")
+        lines.append(f"{status.rate:.3g} units/s; {left}{' once it is resumed' * (status.state == 'stopped')}")
     if status.holder:
-        lines.append(f"held by {status.holder}; one that is alive does so every {PERIOD:g} s")
+        lines.append(f"held by {status.holder}; a live one does so every {PERIOD:g} s")
     return "\n".join(lines + status.inventory.remarks())
 
 
 def _state(directory: RunDirectory) -> tuple[str, str | None]:
-    """Whether it is at work, and who holds a lease, which is not watched."""
+    """Return the state of the run, and the holder of its lease, which is not watched."""
     if directory.finished:
         return "finished", None
     if isinstance(directory.path, Path):
@@ -107,7 +104,7 @@ def _state(directory: RunDirectory) -> tuple[str, str | None]:
 
 
 def _rate(times: Iterable[float]) -> float | None:
-    """Units a second since the last pause, from when each was stored."""
+    """Return the units a second since the last pause, from the times at which they were stored."""
     recent = sorted(times)[-_RECENT:]
     steps = [later - earlier for earlier, later in pairwise(recent)]
     if len(steps) < 2:

@@ -1,12 +1,12 @@
-"""What a study is: a configuration, how it becomes numbers, a table and figures.
+"""Studies: a configuration, how it becomes numbers, a table, figures and a report.
 
-Two kinds. A `GridStudy` is the same experiment in every cell of a grid and goes through the engine; a
-`PiecewiseStudy` is a list of separate pieces of work, for what has no grid: sizes that are shapes, nets to be trained.
+A `GridStudy` is the same experiment in every cell of a grid, and the engine computes it. A `PiecewiseStudy` consists of
+separate pieces of work, where there is no grid: sizes that are shapes, nets to be trained.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,8 +17,6 @@ from mixjax.plots import Figure
 from .engine.moments import Moments
 from .engine.program import Experiment, HostArrays
 from .grid import Grid
-
-__all__ = ["Figure", "GridStudy", "Piece", "PiecewiseStudy", "Study"]
 
 Piece = Callable[[], HostArrays]
 
@@ -48,7 +46,7 @@ class GridStudy(Study):
 
     Attributes:
       grid: config -> cells and settings.
-      experiment: what is computed in a cell; or a function that says it of a grid, whose options it depends on.
+      experiment: what is computed in a cell, or a function that returns it for a grid with options.
       table: (config, grid, moments) -> Dataset.
     """
 
@@ -57,13 +55,13 @@ class GridStudy(Study):
     table: Callable[[Any, Grid, Mapping[str, Moments]], xr.Dataset]
 
     def experiment_of(self, grid: Grid) -> Experiment:
-        """What is computed in a cell of this grid; equal for equal options."""
+        """Return what is computed in a cell of this grid; equal for equal options."""
         return self.experiment if isinstance(self.experiment, Experiment) else self.experiment(grid)
 
 
 @dataclass(frozen=True, kw_only=True)
 class PiecewiseStudy(Study):
-    """Separate pieces of work, each of which is stored when it is finished.
+    """A study of separate pieces of work, each of which is stored when it is finished.
 
     Attributes:
       pieces: config -> for each name (also of its file), a function that computes the arrays of the piece. What it
@@ -71,9 +69,11 @@ class PiecewiseStudy(Study):
       table: (config, arrays of each piece) -> Dataset.
       report: Dataset -> the findings in Markdown, for people.
       files: Dataset -> further text files of the run, by name.
+      streams: config -> the names whose keys the draws of the pieces have, by default the names of the pieces.
     """
 
     pieces: Callable[[Any], Mapping[str, Piece]]
     table: Callable[[Any, Mapping[str, HostArrays]], xr.Dataset]
     report: Callable[[xr.Dataset], str]
     files: Callable[[xr.Dataset], Mapping[str, str]] = lambda table: {}
+    streams: Callable[[Any], Iterable[str]] | None = None

@@ -1,4 +1,4 @@
-"""A stored comparison against the noise-free expectations: largest |z| over all cells, settings and metrics."""
+"""Verify a stored comparison against exact expectations: the largest |z| over all cells, settings and metrics."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ TOLERANCE, MOST_TOLERANCE = 1.4e-4, 6e-6
 
 
 def verifiable(table: xr.Dataset) -> bool:
-    """Whether a table compares plain with Mixup in the Gaussian model, of which there are exact expectations."""
+    """Return whether a table compares plain with Mixup in the Gaussian model, whose expectations are exact."""
     return "theta_norm" in table.dims and all(f"{metric}_difference" in table for metric in METRICS)
 
 
 def z_scores(table: xr.Dataset) -> xr.Dataset:
-    """(Monte Carlo mean - expectation) / (standard error + tolerance) of each difference and each plain error.
+    """Return (Monte Carlo mean - expectation) / (standard error + tolerance) of each difference and each plain error.
 
     The tolerance is the numerical error of the expectation, above; it matters where the standard error is as small,
-    and where it is 0. A comparison whose table stores the expectations, in double precision, is held to them.
+    and where it is 0. Expectations that the table stores, in double precision, are used.
 
     Raises:
       RunError: for a run that is not a comparison of plain with Mixup.
@@ -51,7 +51,7 @@ def z_scores(table: xr.Dataset) -> xr.Dataset:
 
 
 def _grid_of(table: xr.Dataset) -> Grid:
-    """The cells and settings of a table, or of a part of one."""
+    """Return the cells and settings of a table, or of a part of one."""
     dims = ("n", "ratio" if "ratio" in table.dims else "p", "theta_norm")
     meshes = xr.broadcast(*(table[name] for name in ("n", "realized_p", "theta_norm")))
     cells = {
@@ -61,7 +61,7 @@ def _grid_of(table: xr.Dataset) -> Grid:
 
 
 def report(table: xr.Dataset) -> tuple[str, bool]:
-    """A table of the largest |z| and its expected size if all is right, and whether all are below 5."""
+    """Tabulate the largest |z| beside its expected size; return the text, and whether all are below 5."""
     lines = ["quantity           cells x settings   largest |z|   of as many normals   mean z   sd z"]
     largest = 0.0
     for name, z in z_scores(table).items():

@@ -14,9 +14,6 @@ from typing import Any, cast
 import jax
 import jax.numpy as jnp
 import pytest
-from mixjax.sims.engine.program import Arrays, Experiment
-from mixjax.sims.engine.units import Layout
-from mixjax.sims.studies import STUDIES
 
 from benchmarks import calibration, distances, generative, scaling, simulator
 from benchmarks.__main__ import main
@@ -29,6 +26,9 @@ from benchmarks.scaling.job import Job
 from benchmarks.scaling.parallel import THREADS
 from benchmarks.simulator import exact, rates
 from benchmarks.timing import Timing, interleaved
+from mixjax.sims.engine.program import Arrays, Experiment
+from mixjax.sims.engine.units import Layout
+from mixjax.sims.studies import STUDIES
 from tests.paths import ROOT
 
 TINY = exact.Sizes(

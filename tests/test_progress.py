@@ -4,9 +4,9 @@ import os
 import sys
 
 import pytest
-from mixjax.sims.cli import _doing
 
 from mixjax.commands.progress import ProgressBar, tell
+from mixjax.sims.cli import _doing
 
 
 @pytest.mark.parametrize("place", ["a reader that is gone", "a disk that is full"])

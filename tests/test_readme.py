@@ -7,9 +7,9 @@ import re
 
 import jax
 import pytest
+
 from mixjax.sims.studies import STUDIES
 from mixjax.train.experiments import EXPERIMENTS
-
 from tests.paths import ROOT
 
 TEXT = (ROOT / "README.md").read_text()

@@ -1,4 +1,4 @@
-"""`python -m train EXPERIMENT [--preset quick|digits|fashion|paper] [--out DIR] [options]`."""
+"""The program `python -m train EXPERIMENT [--preset quick|digits|fashion|paper] [--out DIR] [options]`."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""The command line: experiments with their options, and what can be done with a stored run."""
+"""The command line: experiments with their options, and commands on a stored run."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from .experiments import EXPERIMENTS, Experiment
 from .figures.lines import ARM_NAMES
 from .loop.placement import is_first, join
 from .running import experiment_of, load_records, run
-from .runs.options import command_line, words_of
+from .runs.options import command_line, option_words
 from .runs.publishing import publish
-from .runs.summary import Cell, accuracy_floor, cells_of, estimate
+from .runs.summary import Cell, accuracy_floor, cells_of, summarize
 from .runs.tensorboard import write_events
 
 USAGE = """usage: {prog} EXPERIMENT [--preset quick|digits|fashion|paper] [--dataset NAME] [--out DIR]
@@ -37,33 +37,34 @@ USAGE = """usage: {prog} EXPERIMENT [--preset quick|digits|fashion|paper] [--dat
 experiments:
 {known}
 
-{prog} EXPERIMENT --help lists its options. A run that was interrupted goes on by the same command."""
+{prog} EXPERIMENT --help lists its options. A run that was interrupted is resumed by the same command."""
 
 _PRESET = "digits"  # where none is named
 _TABLE_WIDTH = 110  # where it is not a terminal
 
 
 def main(arguments: Sequence[str], prog: str = "python -m train") -> int:
-    """Run a command; returns the exit status: 0, 2 for an error the user can put right, 130 when interrupted."""
+    """Run a command; return the exit status: 0, 2 for an error the user can put right, 130 when interrupted."""
     line = CommandLine(
         prog,
         USAGE,
         EXPERIMENTS,
         lambda name, rest: _experiment(prog, name, rest),
-        {name: FolderCommand(_on_disk(function), example) for name, (function, example) in _FOLDER_COMMANDS.items()},
+        {name: FolderCommand(_printing(function), example) for name, (function, example) in _FOLDER_COMMANDS.items()},
         {"prepare": lambda rest: prepare(rest, prog)},
     )
-    interrupted = "Interrupted. What is finished is stored; the same command goes on from the last checkpoint."
+    interrupted = "Interrupted. What is finished is stored; the same command resumes from the last checkpoint."
     return exit_status(lambda: line(arguments), interrupted)
 
 
-def _on_disk(function: Callable[..., int]) -> Callable[..., int]:
-    """Locate the folders, and explain why the last cannot be written."""
+def _printing(function: Callable[..., Sequence[object]]) -> Callable[..., int]:
+    """Locate the folders, explain why the last cannot be written, and print the files that are."""
 
     def on_folders(*folders: str, **options: Any) -> int:
         located = [local(folder) for folder in folders]
         with explained(located[-1]):
-            return function(*located, **options)
+            print(*function(*located, **options), sep="\n")
+        return 0
 
     return on_folders
 
@@ -101,9 +102,9 @@ def _join(coordinator: str | None, processes: int | None, process: int | None) -
 
 
 def _parser(prog: str, experiment: Experiment) -> argparse.ArgumentParser:
-    """The options of an experiment, from the fields of its configuration."""
+    """Return the parser of an experiment, from the fields of its configuration."""
     width = max(map(len, experiment.presets))
-    presets = [f"  {preset:{width}}  {shlex.join(words_of(given))}" for preset, given in experiment.presets.items()]
+    presets = [f"  {preset:{width}}  {shlex.join(option_words(given))}" for preset, given in experiment.presets.items()]
     parser = Parser(
         f"{prog} {experiment.name}",
         description=f"{experiment.summary}.",
@@ -114,7 +115,7 @@ def _parser(prog: str, experiment: Experiment) -> argparse.ArgumentParser:
     folder = f"runs/training/{experiment.name}"  # a study may have the same name
     parser.add_argument("--preset", default=_PRESET, help=f"{', '.join(experiment.presets)} (default: {_PRESET})")
     parser.add_argument("--out", default=folder, help=f"folder (default: {folder})")
-    parser.add_argument("--data-dir", help="folder of the data set's files (default: where MIXJAX_DATA says)")
+    parser.add_argument("--data-dir", help="folder of the data set's files (default: that of MIXJAX_DATA)")
     parser.add_argument("--keep-checkpoints", action="store_true", help="keep the parameters of the final nets")
     several = parser.add_argument_group("several processes, which share the folder of the run")
     several.add_argument("--coordinator", metavar="HOST:PORT", help="where the first process can be reached")
@@ -130,7 +131,7 @@ def _parser(prog: str, experiment: Experiment) -> argparse.ArgumentParser:
 
 
 def _kind(annotation: Any) -> dict[str, Any]:
-    """How argparse reads a field."""
+    """Return how argparse reads a field."""
     if annotation is bool:
         return {"action": "store_true", "default": None}
     if annotation is int:
@@ -145,8 +146,8 @@ def _print_summary(cells: list[Cell]) -> None:
     for heading in ("net", "arm", "tested on", "accuracy", "ECE", "MCE", "conf. - acc.", "NLL"):
         table.add_column(heading, justify="left" if heading in ("net", "arm", "tested on") else "right", no_wrap=True)
     for cell in cells:
-        tested = cell.evaluation + (f" {cell.severity:g}" if cell.severity else "")
-        means = [estimate(cell.figures[name]).mean for name in ("accuracy", "ece", "mce", "signed_gap", "nll")]
+        tested = cell.evaluation + (f" {cell.severity:g}" if "severity" in cell.first else "")
+        means = [summarize(cell.metrics[name]).mean for name in ("accuracy", "ece", "mce", "signed_gap", "nll")]
         marked = f"{means[0]:.4f}{'!' if cell.at_chance else ''}"
         table.add_row(
             cell.net, ARM_NAMES.get(cell.arm, cell.arm), tested, marked, *(f"{mean:.4f}" for mean in means[1:])
@@ -156,29 +157,16 @@ def _print_summary(cells: list[Cell]) -> None:
     console.print(table)
     if any(cell.at_chance for cell in cells):
         floor = accuracy_floor(cells[0].first["classes"])
-        console.print(f"! a net with an accuracy below {floor:.2g}: that it is calibrated says nothing", markup=False)
+        console.print(f"! a net with an accuracy below {floor:.2g}: its calibration means nothing", markup=False)
 
 
-def _figures(folder: Path, formats: Sequence[str] = ("png",)) -> int:
-    experiment = experiment_of(folder)
-    for picture in write_figures(experiment.figures, load_records(folder), folder / "figures", formats=formats):
-        print(picture)
-    return 0
-
-
-def _tensorboard(folder: Path) -> int:
-    print(write_events(folder))
-    return 0
-
-
-def _publish(run_folder: Path, folder: Path) -> int:
-    print(publish(run_folder, folder))
-    return 0
+def _figures(folder: Path, formats: Sequence[str] = ("png",)) -> Sequence[object]:
+    return write_figures(experiment_of(folder).figures, load_records(folder), folder / "figures", formats=formats)
 
 
 _RUN, _PUBLISHED = "runs/training/width", "results/training/width"
-_FOLDER_COMMANDS: dict[str, tuple[Callable[..., int], tuple[str, ...]]] = {
+_FOLDER_COMMANDS: dict[str, tuple[Callable[..., Sequence[object]], tuple[str, ...]]] = {
     "figures": (_figures, (_RUN,)),
-    "publish": (_publish, (_RUN, _PUBLISHED)),
-    "tensorboard": (_tensorboard, (_RUN,)),
+    "publish": (lambda run_folder, folder: [publish(run_folder, folder)], (_RUN, _PUBLISHED)),
+    "tensorboard": (lambda folder: [write_events(folder)], (_RUN,)),
 }

@@ -1,4 +1,4 @@
-"""The options of the experiments, as they are given on the command line and stored with the results."""
+"""The options of the experiments, as the command line takes them and results store them."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ _RULES = {
 
 @dataclass(frozen=True, kw_only=True)
 class Config:
-    """What all experiments share.
+    """The options that all experiments share.
 
     Raises:
       ValueError: for values out of range and names that are not among the choices.
-      TypeError: for what is not a number.
+      TypeError: for a value that is not a number.
     """
 
     dataset: str = option("digits", "name of a data set, or an .npz file")
@@ -52,7 +52,9 @@ class Config:
 
     def __post_init__(self) -> None:
         for name, kind in typing.get_type_hints(type(self)).items():
-            _check_choice(name, getattr(self, name), _choices(kind))
+            value, choices = getattr(self, name), _choices(kind)
+            if choices and value not in choices:
+                raise ValueError(f"{name} must be one of {choices}, got {value!r}")
         if not isinstance(self.dataset, str):
             raise TypeError(f"dataset must be a name, or a path as a string, got {type(self.dataset).__name__}")
         for name in ("seeds", "epochs", "batch_size"):
@@ -63,23 +65,23 @@ class Config:
         checked(_RULES, alpha=self.alpha, **{name: getattr(self, name) for name in _RULES})
 
     def mixing(self, kind: Kind = "mixup") -> Mixing:
-        """How to mix."""
+        """Return how to mix."""
         return Mixing(kind, self.weight, self.pairing, self.fold)
 
     def recipe(self, net: NetShape, mixing: Mixing | None = None) -> Recipe:
-        """How to train a net."""
+        """Return how to train a net."""
         rule = Optimizer(self.learning_rate, self.momentum, self.weight_decay)
         return Recipe(net, mixing or self.mixing(), rule, self.batch_size, self.augment, self.dtype)
 
     @property
-    def whole_training(self) -> tuple[Phase, ...]:
-        """One phase."""
+    def single_phase(self) -> tuple[Phase, ...]:
+        """One phase of all epochs."""
         return (Phase(self.epochs),)
 
 
 @dataclass(frozen=True, kw_only=True)
 class MLPConfig(Config):
-    """Of fully connected nets."""
+    """The options of fully connected nets."""
 
     width: tuple[int, ...] = option((400,), "units of a hidden layer; several are separated by commas")
     depth: tuple[int, ...] = option((8,), "hidden layers; several are separated by commas")
@@ -93,13 +95,13 @@ class MLPConfig(Config):
 
     @property
     def shapes(self) -> tuple[MLPShape, ...]:
-        """Of each depth and width."""
+        """The shape of each depth and width."""
         return tuple(MLPShape(width, depth, self.norm, self.init) for depth in self.depth for width in self.width)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ResNetConfig(Config):
-    """Of the pre-activation ResNet-18."""
+    """The options of the pre-activation ResNet-18."""
 
     width_multiplier: float = option(1.0, "of 64, 128, 256 and 512 channels")
     final_norm: bool = option(False, "normalise before the mean over pixels")
@@ -111,15 +113,10 @@ class ResNetConfig(Config):
 
 
 def _choices(kind: Any) -> tuple[Any, ...]:
-    """What a field of this type may be; () if that is no list."""
+    """Return the values that a field of this type may have; () if any."""
     if kind is bool:
         return (False, True)
     return typing.get_args(kind) if typing.get_origin(kind) is Literal else ()
-
-
-def _check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> None:
-    if choices and value not in choices:
-        raise ValueError(f"{name} must be one of {choices}, got {value!r}")
 
 
 def _check_sizes(name: str, values: Any) -> None:

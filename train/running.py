@@ -1,4 +1,4 @@
-"""Run an experiment to its end, or take up one that was interrupted; read what a run left.
+"""Run an experiment to its end, or resume one that was interrupted; read its records.
 
 DIR/manifest.json        options, data set, jobs; versions and device
 DIR/records.jsonl        a line for each net and epoch
@@ -21,7 +21,7 @@ from typing import Any
 
 from mixjax.datasets import Dataset, load
 from mixjax.runs import RunDirectory, RunError, Tell, local, provenance, read_manifest
-from mixjax.runs.untrusted import refuse_links
+from mixjax.runs.untrusted import read_content, refuse_links
 
 from .config import Config
 from .data.pipeline import steps_per_epoch
@@ -32,12 +32,13 @@ from .loop.checkpoints import SECONDS
 from .loop.job import Job
 from .loop.members import first_part_size
 from .loop.metrics import NUM_BINS
-from .loop.placement import is_first, together
+from .loop.placement import all_processes, is_first
 from .nets.shapes import check_net
-from .runs.options import configured, how_to_go_on
+from .runs.options import configured, resume_hint
 from .runs.records import read_records
 from .runs.room import check_records, check_room
-from .runs.work import Keeping, Progress, Work
+from .runs.runner import CheckpointPolicy, JobRunner, Progress
+from .runs.summary import summary_csv
 
 __all__ = ["configured", "experiment_of", "load_records", "run"]
 
@@ -58,24 +59,36 @@ def run(
     command: str = "",
     **options: Any,
 ) -> Records:
-    """Run an experiment and return its records.
+    """Run an experiment and return its records; resume it if it was interrupted.
 
     Args:
-      experiment: a name in `train.experiments.EXPERIMENTS`, as "width".
-      out: folder of the run, on a disk; the same call takes up an interrupted run, and a finished one is read.
+      experiment: "width", "depth", "pseudo_label", "temperature", "variants" or "shift".
+      out: folder of the run, on a disk. The records of a finished run are read from it.
       preset: "quick", "digits", "fashion" or "paper".
-      data_dir: where the data set is, as for `mixjax.datasets.load`.
-      keep_checkpoints: whether the last checkpoint of each job stays, with its parameters, when the job is done.
-      checkpoint_seconds: an epoch is not kept if another one was kept less than so long ago; 0 keeps every epoch.
-      progress: called as training goes on.
-      warn: told what was found damaged.
-      command: what to record as the origin of the run.
-      **options: of the experiment, in place of those of the preset.
+      data_dir: folder of the data set, as for `mixjax.datasets.load`.
+      keep_checkpoints: whether the last checkpoint of each job stays when the job is done.
+      checkpoint_seconds: least time between two checkpoints; 0 keeps every epoch.
+      progress: called with the steps done, their total, and a line of text.
+      warn: called with a sentence on each file that is damaged.
+      command: recorded as the origin of the run.
+      **options: fields of the experiment's configuration, in place of those of the preset.
+
+    Returns:
+      A dictionary for each net, epoch and test set, with metrics as fractions; on a CPU a run that was killed and
+      resumed ends with the same bits.
 
     Raises:
-      RunError: for wrong options, data that are missing, a folder that cannot be used, a loss that is not finite.
+      RunError: for wrong options, missing data, a folder that cannot be used, a loss that is not finite.
+
+    Example:
+      >>> import tempfile
+      >>> small = {"width": (8,), "depth": (1,), "norm": "batch", "learning_rate": 0.05, "batch_size": 16}
+      >>> small |= {"epochs": 2, "seeds": 1, "train_rows": 710}
+      >>> records = run("width", tempfile.mkdtemp(), **small)
+      >>> [(record["arm"], record["epoch"]) for record in records if record["evaluation"] == "test"]
+      [('erm', 1), ('mixup', 1), ('erm', 2), ('mixup', 2)]
     """
-    with together():
+    with all_processes():
         config, out = configured(experiment, preset, **options), local(out)
         chosen = EXPERIMENTS[experiment]
         dataset = training_set(config, data_dir)
@@ -86,35 +99,61 @@ def run(
     with _opened(out, spec, environment, warn) as directory:
         if not directory.finished:
             started = time.perf_counter()
-            keeping = Keeping(checkpoint_seconds, keep_checkpoints, warn)
-            work = Work(chosen, dataset, directory, jobs, keeping, progress)
-            computed = work.finish_jobs()
+            policy = CheckpointPolicy(checkpoint_seconds, keep_checkpoints, warn)
+            runner = JobRunner(chosen, dataset, directory, jobs, policy, progress)
+            computed = runner.run_missing()
             made_with |= {
                 "command": command or f"train.run({experiment!r}, ...)",
                 "seconds": round(time.perf_counter() - started, 2),
                 "jobs": f"{computed} of {len(jobs)}",
             }
-            with together():
+            with all_processes():
                 if is_first():
-                    work.conclude(made_with)
-        return read_records(out / "records.jsonl")
+                    runner.conclude(made_with)
+        return load_records(out)
 
 
 def load_records(path: str | PathLike[str]) -> Records:
-    """The records of a finished run.
+    """Return the records of a finished run.
+
+    Args:
+      path: folder of the run.
+
+    Returns:
+      What `run` returned: a dictionary for each net, epoch and test set.
 
     Raises:
-      RunError: if there is none, or it is not finished.
+      RunError: if there is no finished run, or its files are damaged.
+
+    Example:
+      >>> import tempfile
+      >>> folder = tempfile.mkdtemp()
+      >>> small = {"width": (8,), "depth": (1,), "norm": "batch", "learning_rate": 0.05, "batch_size": 16}
+      >>> small |= {"epochs": 2, "seeds": 1, "train_rows": 710}
+      >>> run("width", folder, **small) == load_records(folder)
+      True
     """
     path = local(path)
     refuse_links(path)
-    if not (path / "summary.csv").exists():
-        raise RunError(f"the folder {path} holds no finished run; {how_to_go_on(path)}")
-    return read_records(path / "records.jsonl")
+    summary = path / "summary.csv"
+    if not summary.exists():
+        raise RunError(f"the folder {path} holds no finished run; {resume_hint(path)}")
+    records = read_records(path / "records.jsonl")
+    if not _is_summary_of(summary, records):
+        raise RunError(f"{summary} is not the summary of the records; delete it and run the same command again")
+    return records
+
+
+def _is_summary_of(path: Path, records: Records) -> bool:
+    try:
+        expected = summary_csv(records).encode()
+        return read_content(path, len(expected)) == expected
+    except (OSError, LookupError, TypeError, ValueError):  # of a file, or of records that are damaged themselves
+        return False
 
 
 def experiment_of(path: str | PathLike[str]) -> Experiment:
-    """The experiment of a run.
+    """Return the experiment of a run.
 
     Raises:
       RunError: if the folder holds no run, or one of something else.
@@ -126,10 +165,10 @@ def experiment_of(path: str | PathLike[str]) -> Experiment:
 
 
 def training_set(config: Config, data_dir: str | PathLike[str] | None) -> Dataset:
-    """The data set of a configuration, with as many training rows as it asks for.
+    """Return the data set of a configuration, with as many training rows as it asks for.
 
     Raises:
-      RunError: if it is not there, has one class, or has too few rows.
+      RunError: if it is missing, has one class, or has too few rows.
     """
     try:
         dataset = load(config.dataset, data_dir=data_dir)
@@ -148,14 +187,14 @@ def training_set(config: Config, data_dir: str | PathLike[str] | None) -> Datase
 
 
 def _jobs(experiment: Experiment, config: Config, dataset: Dataset) -> tuple[Job, ...]:
-    """All jobs, checked before anything is trained."""
+    """Return all jobs, checked before anything is trained."""
     try:
         jobs = experiment.jobs(config)
         check_records(jobs)
         for job in jobs:
             steps_per_epoch(first_part_size(job, dataset.train_labels), job.recipe.batch_size)
             check_net(job.recipe.net, dataset.train_inputs.shape[1:], dataset.num_classes, job.recipe.batch_size)
-        jobs = tuple(part for job in jobs for part in job.apart())
+        jobs = tuple(part for job in jobs for part in job.split_by_member())
         check_room(jobs, dataset)
     except ValueError as error:
         raise RunError(str(error)) from None
@@ -163,7 +202,7 @@ def _jobs(experiment: Experiment, config: Config, dataset: Dataset) -> tuple[Job
 
 
 def _spec(experiment: Experiment, config: Config, dataset: Dataset, jobs: tuple[Job, ...]) -> dict[str, Any]:
-    """All that the numbers depend on, as JSON has it; of a file its name, since its content is in the SHA-256."""
+    """Return all that the numbers depend on, as JSON; a file by its name, since the SHA-256 has its content."""
     spec = {
         "experiment": experiment.name,
         "options": dataclasses.asdict(config) | {"dataset": Path(config.dataset).name},
@@ -181,9 +220,9 @@ def _spec(experiment: Experiment, config: Config, dataset: Dataset, jobs: tuple[
 
 
 def _opened(out: Path, spec: dict[str, Any], environment: dict[str, str], warn: Tell) -> RunDirectory:
-    """The run's folder, opened by the first process before the others."""
+    """Open the folder of the run, in the first process before the others."""
     for turn in (True, False):
-        with together():
+        with all_processes():
             if is_first() == turn:
                 options: dict[str, Any] = {"layout": {}, "product": "summary.csv", "lock": is_first()}
                 options["warn"] = warn if is_first() else lambda _: None

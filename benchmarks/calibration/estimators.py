@@ -36,7 +36,7 @@ OURS_AND_PEERS: Mapping[str, tuple[Estimator, Mapping[str, Builder], int]] = {  
         {"verified_calibration": peers.verified_debiased},
         10**9,
     ),
-    "sweep": (sweep_ece, {"NumPy": peers.numpy_sweep}, 10**9),
+    "sweep": (partial(sweep_ece, norm=2), {"NumPy": peers.numpy_sweep}, 10**9),
     "smooth": (smooth_ece, {"relplot": peers.relplot_smooth}, 10**9),
     "MMCE": (mmce, {"netcal": peers.netcal_mmce}, 10**9),
     "CORP": (lambda c, y: brier_decomposition(c, y)[1], {"scikit-learn": peers.sklearn_isotonic}, 10**9),

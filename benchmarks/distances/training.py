@@ -10,13 +10,13 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 from jax import lax
-from mixjax.sims.studies.learned_inverse import FAMILIES
 
 from benchmarks.distances.criteria import Criterion
-from mixjax.gaussian import direction, sample_data
+from mixjax.gaussian import class_mean, sample_data
 from mixjax.generative import LeakyReluNetwork, density_error, simulate_scores
 from mixjax.generative.simulation import Map
-from mixjax.generative.start import affine_start, looks_affine
+from mixjax.generative.start import affine_network, affine_start
+from mixjax.sims.studies.learned_inverse import FAMILIES
 
 BATCH = 256
 
@@ -34,10 +34,10 @@ class Problem(NamedTuple):
 def problem(key: jax.Array, family: str, *, rows: int, p: int, d: int) -> Problem:
     """One to learn from; `learn_inverse` starts from the same network."""
     key_generator, key_rows, key_start = jax.random.split(key, 3)
-    theta, generator = direction(p, 1.0), FAMILIES[family](key_generator, p, d)
+    theta, generator = class_mean(p, 1.0), FAMILIES[family](key_generator, p, d)
     z, y = sample_data(key_rows, n=rows, theta=theta)
     x, labels = np.asarray(generator(z)), np.asarray(y)
-    start = looks_affine(key_start, affine_start(x, labels, np.asarray(theta)), width=64, num_hidden=2, slope=0.3)
+    start = affine_network(key_start, affine_start(x, labels, np.asarray(theta)), width=64, num_hidden=2, slope=0.3)
     by_class = jnp.asarray(x[np.argsort(labels, kind="stable")], np.float32)
     return Problem(generator, by_class, jnp.int32((labels < 0).sum()), jnp.asarray(theta, np.float32), start)
 

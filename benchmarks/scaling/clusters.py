@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
 
-from mixjax.sims.cluster.cluster import LOCAL, Cluster, local_options
-
 from benchmarks.report import Section
 from benchmarks.scaling.job import Job
+from mixjax.sims.cluster.cluster import LOCAL, Cluster, local_options
 
 ASKED = 0.05  # of the time, at units of a second
 

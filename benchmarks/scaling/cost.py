@@ -6,11 +6,11 @@ import json
 from pathlib import Path
 
 import jax
-from mixjax.sims.engine.devices import usable_cores
-from mixjax.sims.engine.forecast import duration
 
 from benchmarks.report import Row, Section
 from mixjax import runs
+from mixjax.sims.engine.devices import usable_cores
+from mixjax.sims.engine.forecast import duration
 
 MANY = 1e12
 DEVICES = 64  # of a pod

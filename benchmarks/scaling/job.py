@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import jax
-from mixjax.sims.configuration import configured
-from mixjax.sims.engine.division import Work, work_of
+
+from mixjax.sims.configuration import work_of
 from mixjax.sims.engine.units import Layout, layout_for
-from mixjax.sims.studies import STUDIES
+from mixjax.sims.engine.work import Work
 
 UNITS = 16  # of a block of replicates
 
@@ -36,5 +36,4 @@ class Job:
 
     def work(self, replicates: int | None = None, layout: Layout | None = None) -> Work:
         axes = {"ratio": f"0.05:8:{UNITS}:log", "theta_norm": f"0.25:4:{self.usual.unit_cells}:log"}
-        config = configured("phase_diagram", **axes, replicates=replicates or self.replicates)
-        return work_of(STUDIES["phase_diagram"], config, layout or self.usual)
+        return work_of("phase_diagram", layout=layout or self.usual, **axes, replicates=replicates or self.replicates)

@@ -6,15 +6,14 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from mixjax.sims.engine.compute import compute, tiles_on_devices
-from mixjax.sims.engine.devices import default_threads
-from mixjax.sims.engine.division import GridWork
-from mixjax.sims.engine.units import plan
-
 from benchmarks.report import Section
 from benchmarks.scaling.clusters import Local
 from benchmarks.scaling.job import Job
 from benchmarks.timing import interleaved
+from mixjax.sims.engine.compute import compute, tiles_on_devices
+from mixjax.sims.engine.devices import default_threads
+from mixjax.sims.engine.units import plan
+from mixjax.sims.engine.work import GridWork
 
 THREADS, DEVICES, WORKERS = "threads of a process", "devices of a process", "Dask workers of one thread"
 

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from mixjax.sims.engine.program import HostArrays
 
 from benchmarks.report import Section
 from benchmarks.simulator.exact import Exact, T
 from benchmarks.simulator.literal import NumpyReplicates, jax_replicates
 from benchmarks.timing import interleaved
+from mixjax.sims.engine.program import HostArrays
 
 Cases = dict[str, tuple[int, Callable[[], Any]]]  # name -> replicates of a call, and the call
 

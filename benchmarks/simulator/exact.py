@@ -11,13 +11,13 @@ from dataclasses import dataclass
 
 import jax
 import numpy as np
+
+from mixjax.gaussian import ScoreLaw, population_ece, population_mce, sample_training_sets
 from mixjax.sims.engine.compute import compute, tiles_on_devices
 from mixjax.sims.engine.program import BLOCK, Arrays, Experiment, HostArrays
 from mixjax.sims.engine.units import Layout, Unit, layout_for, plan
 from mixjax.sims.grid import Grid
 from mixjax.sims.studies.comparison import EXPERIMENT
-
-from mixjax.gaussian import ScoreLaw, population_ece, population_mce, sample_training_sets
 
 T = 1 / 3  # the Mixup weight of lambda uniform on [0, 1]
 

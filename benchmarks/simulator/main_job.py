@@ -6,24 +6,24 @@ import resource
 import sys
 import tempfile
 
-from mixjax.sims.configuration import configured
-from mixjax.sims.engine.compute import compute, tiles_on_devices
-from mixjax.sims.engine.program import HostArrays
-from mixjax.sims.engine.units import Unit, plan
-from mixjax.sims.studies import STUDIES
-
 from benchmarks.report import Section
 from benchmarks.simulator.exact import Exact
 from benchmarks.timing import interleaved
 from mixjax.runs import RunDirectory
+from mixjax.sims.configuration import work_of
+from mixjax.sims.engine.compute import compute, tiles_on_devices
+from mixjax.sims.engine.program import HostArrays
+from mixjax.sims.engine.units import Unit, plan
+from mixjax.sims.engine.work import GridWork
 
 
 def phase_diagram(exact: Exact) -> Section:
     """The main job, `python -m sims phase_diagram`."""
-    config, study = configured("phase_diagram", exact.sizes.preset), STUDIES["phase_diagram"]
-    grid = study.grid(config)
-    units = plan(grid, config.replicates, exact.layout)
-    tiles = tiles_on_devices(study.experiment_of(grid), grid, study=study.name, seed=0, layout=exact.layout)
+    work = work_of("phase_diagram", exact.sizes.preset)
+    assert isinstance(work, GridWork)
+    grid, replicates = work.grid, work.replicates
+    units = plan(grid, replicates, exact.layout)
+    tiles = tiles_on_devices(work.experiment, grid, study=work.study.name, seed=0, layout=exact.layout)
 
     def computed() -> list[str]:
         with tempfile.TemporaryDirectory() as folder:
@@ -38,7 +38,7 @@ def phase_diagram(exact: Exact) -> Section:
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2 ** (30 if sys.platform == "darwin" else 20)
     row = {
         "cells": grid.num_cells,
-        "replicate_settings": grid.num_cells * config.replicates * len(grid.settings["t"]),
+        "replicate_settings": grid.num_cells * replicates * len(grid.settings["t"]),
         "compile_s": timing.first - timing.median,
         "computing_min_s": timing.min,
         "computing_median_s": timing.median,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from mixjax.sims.engine import program
-from mixjax.sims.engine.program import BLOCK
-from mixjax.sims.grid import Grid
 
 from benchmarks.report import Section
 from benchmarks.simulator.exact import Exact
 from benchmarks.timing import interleaved, record_compilations, seconds
+from mixjax.sims.engine import program
+from mixjax.sims.engine.program import BLOCK
+from mixjax.sims.grid import Grid
 
 
 def size(exact: Exact) -> Section:

@@ -7,10 +7,12 @@ from typing import Literal, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
+
 from mixjax.train.data.pipeline import channel_scale
 from mixjax.train.loop.job import Arm, Job, Phase, Recipe
-from mixjax.train.loop.members import lanes_of
-from mixjax.train.loop.program import Program
+from mixjax.train.loop.members import members_of
+from mixjax.train.loop.program import TrainingProgram
+from mixjax.train.loop.step import Images
 from mixjax.train.nets.shapes import MLPShape, NetShape, ResNetShape
 
 BATCH = 64
@@ -53,16 +55,16 @@ class Ours:
     ):
         recipe = Recipe(shape, batch_size=batch, dtype=dtype)
         job = Job("benchmark", recipe, (Arm("erm", (0.0,)),), tuple(range(seeds)), (Phase(1),))
-        self.program = Program(job.recipe, jnp.asarray(pixels), channel_scale(pixels), CLASSES)
-        self.lanes, self.size = lanes_of(job, labels)
-        self.nets, self.epoch = self.program.start(self.lanes), 0
+        self.program = TrainingProgram(job.recipe, Images(jnp.asarray(pixels), channel_scale(pixels)), CLASSES)
+        self.members, self.size = members_of(job, labels)
+        self.nets, self.epoch = self.program.start(job.seeds), 0
 
     def train_epoch(self) -> np.ndarray:
-        """The losses of the steps, [lanes, steps]."""
+        """The losses of the steps, [members, steps]."""
         losses = []
-        for nets, figures in self.program.epoch(self.nets, self.lanes, self.epoch, self.size):
+        for nets, metrics in self.program.epoch(self.nets, self.members, self.epoch, self.size):
             self.nets = nets
-            losses.append(figures.loss)
+            losses.append(metrics.loss)
         self.epoch += 1
         return np.concatenate([np.asarray(loss) for loss in losses], axis=1)
 

@@ -1,10 +1,9 @@
 """Calibration errors of predictions, from samples: conventions in docs/conventions.md.
 
-Every estimator takes confidences and whether they were right (binary: probabilities of the positive class and
-labels), or probabilities [N, K] and labels; `mixjax.scores` makes the first from the second.
+Estimators take confidences and correctness, or probabilities [N, K] and labels, from which `mixjax.scores` makes those.
 """
 
-from mixjax.calibration.adaptive import ace, sce, tace
+from mixjax.calibration.adaptive import ace, tace
 from mixjax.calibration.binned import classwise_ece, ece, mce, top_label_ece
 from mixjax.calibration.corp import BrierDecomposition, brier_decomposition, isotonic_regression
 from mixjax.calibration.debiased import DebiasedError, debiased_ece2
@@ -46,7 +45,6 @@ __all__ = [
     "nll",
     "nll_from_logits",
     "reliability",
-    "sce",
     "signed_gap",
     "skce",
     "skce_linear",

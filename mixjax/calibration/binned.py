@@ -4,9 +4,8 @@ With n_b rows in bin b, of mean correctness and mean confidence ybar_b and fbar_
 
     ECE_p = (sum_b (n_b / n) |ybar_b - fbar_b|^p)^(1/p),    MCE = ECE_inf = max_b |ybar_b - fbar_b|.
 
-Paper: the ECE of Section 2 and the MCE of Section 5, as they are estimated. References: M. P. Naeini, G. F. Cooper,
-M. Hauskrecht (AAAI 2015); C. Guo, G. Pleiss, Y. Sun, K. Q. Weinberger (ICML 2017); M. Kull et al. (NeurIPS 2019,
-class-wise).
+Paper: estimates of the ECE of Section 2 and the MCE of Section 5. References: M. P. Naeini, G. F. Cooper, M. Hauskrecht
+(AAAI 2015); C. Guo, G. Pleiss, Y. Sun, K. Q. Weinberger (ICML 2017); M. Kull et al. (NeurIPS 2019, class-wise).
 """
 
 from __future__ import annotations
@@ -24,8 +23,7 @@ from mixjax.calibration.rows.bins import Binning, BinSums, Closed, bin_sums, che
 from mixjax.calibration.rows.clean import Rows
 from mixjax.calibration.rows.predictions import Predictions
 from mixjax.numerics.arguments import check_norm
-
-__all__ = ["classwise_ece", "ece", "mce", "top_label_ece"]
+from mixjax.numerics.elementary import root
 
 
 def ece(
@@ -39,37 +37,41 @@ def ece(
     weights: ArrayLike | None = None,
     where: ArrayLike | None = None,
 ) -> Float[Array, ""]:
-    r"""Expected calibration error :math:`(\sum_b \frac{n_b}{n} |\bar y_b - \bar f_b|^p)^{1/p}`, binned.
+    r"""Return the binned calibration error :math:`(\sum_b \frac{n_b}{n} |\bar y_b - \bar f_b|^p)^{1/p}`.
 
     For p = 1 it is at most the error of the scores themselves (bins only average differences away), and above it by
     sampling noise: calibrated scores have sqrt(2/pi) sum_b sqrt(n_b v_b) / N, with v_b the mean of f (1 - f) in a bin,
     which is at most 0.4 sqrt(num_bins / N).
 
     Args:
-      confidence: claimed probabilities in [0, 1], shape [N]; float16 and bfloat16 are computed in float32.
-      correct: whether what was claimed came true: 0/1 of any dtype or boolean, shape [N]. With the probabilities of
-        the positive class as confidences and the labels as correctness it is the binary calibration error.
+      confidence: probabilities in [0, 1], shape [N].
+      correct: 0 or 1 (or boolean), shape [N]: whether the claim came true. With the probabilities of the positive class
+        as confidences and the labels as correctness it is the binary calibration error.
       num_bins: M >= 1; static. Empty bins count for nothing.
       binning: "equal-width": edges k/M; "equal-mass": bins of N/M rows that never split ties. Static.
       norm: p >= 1, `inf` for the MCE; the root is taken. Static.
       closed: which end of an equal-width bin belongs to it; 0 and 1 always count. Static.
-      weights: of the rows, finite and not negative, shape [N]; a weight of 2 is the row twice.
-      where: rows that count, boolean, shape [N]; the others may hold anything.
+      weights, where: shape [N], as in docs/conventions.md.
 
     Returns:
-      A probability in [0, 1] of the dtype of the confidences. NaN for NaN in a row that counts and where no row
-      does; under `jit` also for the wrong values that raise outside of it.
+      A probability in [0, 1] of the dtype of the confidences (float32 at least). NaN for NaN in a row that counts and
+      where no row does; under `jit` also for the wrong values that raise outside of it.
 
     Raises:
       ValueError: for wrong shapes, options, or values (with the first offending row).
       TypeError: for wrong dtypes.
 
     Accuracy: 1e-6 absolute in float32, at 1e8 rows too. Use `jax.vmap` for leading axes.
+
+    Example:
+      >>> from mixjax import ece
+      >>> round(float(ece([0.9, 0.6], [1, 0])), 3)
+      0.35
     """
     num_bins = check_bins(num_bins, binning, closed)
     check_norm(norm)
     rows = Rows.of(confidence, correct, weights, where)
-    return rows.answer(_ece(rows, num_bins, binning, float(norm), closed))
+    return rows.raise_if_invalid(_ece(rows, num_bins, binning, float(norm), closed))
 
 
 def mce(
@@ -82,7 +84,15 @@ def mce(
     weights: ArrayLike | None = None,
     where: ArrayLike | None = None,
 ) -> Float[Array, ""]:
-    r"""Maximum calibration error :math:`\max_b |\bar y_b - \bar f_b|` over the bins that hold rows; see `ece`."""
+    r"""Return the maximum calibration error :math:`\max_b |\bar y_b - \bar f_b|` over the bins that hold rows.
+
+    Args, Returns, Raises: as `ece`, of which it is the norm `inf`.
+
+    Example:
+      >>> from mixjax import mce
+      >>> round(float(mce([0.9, 0.6], [1, 0])), 3)
+      0.6
+    """
     options = {"num_bins": num_bins, "binning": binning, "closed": closed, "weights": weights, "where": where}
     return ece(confidence, correct, norm=np.inf, **options)  # type: ignore[arg-type]
 
@@ -93,7 +103,7 @@ def _ece(rows: Rows, num_bins: int, binning: Binning, norm: float, closed: Close
 
 
 def error_of(sums: BinSums, norm: float) -> jax.Array:
-    """ECE_p of the sums of bins, along the last axis; NaN where nothing was counted."""
+    """Return ECE_p of the sums of bins, along the last axis; NaN where nothing was counted."""
     mass, total = (part.astype(sums.residual.dtype) for part in (sums.mass, sums.total))
     residual = sums.residual * jnp.sign(sums.residual)  # its size, with the derivative 0 at 0
     if norm == 1:
@@ -103,19 +113,13 @@ def error_of(sums: BinSums, norm: float) -> jax.Array:
 
 
 def power_mean(gap: jax.Array, mass: jax.Array, total: jax.Array, norm: float) -> jax.Array:
-    """(sum(mass * gap^p) / total)^(1/p) along the last axis, the largest for p = inf; NaN for a total of 0."""
+    """Return (sum(mass * gap^p) / total)^(1/p) along the last axis, the largest gap for p = inf; NaN for no total."""
     largest = jnp.max(gap, axis=-1)
     if norm == np.inf:
         return largest + 0.0 / total
     norm = min(norm, 1e30)  # which float32 holds, and which is as good as infinity
     unit = lax.stop_gradient(jnp.where(largest > 0, largest, 1.0))  # so that no power underflows
     return unit * root(jnp.sum(mass * (gap / unit[..., None]) ** norm, axis=-1) / total, norm)
-
-
-def root(power: jax.Array, norm: float) -> jax.Array:
-    """power^(1/p), with the derivative 0 at 0."""
-    positive = power > 0
-    return jnp.where(positive, jnp.where(positive, power, 1.0) ** (1.0 / norm), power)
 
 
 def top_label_ece(
@@ -129,23 +133,29 @@ def top_label_ece(
     weights: ArrayLike | None = None,
     where: ArrayLike | None = None,
 ) -> Float[Array, ""]:
-    """ECE of the probability of the predicted class, the first of the largest; options as for `ece`.
+    """Return the ECE of the probability of the predicted class, the first of the largest.
+
+    From logits it is `ece(*scores.top_label_from_logits(logits, labels))`.
 
     Args:
       probs: shape [N, K], rows sum to 1 (within 1e-4, or 1e-2 in half precision).
       labels: whole numbers in [0, K), shape [N].
-      num_bins, binning, norm, closed, weights, where: see `ece`.
+      num_bins, binning, norm, closed, weights, where: as for `ece`.
 
     Returns:
-      As `ece`. From logits: `ece(*scores.top_label_from_logits(logits, labels))`.
+      As `ece`.
 
-    Raises:
-      ValueError, TypeError: as `ece`; for rows that do not sum to 1, and labels that are not in [0, K).
+    Raises: as `ece`, and for rows that do not sum to 1, and labels that are not in [0, K).
+
+    Example:
+      >>> from mixjax import top_label_ece
+      >>> round(float(top_label_ece([[0.25, 0.75], [0.5, 0.5]], [1, 0])), 3)
+      0.375
     """
     num_bins = check_bins(num_bins, binning, closed)
     check_norm(norm)
     predictions = Predictions.of(probs, labels, weights, where)
-    return predictions.answer(_top_label_ece(predictions, num_bins, binning, float(norm), closed))
+    return predictions.raise_if_invalid(_top_label_ece(predictions, num_bins, binning, float(norm), closed))
 
 
 @partial(jax.jit, static_argnames=("num_bins", "binning", "norm", "closed"))
@@ -164,14 +174,21 @@ def classwise_ece(
     weights: ArrayLike | None = None,
     where: ArrayLike | None = None,
 ) -> Float[Array, ""]:
-    """The mean over the K classes of the ECE of (probs[:, k], labels == k); SCE of Nixon et al. for equal widths.
+    """Return the mean over the K classes of the ECE of (probs[:, k], labels == k).
 
-    Probabilities of exactly 0 stay in the mean. Arguments, result and errors as for `top_label_ece`.
+    For equal widths it is the SCE of Nixon et al. Probabilities of exactly 0 stay in the mean.
+
+    Args, Returns, Raises: as `top_label_ece`.
+
+    Example:
+      >>> from mixjax import classwise_ece
+      >>> round(float(classwise_ece([[0.25, 0.75], [0.5, 0.5]], [1, 0])), 3)
+      0.375
     """
     num_bins = check_bins(num_bins, binning, closed)
     check_norm(norm)
     predictions = Predictions.of(probs, labels, weights, where)
-    return predictions.answer(_classwise_ece(predictions, num_bins, binning, float(norm), closed))
+    return predictions.raise_if_invalid(_classwise_ece(predictions, num_bins, binning, float(norm), closed))
 
 
 @partial(jax.jit, static_argnames=("num_bins", "binning", "norm", "closed"))

@@ -23,15 +23,18 @@ from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
 from mixjax.calibration.rows.clean import Rows
-from mixjax.calibration.rows.order import sorted_rows
+from mixjax.calibration.rows.order import Ties, sorted_rows
 from mixjax.calibration.rows.sums import Prefix, mean, over, prefix_sums, product_less
-from mixjax.calibration.rows.ties import Ties
-
-__all__ = ["BrierDecomposition", "brier_decomposition", "isotonic_regression"]
 
 
 class BrierDecomposition(NamedTuple):
-    """score = miscalibration - discrimination + uncertainty."""
+    """The Brier score and its parts: score = miscalibration - discrimination + uncertainty.
+
+    Example:
+      >>> from mixjax import brier_decomposition
+      >>> [round(float(part), 3) for part in brier_decomposition([0.9, 0.6], [1, 0])]
+      [0.185, 0.185, 0.25, 0.25]
+    """
 
     score: Float[Array, ""]
     miscalibration: Float[Array, ""]
@@ -42,51 +45,51 @@ class BrierDecomposition(NamedTuple):
 def brier_decomposition(
     confidence: ArrayLike, correct: ArrayLike, *, weights: ArrayLike | None = None, where: ArrayLike | None = None
 ) -> BrierDecomposition:
-    """The Brier score mean (confidence - correct)^2 and its parts (CORP), as above.
+    """Return the Brier score mean (confidence - correct)^2 and its three parts (CORP).
 
     Args:
-      confidence: in [0, 1], shape [N].
-      correct: 0 or 1 (or boolean), shape [N].
-      weights: of the rows, finite and not negative, shape [N]; a weight of 2 is the row twice.
-      where: rows that count, boolean, shape [N]; the others may hold anything.
+      confidence, correct, weights, where: shape [N], as for `ece`, with the same errors.
 
     Returns:
-      (score, miscalibration, discrimination, uncertainty), scalars in [0, 1] of the dtype of the confidences; each
-      part is summed by itself, and they add up to rounding. NaN for NaN in a row that counts and where no row does;
-      under `jit` also for the wrong values that raise outside of it. Gradients are exact: the fit is optimal, so
-      that its own change does not matter.
+      (score, miscalibration, discrimination, uncertainty), each in [0, 1]; each part is summed by itself, and they add
+      up to rounding. NaN without rows. Gradients are exact: the fit is optimal, so that its own change does not matter.
 
-    Raises:
-      ValueError, TypeError: as `ece`.
+    Example:
+      >>> from mixjax import brier_decomposition
+      >>> round(float(brier_decomposition([0.9, 0.6], [1, 0]).score), 3)
+      0.185
     """
     rows = Rows.of(confidence, correct, weights, where)
-    return rows.answer(_brier_decomposition(rows))
+    return rows.raise_if_invalid(_brier_decomposition(rows))
 
 
 def isotonic_regression(
     confidence: ArrayLike, correct: ArrayLike, *, weights: ArrayLike | None = None, where: ArrayLike | None = None
 ) -> Float[Array, " N"]:
-    r"""The non-decreasing function of confidence that is next to correctness in (weighted) least squares.
+    r"""Return the non-decreasing function of confidence that is nearest to correctness in (weighted) least squares.
 
     Args:
       confidence, correct, weights, where: as for `brier_decomposition`.
 
     Returns:
-      Its value at each row, in the order of the rows, in [0, 1]; equal confidences have equal values. Rows that do
-      not count have the value 0 and no part in the fit. All NaN for NaN in a row that counts, and under `jit` for
-      the wrong values that raise outside of it; also where all rows that count have weight 0.
+      Its value at each row, shape [N], in [0, 1]; equal confidences have equal values, and rows that do not count have
+      the value 0. All NaN for NaN in a row that counts, and where all rows that count have weight 0.
 
-    Raises:
-      ValueError, TypeError: as `ece`.
+    Raises: as `ece`.
+
+    Example:
+      >>> from mixjax.calibration import isotonic_regression
+      >>> isotonic_regression([0.9, 0.6], [0, 1]).tolist()
+      [0.5, 0.5]
     """
     rows = Rows.of(confidence, correct, weights, where)
-    return rows.answer(_isotonic_regression(rows))
+    return rows.raise_if_invalid(_isotonic_regression(rows))
 
 
 @jax.jit
 def _brier_decomposition(rows: Rows) -> BrierDecomposition:
     rows = sorted_rows(rows.clean())
-    fitted = fit(rows).per_row
+    fitted = isotonic_fit(rows).per_row
     f, y, counted = rows.confidence, rows.correct, rows.counted
     score, base = mean((f - y) ** 2, counted), mean(y, counted)
     poison = 0.0 * score  # a NaN that is counted is in all parts
@@ -102,13 +105,13 @@ def _brier_decomposition(rows: Rows) -> BrierDecomposition:
 def _isotonic_regression(rows: Rows) -> jax.Array:
     rows = rows.clean()
     ordered = sorted_rows(rows)
-    function = fit(ordered)
+    function = isotonic_fit(ordered)
     index = jnp.searchsorted(function.thresholds, rows.confidence, side="right") - 1
     values = function.values[jnp.maximum(index, 0)] + 0.0 * jnp.sum(rows.confidence)
     return values if rows.where is None else jnp.where(rows.where, values, 0.0)
 
 
-class Fit(NamedTuple):
+class IsotonicFit(NamedTuple):
     """A step function: `values[j]` from the confidence `thresholds[j]` on, and its value at each sorted row."""
 
     thresholds: Float[Array, " N"]
@@ -116,11 +119,11 @@ class Fit(NamedTuple):
     per_row: Float[Array, " N"]
 
 
-def fit(ordered: Rows) -> Fit:
-    """The isotonic fit of sorted rows; entries of the step function that are not used have the threshold inf."""
+def isotonic_fit(ordered: Rows) -> IsotonicFit:
+    """Return the isotonic fit of sorted rows; unused entries of the step function have the threshold inf."""
     size, dtype = len(ordered.confidence), ordered.confidence.dtype
     if not size:
-        return Fit(ordered.confidence, ordered.confidence, ordered.confidence)
+        return IsotonicFit(ordered.confidence, ordered.confidence, ordered.confidence)
     ties = Ties.of(ordered)
     diagram = _Diagram.of(lax.stop_gradient(ordered))
     points, last = ties.first, ties.num_groups
@@ -135,11 +138,11 @@ def fit(ordered: Rows) -> Fit:
     values = jnp.where(start < end, jnp.clip(rise / jnp.where(start < end, run, 1.0), 0.0, 1.0), 0.0)
     thresholds = jnp.where(start < end, ordered.confidence[jnp.minimum(start, size - 1)], jnp.inf)
     begins = jnp.zeros(size + 1, np.int32).at[start].max((start < end).astype(np.int32))
-    return Fit(thresholds, values, values[jnp.cumsum(begins[:-1], dtype=np.int32) - 1])
+    return IsotonicFit(thresholds, values, values[jnp.cumsum(begins[:-1], dtype=np.int32) - 1])
 
 
 class _Diagram(NamedTuple):
-    """Sums over any run of sorted rows; counts are exact. Without weights the mass is the number of rows."""
+    """Sums over any run of sorted rows, exact counts where rows have no weights."""
 
     correct: Prefix
     mass: Prefix | None
@@ -158,7 +161,7 @@ class _Diagram(NamedTuple):
         return end - start if self.mass is None else over(self.mass, start, end)
 
     def turns_up(self, a: jax.Array, b: jax.Array, c: jax.Array) -> jax.Array:
-        """Whether rows a to b are correct less often than rows b to c: otherwise they are pooled."""
+        """Return whether rows a to b are correct less often than rows b to c: otherwise they are pooled."""
         left, right = self.correct_over(a, b), self.correct_over(b, c)
         before, after = self.mass_over(a, b), self.mass_over(b, c)
         if self.mass is None:
@@ -167,7 +170,7 @@ class _Diagram(NamedTuple):
 
 
 def _hull(points: jax.Array, last: jax.Array, diagram: _Diagram) -> jax.Array:
-    """The corners among points[0..last], which ascend; filled up with the last. A. M. Andrew's monotone chain."""
+    """Return the corners among ascending points[0..last], filled up with the last: A. M. Andrew's monotone chain."""
 
     def step(state: tuple[jax.Array, jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array, jax.Array]:
         stack, top, j = state
@@ -182,23 +185,23 @@ def _hull(points: jax.Array, last: jax.Array, diagram: _Diagram) -> jax.Array:
 
 
 def _with_mass(points: jax.Array, last: jax.Array, diagram: _Diagram) -> tuple[jax.Array, jax.Array]:
-    """Points with mass before and behind them: rows of weight 0 are no rows, and belong to the block they are in."""
+    """Return the points with mass before and behind them: rows of weight 0 belong to the block they are in."""
     index, end = lax.iota(np.int32, len(points)), jnp.append(points[1:], points[-1:])
     between = (diagram.mass_over(points[:1], points) > 0) & (diagram.mass_over(points, end) > 0)
     return _only((between & (index < last)) | (index == 0) | (index == last), points, last)
 
 
 def _only(kept: jax.Array, points: jax.Array, last: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """The points that are kept, filled up with the last, and the place of the last that is kept."""
+    """Return the points that are kept, filled up with the last, and the index of the last that is kept."""
     target = jnp.where(kept, jnp.cumsum(kept, dtype=np.int32) - 1, len(points))
     fewer = jnp.full(len(points), points[last]).at[target].set(points, mode="drop")
     return fewer, jnp.sum(kept, dtype=np.int32) - 1
 
 
 def _pruned(points: jax.Array, last: jax.Array, diagram: _Diagram) -> tuple[jax.Array, jax.Array]:
-    """The same hull of fewer points: all that do not turn up go at once, as long as these are many.
+    """Drop all points that do not turn up at once, as long as these are many: the hull is the same.
 
-    What goes along the stack one by one is slow where there are thousands of lanes.
+    The stack takes points one by one, which is slow where there are thousands of lanes.
     """
     size = len(points)
     index = lax.iota(np.int32, size)

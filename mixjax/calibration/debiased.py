@@ -5,9 +5,8 @@ With the residuals r = correct - confidence of the n_b rows of bin b, out of n,
     u-statistic:  sum_b (1/n) [(sum_b r)^2 - sum_b r^2] / (n_b - 1)
     kumar:        sum_b (n_b/n) [(ybar_b - fbar_b)^2 - ybar_b (1 - ybar_b) / (n_b - 1)]
 
-The first is without bias for any confidences (given how many rows fall in each bin), the second where those of a bin
-are equal. References: J. Brocker (Climate Dynamics 2012), C. A. T. Ferro and T. E. Fricker (QJRMS 2012);
-A. Kumar, P. Liang, T. Ma (NeurIPS 2019).
+The first has no bias for any confidences (given the counts of bins), the second where those of a bin are equal.
+J. Brocker (Climate Dynamics 2012); C. A. T. Ferro, T. Fricker (QJRMS 2012); A. Kumar, P. Liang, T. Ma (NeurIPS 2019).
 """
 
 from __future__ import annotations
@@ -21,17 +20,22 @@ import numpy as np
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
-from mixjax.calibration.binned import root
 from mixjax.calibration.rows.bins import Binning, Closed, check_bins, sums_of_rows
 from mixjax.calibration.rows.clean import Rows
-
-__all__ = ["DebiasedError", "debiased_ece2"]
+from mixjax.numerics.elementary import root
 
 Form = Literal["u-statistic", "kumar"]
 
 
 class DebiasedError(NamedTuple):
-    """The estimate of a squared error, which may be negative, and its root, clipped at 0."""
+    """The estimate of a squared error, which may be negative, and its root, clipped at 0.
+
+    Example:
+      >>> from mixjax import debiased_ece2
+      >>> error = debiased_ece2([0.5, 0.5], [1, 1])
+      >>> round(float(error.squared), 3), round(float(error.root), 3)
+      (0.25, 0.5)
+    """
 
     squared: Float[Array, ""]
     root: Float[Array, ""]
@@ -47,35 +51,34 @@ def debiased_ece2(
     closed: Closed = "left",
     where: ArrayLike | None = None,
 ) -> DebiasedError:
-    r"""Debiased :math:`\mathrm{ECE}_2^2 = \sum_b \frac{n_b}{n} (\bar y_b - \bar f_b)^2`; formulas above.
+    r"""Return the debiased :math:`\mathrm{ECE}_2^2 = \sum_b \frac{n_b}{n} (\bar y_b - \bar f_b)^2` and its root.
 
-    Rows have no weights here: the correction needs to know how many independent rows there are.
+    There is no `weights`: the correction needs the number of independent rows in a bin.
 
     Args:
-      confidence: in [0, 1], shape [N].
-      correct: 0 or 1 (or boolean), shape [N].
-      num_bins, binning, closed: as for `ece`. Static.
+      confidence, correct, num_bins, binning, closed, where: as for `ece`.
       form: "u-statistic"; "kumar", as in verified_calibration. Static.
-      where: rows that count, boolean, shape [N]; the others may hold anything.
 
     Returns:
-      (squared, root), scalars of the dtype of the confidences. `squared` is at most 1 and may be negative: its mean
-      is what is estimated. `root` is that of max(squared, 0), and biased again. A bin with one row has no correction
-      and is left out of the sum, its share of n is not; where no bin has two rows both are 0. NaN for NaN in a row
-      that counts and where no row does; under `jit` also for the wrong values that raise outside of it. The
-      gradient of `root` is 0 where it is clipped.
+      (squared, root). `squared` is at most 1 and may be negative: its mean is what is estimated. `root` is that of
+      max(squared, 0), and biased again; its gradient is 0 where it is clipped. A bin with one row has no correction
+      and is left out of the sum, its share of n is not; where no bin has two rows both are 0. NaN without rows.
 
-    Raises:
-      ValueError: for wrong shapes, options, or values (with the first offending row).
-      TypeError: for wrong dtypes.
+    Raises: as `ece`, and for another form.
 
     Accuracy: 1e-6 absolute in float32, at 1e8 rows too.
+
+    Example:
+      >>> from mixjax import debiased_ece2
+      >>> squared, root = debiased_ece2([0.5, 0.5], [1, 0])
+      >>> round(float(squared), 3)
+      -0.25
     """
     num_bins = check_bins(num_bins, binning, closed)
     if form not in get_args(Form):
         raise ValueError(f"form must be one of {get_args(Form)}, got {form!r}")
     rows = Rows.of(confidence, correct, where=where)
-    return rows.answer(_debiased(rows, num_bins, form, binning, closed))
+    return rows.raise_if_invalid(_debiased(rows, num_bins, form, binning, closed))
 
 
 @partial(jax.jit, static_argnames=("num_bins", "form", "binning", "closed"))

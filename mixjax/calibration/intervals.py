@@ -2,16 +2,14 @@ r"""Confidence intervals of calibration errors, from the counts of bins: their c
 
 A bootstrap sample of N rows is a multinomial draw of how many fall into each (bin, correctness), and sums of that many
 draws of confidence within them. The counts are drawn exactly; the sums, of which the bins leave little to chance, as
-normals of the same mean and variance. Intervals are the basic ones: the law of theta* - theta in the bootstrap world,
-where theta is what the sample itself has, is taken for that of the estimate around the truth,
+normals of the same mean and variance. Intervals are the basic ones (B. Efron, R. J. Tibshirani, 1993, chapter 13), with
+theta that of the sample,
 
     [estimate - q_high(theta* - theta), estimate - q_low(theta* - theta)].
 
 The plain ECE and MCE are biased upwards by sampling noise, more so in the bootstrap world than outside: near exact
-calibration their intervals cover less than they say (docs/estimators.md has the measured coverage). The signed gap
-and, away from exact calibration, the debiased squared error are unbiased and cover what they say.
-
-Reference: B. Efron, R. J. Tibshirani, "An introduction to the bootstrap" (1993), chapter 13.
+calibration their intervals cover less than they say (docs/estimators.md). The signed gap and, away from exact
+calibration, the debiased squared error are unbiased and cover what they say.
 """
 
 from __future__ import annotations
@@ -27,19 +25,22 @@ from jaxtyping import PRNGKeyArray
 
 from mixjax.calibration.reliability_table import check_level
 from mixjax.calibration.rows.bins import Binning, Closed, binned, check_bins
-from mixjax.calibration.rows.clean import Rows
+from mixjax.calibration.rows.clean import Rows, as_mask
 from mixjax.calibration.rows.scatter import sum_by_bin
 from mixjax.numerics.arguments import check_size
 from mixjax.numerics.threefry import single
-
-__all__ = ["CalibrationIntervals", "Interval", "bootstrap_intervals", "mean_interval"]
-
 
 _BLOCK = 1 << 22  # numbers that are drawn at a time
 
 
 class Interval(NamedTuple):
-    """An estimate with its interval and standard error."""
+    """An estimate with its interval and standard error.
+
+    Example:
+      >>> from mixjax.calibration import Interval
+      >>> Interval(estimate=0.1, low=0.05, high=0.15, standard_error=0.02).high
+      0.15
+    """
 
     estimate: float
     low: float
@@ -48,7 +49,15 @@ class Interval(NamedTuple):
 
 
 class CalibrationIntervals(NamedTuple):
-    """Of the binned errors, each from the same bootstrap samples; `debiased_squared_ece` is the signed U-statistic."""
+    """Intervals of binned errors from the same bootstrap samples; `debiased_squared_ece` is the signed U-statistic.
+
+    Example:
+      >>> import jax
+      >>> from mixjax.calibration import bootstrap_intervals
+      >>> intervals = bootstrap_intervals(jax.random.key(0), [0.9, 0.6], [1, 0], replicates=9)
+      >>> round(intervals.signed_gap.estimate, 3)
+      0.25
+    """
 
     ece: Interval
     rms_ece: Interval
@@ -69,31 +78,41 @@ def bootstrap_intervals(
     replicates: int = 2000,
     level: float = 0.95,
 ) -> CalibrationIntervals:
-    """Basic bootstrap intervals of ECE, ECE_2, MCE, debiased squared error and signed gap; not under `jit`.
+    """Return basic bootstrap intervals of ECE, ECE_2, MCE, debiased squared error and signed gap; not under `jit`.
+
+    There is no `weights`: the bootstrap draws whole rows.
 
     Args:
-      key: spent; the same key gives the same intervals.
+      key: of the bootstrap; the same key gives the same intervals.
       confidence, correct, num_bins, binning, closed, where: as for `ece`. Equal-mass bins are kept as they are.
       replicates: bootstrap samples, 2 at least.
       level: of the intervals, in (0, 1).
 
     Returns:
-      Intervals; of ECE and MCE they are clipped to [0, 1]. NaN for NaN in a row that counts, and for no rows.
+      Intervals; those of ECE and MCE are clipped to [0, 1]. NaN without rows.
 
-    Raises:
-      ValueError, TypeError: as `ece`; for a level outside (0, 1), and fewer than 2 replicates.
+    Raises: as `ece`, and for a level outside (0, 1), and fewer than 2 replicates.
+
+    Example:
+      >>> import jax
+      >>> from mixjax.calibration import bootstrap_intervals
+      >>> intervals = bootstrap_intervals(jax.random.key(0), [0.9, 0.6], [1, 0], replicates=9)
+      >>> round(intervals.ece.estimate, 3)
+      0.35
     """
     num_bins = check_bins(num_bins, binning, closed)
     replicates = check_size("replicates", replicates, least=2)
     check_level(level)
     seed = np.asarray(jax.random.key_data(single(key))).tolist()
     rows = Rows.of(confidence, correct, None, where)
-    sums = np.asarray(rows.answer(_category_sums(rows, num_bins, binning, closed)), np.float64)
+    sums = np.asarray(rows.raise_if_invalid(_category_sums(rows, num_bins, binning, closed)), np.float64)
     values = _sampled_errors(np.random.default_rng(seed), sums[..., sums[0].any(axis=0)], replicates)
     kinds = {
-        name: _basic(value[0], value[0], value[1:], level) for name, value in values.items() if name != "squared_ece"
+        name: basic_interval(value[0], value[0], value[1:], level)
+        for name, value in values.items()
+        if name != "squared_ece"
     }
-    kinds["debiased_squared_ece"] = _basic(
+    kinds["debiased_squared_ece"] = basic_interval(
         values["debiased_squared_ece"][0], values["squared_ece"][0], values["debiased_squared_ece"][1:], level
     )
     for name in ("ece", "rms_ece", "mce"):
@@ -104,7 +123,7 @@ def bootstrap_intervals(
 
 @partial(jax.jit, static_argnames=("num_bins", "binning", "closed"))
 def _category_sums(rows: Rows, num_bins: int, binning: Binning, closed: Closed) -> jax.Array:
-    """Of each (correctness, bin): rows, the sum of confidence, and that of its squares about the mean."""
+    """Return for each (correctness, bin) its rows, their sum of confidence, and that of squares about the mean."""
     rows, index = binned(rows.clean(), num_bins, binning, closed)
     category = index + num_bins * rows.correct.astype(np.int32)
     dtype = rows.confidence.dtype
@@ -117,7 +136,7 @@ def _category_sums(rows: Rows, num_bins: int, binning: Binning, closed: Closed) 
 
 
 def _sampled_errors(rng: np.random.Generator, sums: np.ndarray, replicates: int) -> dict[str, np.ndarray]:
-    """The errors of the sums of bins that hold rows, and after them those of bootstrap samples."""
+    """Return the errors of the sums of bins that hold rows, followed by those of bootstrap samples."""
     block = max(1, _BLOCK // max(sums.size, 1))
     sizes = [min(block, replicates - start) for start in range(0, replicates, block)]
     parts = [_errors(sums[None]), *(_errors(_resampled(rng, sums, size)) for size in sizes)]
@@ -125,7 +144,7 @@ def _sampled_errors(rng: np.random.Generator, sums: np.ndarray, replicates: int)
 
 
 def _resampled(rng: np.random.Generator, sums: np.ndarray, replicates: int) -> np.ndarray:
-    """Bootstrap samples of the sums, shape [replicates, 3, 2, bins]."""
+    """Draw bootstrap samples of the sums, shape [replicates, 3, 2, bins]."""
     count, total, squares = sums
     if not np.isfinite(sums).all() or not count.sum():
         return np.full((replicates, *sums.shape), np.nan)
@@ -137,7 +156,7 @@ def _resampled(rng: np.random.Generator, sums: np.ndarray, replicates: int) -> n
 
 
 def _errors(sums: np.ndarray) -> dict[str, np.ndarray]:
-    """The errors of [samples, 3, 2, bins] sums."""
+    """Return the errors of [samples, 3, 2, bins] sums."""
     (wrong, right), (f_wrong, f_right), squares = (np.moveaxis(part, 1, 0) for part in np.moveaxis(sums, 1, 0))
     count, residual = wrong + right, right - f_right - f_wrong
     size = count.sum(axis=1)
@@ -157,24 +176,38 @@ def _errors(sums: np.ndarray) -> dict[str, np.ndarray]:
         }
 
 
-def _basic(estimate: float, truth: float, drawn: np.ndarray, level: float) -> Interval:
-    """The basic interval, `truth` being that of the bootstrap world."""
+def basic_interval(estimate: float, truth: float, drawn: np.ndarray, level: float) -> Interval:
+    """Return the basic interval; `truth` is that of the bootstrap world."""
     low, high = np.quantile(drawn - truth, [0.5 * (1 - level), 0.5 * (1 + level)])
     return Interval(float(estimate), float(estimate - high), float(estimate - low), float(drawn.std(ddof=1)))
 
 
-def mean_interval(values: ArrayLike, level: float = 0.95) -> Interval:
-    """The interval of a mean of independent values, as of per-row losses (NLL, Brier score, signed gap).
+def mean_interval(values: ArrayLike, *, level: float = 0.95, where: ArrayLike | None = None) -> Interval:
+    """Return the normal interval mean +- z s / sqrt(N) of independent values, as of per-row losses; not under `jit`.
 
-    Normal, mean +- z s / sqrt(N), in float64; not under `jit`. NaN for fewer than two values or with NaN among them.
+    There is no `weights`: the standard error is that of N independent values.
+
+    Args:
+      values: shape [N]; computed in float64.
+      level: of the interval, in (0, 1).
+      where: shape [N], as in docs/conventions.md.
+
+    Returns:
+      The interval; NaN ends for fewer than two values, and all NaN without values or with NaN among them.
 
     Raises:
       ValueError: for a level outside (0, 1).
+
+    Example:
+      >>> from mixjax.calibration import mean_interval
+      >>> [round(end, 3) for end in mean_interval([1.0, 2.0, 3.0, 6.0])]
+      [3.0, 0.883, 5.117, 1.08]
     """
     from scipy.special import ndtri
 
     check_level(level)
-    values = np.asarray(values, np.float64).ravel()
+    values = np.asarray(values, np.float64)
+    values = (values if where is None else values[np.asarray(as_mask(where))]).ravel()
     if len(values) < 2:
         return Interval(float(values.mean()) if len(values) else float("nan"), *[float("nan")] * 3)
     with np.errstate(over="ignore", invalid="ignore"):

@@ -5,10 +5,9 @@ r"""Calibration error by kernel density: the chance of being right at a confiden
 with the Beta density k(.; f) of parameters f/h + 1 and (1 - f)/h + 1, or for whole probability vectors the Dirichlet
 density of parameters f/h + 1. Rows are left out of their own estimate; the p-th root is taken.
 
-Kernels are computed as log k(g; f) = -KL(f || g) / h + (a function of f), without the terms of size 1/h that cancel
-in it, n^2 of them a block of rows at a time, no array of n x n being kept, also not for derivatives. On the boundary
-a kernel is its limit: where f_j has a probability of exactly 0, the centres count that have least mass there (those
-with none, if there are any, since only their densities are not 0).
+Kernels are log k(g; f) = -KL(f || g) / h + (a function of f), without the terms of size 1/h that cancel, n^2 of them
+a block of rows at a time: no array of n x n is kept. On the boundary a kernel is its limit: where f_j has a probability
+of exactly 0, the centres count that have least mass there (those with none, if any, whose densities alone are not 0).
 
 References: T. Popordanoska, R. Sayer, M. Blaschko (NeurIPS 2022, arXiv:2210.07810); S. X. Chen (1999, Beta kernels).
 """
@@ -27,12 +26,10 @@ from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
 from mixjax.calibration.binned import power_mean
-from mixjax.calibration.rows.clean import Rows, width
+from mixjax.calibration.rows.clean import Rows, positive_scalar
 from mixjax.calibration.rows.predictions import Predictions
 from mixjax.calibration.rows.spread import mean_class, spread_rows
 from mixjax.numerics.arguments import check_norm
-
-__all__ = ["kde_ece", "kde_ece_canonical"]
 
 _BLOCK = 1 << 22  # numbers
 _SAMPLE = 512  # rows whose likelihood chooses the bandwidth
@@ -47,32 +44,33 @@ def kde_ece(
     norm: float = 1,
     where: ArrayLike | None = None,
 ) -> Float[Array, ""]:
-    r"""CE_p of confidences, with Beta kernels; differentiable in the confidences.
+    r"""Return CE_p of confidences with Beta kernels, differentiable in the confidences.
+
+    There is no `weights`: a row is left out of its own estimate, and a copy of it would not be.
 
     Args:
-      confidence: claimed probabilities in [0, 1], shape [N]; float16 and bfloat16 are computed in float32.
-      correct: whether what was claimed came true: 0/1 of any dtype or boolean, shape [N].
+      confidence, correct, where: shape [N], as for `ece`.
       bandwidth: h > 0, a scalar: a kernel at f has a variance of about h f (1 - f). None: that of 1e-4, ..., 1 (four a
         decade) with the largest leave-one-out likelihood, of all rows or of 512 evenly spread over their order; rows
-        at exactly 0 or 1 with no other there, whose density is 0 for every h, are left out of it. No derivative goes
-        through the choice.
+        at exactly 0 or 1 with no other there, whose density is 0 for every h, are left out of it. It has no derivative.
       norm: p >= 1, or `inf`; the root is taken. Static.
-      where: rows that count, boolean, shape [N]; the others may hold anything, and have the derivative 0.
 
     Returns:
-      A probability in [0, 1] of the dtype of the confidences. NaN for NaN in a row that counts and for fewer than two
-      rows that do; under `jit` also for the wrong values that raise outside of it. First derivatives are finite, also
-      at 0, 1 and ties.
+      A probability in [0, 1]; NaN for fewer than two rows. First derivatives are finite, also at 0, 1 and ties.
 
-    Raises:
-      ValueError: for wrong shapes, options, or values (with the first offending row).
-      TypeError: for wrong dtypes.
+    Raises: as `ece`, and for a bandwidth that is not positive.
 
     Accuracy: 1e-5 absolute in float32 for h >= 1e-3 (tests/calibration/test_kde.py). Time is O(N^2).
+
+    Example:
+      >>> from mixjax import kde_ece
+      >>> round(float(kde_ece([0.9, 0.6], [1, 0], bandwidth=0.1)), 3)
+      0.65
     """
     check_norm(norm)
     rows = Rows.of(confidence, correct, where=where)
-    return rows.answer(_kde_ece(rows, _given(bandwidth, rows.confidence.dtype), float(norm)))
+    h = None if bandwidth is None else positive_scalar("bandwidth", bandwidth, rows.confidence.dtype)
+    return rows.raise_if_invalid(_kde_ece(rows, h, float(norm)))
 
 
 def kde_ece_canonical(
@@ -83,25 +81,29 @@ def kde_ece_canonical(
     norm: float = 1,
     where: ArrayLike | None = None,
 ) -> Float[Array, ""]:
-    r"""CE_p of probability vectors, :math:`(\frac1n \sum_j \|ratio_j - g_j\|_p^p)^{1/p}`, with Dirichlet kernels.
+    r"""Return CE_p of probability vectors, :math:`(\frac1n \sum_j \|ratio_j - g_j\|_p^p)^{1/p}`, Dirichlet kernels.
 
-    The sum over classes is not divided by K: of two classes it is 2^(1/p) times `kde_ece`.
+    The sum over classes is not divided by K: of two classes it is 2^(1/p) times `kde_ece`, with no `weights` either.
 
     Args:
-      probs: shape [N, K], rows sum to 1 (within 1e-4, or 1e-2 in half precision; they are normalised).
+      probs: shape [N, K], rows sum to 1 and are normalized.
       labels: whole numbers in [0, K), shape [N].
       bandwidth, norm, where: as for `kde_ece`; the 512 rows are spread over the order of sum_k k g_k.
 
-    Returns, Raises: as `kde_ece`; a number in [0, 2^(1/p)].
+    Returns:
+      A number in [0, 2^(1/p)]; NaN for fewer than two rows.
+
+    Raises: as `top_label_ece`, and for a bandwidth that is not positive.
+
+    Example:
+      >>> from mixjax.calibration import kde_ece_canonical
+      >>> round(float(kde_ece_canonical([[0.1, 0.9], [0.4, 0.6]], [1, 0], bandwidth=0.1)), 3)
+      1.3
     """
     check_norm(norm)
     predictions = Predictions.of(probs, labels, where=where)
-    given = _given(bandwidth, predictions.probs.dtype)
-    return predictions.answer(_kde_ece_canonical(predictions, given, float(norm)))
-
-
-def _given(bandwidth: ArrayLike | None, dtype: np.dtype) -> jax.Array | None:
-    return None if bandwidth is None else lax.stop_gradient(width("bandwidth", bandwidth, dtype))
+    h = None if bandwidth is None else positive_scalar("bandwidth", bandwidth, predictions.probs.dtype)
+    return predictions.raise_if_invalid(_kde_ece_canonical(predictions, h, float(norm)))
 
 
 @partial(jax.jit, static_argnames="norm")
@@ -138,7 +140,7 @@ class _Centers(NamedTuple):
         return cls(f, counts, h, constant, digamma(a + 1))
 
     def of_others(self, j: jax.Array, g: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
-        """Kernels at g over their largest, row j's being 0; the log of that largest; the mass of centres where g has 0.
+        """Return kernels at g over their largest (row j's is 0), its log, and the centres' least mass where g has 0.
 
         Only centres of the least such mass count: the density itself is 0 unless it is.
         """
@@ -153,7 +155,7 @@ class _Centers(NamedTuple):
 
 @jax.custom_jvp
 def _log_kernel(g: jax.Array, f: jax.Array, h: jax.Array, constant: jax.Array, _: jax.Array) -> jax.Array:
-    """log k(g; f) for each column f, without the powers of zeros in g."""
+    """Return log k(g; f) for each column f, without the powers of zeros in g."""
     d = g[:, None] - f
     least = jnp.maximum(jnp.minimum(f, g[:, None]), jnp.finfo(f.dtype).tiny)
     log_ratio = jnp.sign(d) * jnp.log1p(jnp.abs(d) / least)  # of g to f, accurate where they are close or far apart
@@ -164,7 +166,7 @@ def _log_kernel(g: jax.Array, f: jax.Array, h: jax.Array, constant: jax.Array, _
 
 @_log_kernel.defjvp
 def _log_kernel_jvp(primals: tuple[jax.Array, ...], tangents: tuple[jax.Array, ...]) -> tuple[jax.Array, jax.Array]:
-    """In f too, for infinite parts of `constant` and of the divergence cancel at f = 0."""
+    """Differentiate in f too, for infinite parts of `constant` and of the divergence cancel at f = 0."""
     g, f, h, _, digamma_f = primals
     g_moved, f_moved, *_ = tangents
     inside = g > 0
@@ -176,7 +178,7 @@ def _log_kernel_jvp(primals: tuple[jax.Array, ...], tangents: tuple[jax.Array, .
 
 
 def _log_factorial_rest(a: jax.Array) -> jax.Array:
-    """log Gamma(a + 1) - (a log a - a), without the cancellation that this has for large a."""
+    """Return log Gamma(a + 1) - (a log a - a) without the cancellation that this has for large a."""
     small, large = jnp.minimum(a, 8.0), jnp.maximum(a, 8.0)
     square = 1 / large**2
     series = (1 / 12 - square * (1 / 360 - square * (1 / 1260 - square * (1 / 1680 - square / 1188)))) / large
@@ -187,10 +189,10 @@ def _log_factorial_rest(a: jax.Array) -> jax.Array:
 def _error(
     f: jax.Array, targets: jax.Array, claims: jax.Array, counts: jax.Array, bandwidth: jax.Array | None, norm: float
 ) -> jax.Array:
-    """CE_p of rows f [N, K] with targets and claims [N, C]."""
+    """Return CE_p of rows f [N, K] with targets and claims [N, C]."""
     if len(f) == 0:
         return jnp.full((), jnp.nan, f.dtype)
-    h = _likeliest(lax.stop_gradient(f), counts) if bandwidth is None else bandwidth
+    h = _likeliest(lax.stop_gradient(f), counts) if bandwidth is None else lax.stop_gradient(bandwidth)
     centers = _Centers.of(f, counts, h)
 
     @jax.checkpoint
@@ -205,7 +207,7 @@ def _error(
 
 
 def _likeliest(f: jax.Array, counts: jax.Array) -> jax.Array:
-    """The bandwidth of the largest leave-one-out likelihood."""
+    """Return the bandwidth of the largest leave-one-out likelihood."""
     chosen, valid = spread_rows(mean_class(f), counts, _SAMPLE)
 
     def log_likelihood(h: jax.Array) -> jax.Array:

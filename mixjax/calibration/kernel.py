@@ -2,22 +2,20 @@ r"""Maximum mean calibration error (MMCE): residuals weighed against each other 
 
     MMCE^2 = (1/n^2) sum_ij r_i r_j exp(-|f_i - f_j| / nu),    r_i = y_i - f_i,    nu = 0.4.
 
-It takes a sort and two passes, not n^2. In one dimension the kernel is the covariance of an Ornstein-Uhlenbeck process
-X; with rows in order of f, and B_m = sum_{i >= m} r_i exp(-(f_i - f_m) / nu),
+The kernel is the covariance of an Ornstein-Uhlenbeck process X; with rows in order of f, and B_m the sum over i >= m
+of r_i exp(-(f_i - f_m) / nu),
 
     sum_ij r_i r_j exp(-|f_i - f_j| / nu) = Var(sum_i r_i X_i)
                                           = B_1^2 + sum_{m > 1} (1 - exp(-2 (f_m - f_{m-1}) / nu)) B_m^2,
 
-one square for each innovation of X: exact, no squares cancel, and no root of a negative number is taken. Derivatives
-are those of the double sum, with 0 for the kink of a tie, so that they do not depend on the order of rows either.
+one square for each innovation of X, in O(n log n) and without cancellation. Derivatives are those of the double sum,
+with 0 for the kink of a tie.
 
-Reference: A. Kumar, S. Sarawagi, U. Jain, "Trainable calibration measures for neural networks from kernel mean
-embeddings" (ICML 2018). For probabilities of K classes see `skce`.
+Reference: A. Kumar, S. Sarawagi, U. Jain (ICML 2018). For probabilities of K classes see `skce`.
 """
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import jax
@@ -27,15 +25,13 @@ from jax import lax
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
-from mixjax.calibration.binned import root
-from mixjax.calibration.rows.clean import Rows, width
+from mixjax.calibration.rows.clean import Rows, positive_scalar
 from mixjax.calibration.rows.order import sorted_rows, starts_of_ties
 from mixjax.calibration.rows.scatter import sum_by_bin
 from mixjax.calibration.rows.sums import over, prefix_sums
-from mixjax.numerics.arguments import check_real
+from mixjax.numerics.elementary import root
 
-__all__ = ["mmce"]
-
+_BANDWIDTH = 0.4
 _STRETCH = 1024  # rows that are added one after the other
 
 
@@ -43,50 +39,49 @@ def mmce(
     confidence: ArrayLike,
     correct: ArrayLike,
     *,
-    bandwidth: float = 0.4,
+    bandwidth: ArrayLike | None = None,
     weights: ArrayLike | None = None,
     where: ArrayLike | None = None,
 ) -> Float[Array, ""]:
-    r"""MMCE :math:`(\frac1{n^2} \sum_{ij} r_i r_j e^{-|f_i - f_j| / \nu})^{1/2}` in O(n log n), differentiable.
+    r"""Return the MMCE :math:`(\frac1{n^2} \sum_{ij} r_i r_j e^{-|f_i - f_j| / \nu})^{1/2}`.
 
     Args:
-      confidence: claimed probabilities in [0, 1], shape [N]; float16 and bfloat16 are computed in float32.
-      correct: whether what was claimed came true: 0/1 of any dtype or boolean, shape [N].
-      bandwidth: nu > 0 of the kernel; static. The paper and netcal use 0.4.
-      weights: of the rows, finite and not negative, shape [N]; a weight of 2 is the row twice.
-      where: rows that count, boolean, shape [N]; the others may hold anything, and have the derivative 0.
+      confidence, correct, weights, where: shape [N], as for `ece`.
+      bandwidth: nu > 0, a scalar; None is the 0.4 of the paper and of netcal. It has no derivative.
 
     Returns:
-      A number in [0, 1] of the dtype of the confidences, the biased form: pairs of a row with itself are in the sum.
-      NaN for NaN in a row that counts and where no row does; under `jit` also for the wrong values that raise
-      outside of it. First derivatives are finite everywhere: 0 where the error is 0.
+      A number in [0, 1], the biased form: pairs of a row with itself are in the sum. NaN without rows. First
+      derivatives are finite everywhere: 0 where the error is 0.
 
-    Raises:
-      ValueError: for wrong shapes, bandwidths, or values (with the first offending row).
-      TypeError: for wrong dtypes.
+    Raises: as `ece`, and for a bandwidth that is not positive.
 
-    Accuracy: in float32 1e-6 relative, and 3e-8 absolute where residuals cancel, since each is rounded to that.
+    Accuracy: in float32 1e-6 relative, and 3e-8 absolute where residuals cancel. Time is O(N log N).
+
+    Example:
+      >>> from mixjax import mmce
+      >>> round(float(mmce([0.9, 0.6], [1, 0])), 3)
+      0.28
     """
-    check_real("bandwidth", bandwidth)
-    width("bandwidth", bandwidth, np.dtype(np.float32))
     rows = Rows.of(confidence, correct, weights, where)
-    return rows.answer(_mmce(rows, float(bandwidth)))
+    nu = None if bandwidth is None else positive_scalar("bandwidth", bandwidth, rows.confidence.dtype)
+    return rows.raise_if_invalid(_mmce(rows, nu))
 
 
-@partial(jax.jit, static_argnames="bandwidth")
-def _mmce(rows: Rows, bandwidth: float) -> jax.Array:
+@jax.jit
+def _mmce(rows: Rows, bandwidth: jax.Array | None) -> jax.Array:
     rows = rows.clean()
     total = _total(rows.counted).astype(rows.confidence.dtype)
-    return root(_energy(bandwidth, rows._replace(where=None)), 2) / total  # masked rows have the residual 0
+    nu = _BANDWIDTH if bandwidth is None else lax.stop_gradient(bandwidth)
+    return root(_energy(nu, rows._replace(where=None)), 2) / total  # masked rows have the residual 0
 
 
 def _total(values: jax.Array) -> jax.Array:
     return sum_by_bin(jnp.zeros(values.shape, np.int32), values, 1)[0]
 
 
-@partial(jax.custom_jvp, nondiff_argnums=(0,))
-def _energy(bandwidth: float, rows: Rows) -> jax.Array:
-    """The sum over all pairs."""
+@jax.custom_jvp
+def _energy(bandwidth: ArrayLike, rows: Rows) -> jax.Array:
+    """Return the sum over all pairs of rows; its derivative is that in the rows alone."""
     if len(rows.confidence) == 0:
         return jnp.zeros((), rows.confidence.dtype)
     rows = sorted_rows(rows)
@@ -96,16 +91,16 @@ def _energy(bandwidth: float, rows: Rows) -> jax.Array:
 
 
 @_energy.defjvp
-def _energy_jvp(bandwidth: float, primals: tuple[Rows], tangents: tuple[Rows]) -> tuple[jax.Array, jax.Array]:
-    (rows,), (moved,) = primals, tangents
+def _energy_jvp(primals: tuple[Any, Rows], tangents: tuple[Any, Rows]) -> tuple[jax.Array, jax.Array]:
+    (bandwidth, rows), (_, moved) = primals, tangents
     potential, slope = _potential(bandwidth, rows)
-    _, residual = jax.jvp(lambda rows: rows.residual, primals, tangents)
+    _, residual = jax.jvp(lambda rows: rows.residual, (rows,), (moved,))
     change = 2 * jnp.sum(potential * residual + rows.residual * slope * moved.confidence)
     return _energy(bandwidth, rows), change
 
 
-def _potential(bandwidth: float, rows: Rows) -> tuple[jax.Array, jax.Array]:
-    """sum_j r_j k(f_i, f_j) for each row i, and its derivative in f_i with the r_j and f_j as they are."""
+def _potential(bandwidth: ArrayLike, rows: Rows) -> tuple[jax.Array, jax.Array]:
+    """Return sum_j r_j k(f_i, f_j) for each row i, and its derivative in f_i with the r_j and f_j fixed."""
     size = len(rows.confidence)
     order = jnp.argsort(rows.confidence)
     rows = jax.tree.map(lambda column: column[order], rows)
@@ -126,21 +121,21 @@ def _potential(bandwidth: float, rows: Rows) -> tuple[jax.Array, jax.Array]:
     return potential[back], slope[back]
 
 
-def _of_ties(rows: Rows) -> jax.Array:
-    """The residuals of sorted rows, those of a tie summed in its first row, or running sums would drift."""
+def _residuals_of_ties(rows: Rows) -> jax.Array:
+    """Return the residuals of sorted rows, those of a tie summed in its first row, or running sums would drift."""
     starts = starts_of_ties(rows)
     row = lax.iota(np.int32, len(starts))
     end = lax.cummin(jnp.append(jnp.where(starts, row, len(row))[1:], jnp.int32(len(row))), reverse=True)
     return jnp.where(starts, over(prefix_sums(rows.residual), row, end), 0.0)
 
 
-def _sums(bandwidth: float, rows: Rows, *, reverse: bool = False) -> jax.Array:
-    """For each sorted row the sum of r_j exp(-|f - f_j| / nu) over it and those in front of it, or behind it.
+def _sums(bandwidth: ArrayLike, rows: Rows, *, reverse: bool = False) -> jax.Array:
+    """Return for each sorted row the sum of r_j exp(-|f - f_j| / nu) over it and the rows before (or after) it.
 
-    Row after row in each of some 1000 stretches at once, then over stretches, each seen from its last row: decays are
+    The sums run through some 1000 stretches at once, then over the stretches, each seen from its last row: decays are
     nowhere multiplied more than a thousand times, and there are few steps.
     """
-    f, r = rows.confidence, _of_ties(rows)
+    f, r = rows.confidence, _residuals_of_ties(rows)
     size = len(f)
     length = max(1, min(_STRETCH, int(np.ceil(np.sqrt(size)))))
     spare = -size % length

@@ -1,6 +1,6 @@
 """The calibration error of a stream as a metric of flax's nnx, around `CalibrationState`.
 
-flax is imported here and nowhere else in `mixjax.calibration`: `pip install 'mixjax[nnx]'`.
+flax is imported only here in `mixjax.calibration`: `pip install 'mixjax[nnx]'`.
 """
 
 from __future__ import annotations
@@ -30,17 +30,24 @@ Given = Literal["logits", "probs", "confidence"]
 class CalibrationMetric(nnx.Metric):
     """ECE_p of all batches so far, in O(bins) memory and right to 1e-6 at any number of rows.
 
+    It works under `nnx.jit`, and in `nnx.MultiMetric` beside `nnx.metrics.Accuracy` with `given="logits"`.
+
     Args:
       given: what `update` takes by keyword: "logits" (of classes) or "probs" with `labels`, for the error of the top
-        label; "confidence" with `correct`. It is said, and never guessed.
+        label; "confidence" with `correct`.
       num_bins, closed: as for `ece`.
       norm: p >= 1, or `inf` for the MCE.
-      num_classes: K for the class-wise error of "logits" or "probs", in place of that of the top label.
+      num_classes: K for the class-wise error of "logits" or "probs", instead of that of the top label.
 
     Raises:
       ValueError: for options that do not go together.
 
-    It works under `nnx.jit`, and in `nnx.MultiMetric` beside `nnx.metrics.Accuracy` with `given="logits"`.
+    Example:
+      >>> from mixjax.calibration.metric import CalibrationMetric
+      >>> metric = CalibrationMetric("confidence")
+      >>> metric.update(confidence=[0.9, 0.6], correct=[1, 0])
+      >>> round(float(metric.compute()), 3)
+      0.35
     """
 
     def __init__(
@@ -74,17 +81,9 @@ class CalibrationMetric(nnx.Metric):
         weights: ArrayLike | None = None,
         **batch: ArrayLike,
     ) -> None:
-        """Count a batch.
+        """Count a batch: logits or probs [N, K] and labels [N], or confidence and correct [N]; others are ignored.
 
-        Args:
-          where: rows that count, as for `ece`; the others may hold anything.
-          mask: the same, by the name that flax's metrics have for it.
-          weights: as for `ece`.
-          batch: logits or probs [N, K] and labels [N]; or confidence [N] and correct [N]. Others are ignored, since
-            `nnx.MultiMetric` gives every metric all that it gets.
-
-        Raises:
-          TypeError: for a missing keyword, or both `where` and `mask`; otherwise as `ece`.
+        `mask` is `where` by the name that flax's metrics have for it. Raises TypeError for both, and a missing keyword.
         """
         if where is not None and mask is not None:
             raise TypeError("update needs where or mask, which are the same, got both")
@@ -96,26 +95,26 @@ class CalibrationMetric(nnx.Metric):
         self._keep(self._updated(first, second, weights, mask if where is None else where))
 
     def compute(self) -> Float[Array, ""]:
-        """The error; NaN before any row."""
+        """Return the error; NaN before any row."""
         return self.state.ece(self.norm)
 
     @property
     def state(self) -> CalibrationState:
-        """The state itself: to be merged, or summed over devices."""
+        """The state of all batches, to be merged, or summed over devices."""
         arrays = {name: getattr(self, name)[...] for name in self._arrays(self._empty())}
         return CalibrationState(**arrays, closed=self.closed)
 
     def _updated(
         self, first: ArrayLike, second: ArrayLike, weights: ArrayLike | None, where: ArrayLike | None
     ) -> CalibrationState:
-        """The state after a batch of confidences, or of logits or probabilities with their labels."""
+        """Return the state after a batch of confidences, or of logits or probabilities with their labels."""
         if self.given == "logits":
             first = Predictions.of_logits(first, second, weights, where).probs
         if self.given == "confidence" or self.num_classes is not None:
             return self.state.update(first, second, weights=weights, where=where)
         predictions = Predictions.of(first, second, weights, where)
         rows = predictions.top_label()  # wrong ones are NaN, and the state is if they count
-        return predictions.answer(
+        return predictions.raise_if_invalid(
             self.state.update(rows.confidence, rows.correct, weights=rows.weights, where=rows.where)
         )
 

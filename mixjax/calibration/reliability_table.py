@@ -1,8 +1,8 @@
-r"""The table behind a reliability diagram: what was claimed and what came true, bin by bin, with its uncertainty.
+r"""The table behind a reliability diagram: mean confidence and accuracy of each bin, with intervals.
 
 Of n_b rows in a bin, k_b right, mean confidence fbar_b:
 
-* Clopper and Pearson's interval holds the bin's expected accuracy with at least the level asked for;
+* Clopper and Pearson's interval holds the bin's expected accuracy with at least the level;
 * the consistency band is where k_b / n_b lies with that probability if the scores are calibrated: rows drawn with
   replacement, correct with the probability that each claims, are right with probability fbar_b, so that the number
   of right ones is Bin(n_b, fbar_b) whatever the scores within the bin.
@@ -27,38 +27,35 @@ from mixjax.calibration.rows.clean import Rows
 from mixjax.calibration.rows.scatter import sum_by_bin
 from mixjax.numerics.arguments import check_real
 
-__all__ = ["Reliability", "clopper_pearson", "reliability"]
-
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Reliability:
-    """One entry a bin, in order of confidence; NaN where a mean is over no rows.
+    """The table of a reliability diagram: one entry a bin, in order of confidence; NaN where a mean is over no rows.
 
-    Attributes:
-      count: rows, or their total weight.
-      confidence: mean confidence.
-      accuracy: mean correctness.
-      lowest, highest: the smallest and the largest confidence in the bin.
+    Example:
+      >>> from mixjax import reliability
+      >>> reliability([0.9, 0.6], [1, 0], num_bins=2).accuracy.tolist()
+      [nan, 0.5]
     """
 
-    count: Float[Array, " bins"]
-    confidence: Float[Array, " bins"]
-    accuracy: Float[Array, " bins"]
-    lowest: Float[Array, " bins"]
+    count: Float[Array, " bins"]  # rows, or their total weight
+    confidence: Float[Array, " bins"]  # mean
+    accuracy: Float[Array, " bins"]  # mean correctness
+    lowest: Float[Array, " bins"]  # confidence in the bin
     highest: Float[Array, " bins"]
 
     def intervals(self, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
-        """Clopper and Pearson's intervals of the accuracies, (low, high); for unweighted rows, not under `jit`.
+        """Return Clopper and Pearson's intervals of the accuracies, (low, high); (0, 1) for an empty bin.
 
-        (0, 1) where a bin is empty.
+        Rows have no weights; not under `jit`.
         """
-        return clopper_pearson(*self._successes(), level)
+        return clopper_pearson(*self._successes(), level=level)
 
     def consistency_band(self, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
-        """Where the accuracies of calibrated scores would lie, (low, high): each end beyond (1 - level)/2 at most.
+        """Return (low, high) that hold the accuracies of calibrated scores but for (1 - level)/2 beyond each end.
 
-        For unweighted rows, not under `jit`; NaN where a bin is empty.
+        Rows have no weights; not under `jit`. NaN for an empty bin.
         """
         from scipy.stats import binom
 
@@ -87,22 +84,29 @@ def reliability(
     weights: ArrayLike | None = None,
     where: ArrayLike | None = None,
 ) -> Reliability:
-    """Count, mean confidence and accuracy of each bin; of fixed shape, and the same bins as `ece`.
+    """Return count, mean confidence and accuracy of each bin, with the bins of `ece`.
 
-    Arguments and errors as for `ece`, which is sum(count * |accuracy - confidence|) / sum(count) of the table.
+    Args:
+      confidence, correct, num_bins, binning, closed, weights, where: as for `ece`, with the same errors.
 
     Returns:
-      Arrays of shape [num_bins]. Everything is NaN for NaN in a row that counts and, under `jit`, for wrong values.
+      Arrays of shape [num_bins]; `ece` is sum(count * |accuracy - confidence|) / sum(count) of them. Everything is NaN
+      for NaN in a row that counts and, under `jit`, for wrong values.
+
+    Example:
+      >>> from mixjax import reliability
+      >>> reliability([0.9, 0.6], [1, 0], num_bins=2).count.tolist()
+      [0.0, 2.0]
     """
     num_bins = check_bins(num_bins, binning, closed)
     rows = Rows.of(confidence, correct, weights, where)
-    rows.answer(_any_wrong(rows))
+    rows.raise_if_invalid(_any_wrong(rows))
     return _reliability(rows, num_bins, binning, closed)
 
 
 @jax.jit
 def _any_wrong(rows: Rows) -> jax.Array:
-    """NaN if there is a wrong row; the means of empty bins are NaN for a better reason."""
+    """Return NaN if there is a wrong row; the means of empty bins are NaN for a better reason."""
     return jnp.max(rows.clean().confidence, initial=0.0)
 
 
@@ -123,14 +127,25 @@ def _reliability(rows: Rows, num_bins: int, binning: Binning, closed: Closed) ->
     return Reliability(*(part + wrong for part in (count * unit, mean, mean + gap, lowest + empty, highest + empty)))
 
 
-def clopper_pearson(successes: ArrayLike, count: ArrayLike, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
-    r"""The exact interval (low, high) of a probability from `successes` out of `count`; not under `jit`.
+def clopper_pearson(successes: ArrayLike, count: ArrayLike, *, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
+    r"""Return the exact interval (low, high) of a probability from `successes` out of `count`; not under `jit`.
 
-    low is the :math:`(1-\text{level})/2` quantile of Beta(k, n - k + 1) and high the opposite one of
-    Beta(k + 1, n - k), 0 and 1 where these do not exist; it covers with at least `level`.
+    The ends are the (1 - level)/2 quantile of Beta(k, n - k + 1) and the opposite one of Beta(k + 1, n - k).
+
+    Args:
+      successes, count: k in [0, n] and n, of shapes that broadcast.
+      level: in (0, 1), with which the interval covers at least.
+
+    Returns:
+      low, which is 0 for k = 0, and high, which is 1 for k = n.
 
     Raises:
       ValueError: for a level outside (0, 1), or successes outside [0, count].
+
+    Example:
+      >>> from mixjax.calibration import clopper_pearson
+      >>> [round(float(end), 3) for end in clopper_pearson(3, 10)]
+      [0.067, 0.652]
     """
     from scipy.special import betaincinv
 

@@ -7,98 +7,100 @@ from __future__ import annotations
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
-from mixjax.calibration.rows.clean import Rows, weight_unit
+from mixjax.calibration.rows.clean import Rows
 from mixjax.calibration.rows.predictions import Predictions
 from mixjax.calibration.rows.sums import mean
 from mixjax.numerics.arguments import as_floats
-
-__all__ = ["brier_score", "nll", "nll_from_logits", "signed_gap"]
 
 
 def nll(
     probs: ArrayLike, labels: ArrayLike, *, weights: ArrayLike | None = None, where: ArrayLike | None = None
 ) -> Float[Array, ""]:
-    r"""Mean negative log likelihood :math:`-\frac1n \sum_i \log p_{i, y_i}`, in nats.
+    r"""Return the mean negative log likelihood :math:`-\frac1n \sum_i \log p_{i, y_i}`, in nats.
+
+    Small probabilities have lost digits: from logits use `nll_from_logits`.
 
     Args:
-      probs: shape [N, K], rows sum to 1 (within 1e-4, or 1e-2 in half precision).
-      labels: whole numbers in [0, K), shape [N].
-      weights: of the rows, finite and not negative, shape [N]; a weight of 2 is the row twice.
-      where: rows that count, boolean, shape [N]; the others may hold anything.
+      probs, labels, weights, where: probabilities [N, K] and classes [N], as for `top_label_ece`, with the same errors.
 
     Returns:
-      At least 0 (up to the slack of the sums), of the dtype of `probs`; infinite where a label that came true had
-      probability 0. NaN for NaN in a row that counts and where no row does; under `jit` also for the wrong values
-      that raise outside of it. Small probabilities have lost digits: from logits use `nll_from_logits`.
+      At least 0 (up to the slack of the sums); infinite where a label that came true had probability 0. NaN without
+      rows.
 
-    Raises:
-      ValueError: for wrong shapes or values, with the first offending row.
-      TypeError: for wrong dtypes.
+    Example:
+      >>> from mixjax.calibration import nll
+      >>> round(float(nll([[0.25, 0.75], [0.5, 0.5]], [1, 0])), 3)
+      0.49
     """
     predictions = Predictions.of(probs, labels, weights, where)
-    return predictions.answer(_nll(predictions))
+    return predictions.raise_if_invalid(_nll(predictions))
 
 
 def nll_from_logits(
     logits: ArrayLike, labels: ArrayLike, *, weights: ArrayLike | None = None, where: ArrayLike | None = None
 ) -> Float[Array, ""]:
-    r"""`nll` of softmax(logits), without loss: mean of logsumexp(logits) - logits[label].
+    r"""Return `nll` of softmax(logits) without loss of digits, as the mean of logsumexp(logits) - logits[label].
 
     Args:
       logits: shape [N, K], below infinity; -inf is a probability of 0, and not all of a row may be.
-      labels, weights, where: as for `nll`.
+      labels, weights, where: as for `nll`, with the same errors.
 
     Returns:
       As `nll`; its gradient is softmax(logits) minus the labels, over n.
 
-    Raises:
-      ValueError, TypeError: as `nll`.
+    Example:
+      >>> from mixjax.calibration import nll_from_logits
+      >>> round(float(nll_from_logits([[0.0, 1.0], [0.0, 0.0]], [1, 0])), 3)
+      0.503
     """
     predictions = Predictions.of_logits(logits, labels, weights, where)
     (logits,) = as_floats(logits=logits)
-    return predictions.answer(_nll_from_logits(logits, predictions))
+    return predictions.raise_if_invalid(_nll_from_logits(logits, predictions))
 
 
 def brier_score(
     probs: ArrayLike, labels: ArrayLike, *, weights: ArrayLike | None = None, where: ArrayLike | None = None
 ) -> Float[Array, ""]:
-    r"""Brier score :math:`\frac1n \sum_i \sum_k (p_{ik} - 1[y_i = k])^2`, the sum over classes.
+    r"""Return the Brier score :math:`\frac1n \sum_i \sum_k (p_{ik} - 1[y_i = k])^2`, the sum over classes.
 
     For two classes it is twice that of the positive class, which is the score of `brier_decomposition`.
 
     Args:
-      probs, labels, weights, where: as for `nll`.
+      probs, labels, weights, where: as for `nll`, with the same errors.
 
     Returns:
-      In [0, 2], of the dtype of `probs`; NaN as for `nll`.
+      A number in [0, 2]; NaN without rows.
 
-    Raises:
-      ValueError, TypeError: as `nll`.
+    Example:
+      >>> from mixjax import brier_score
+      >>> round(float(brier_score([[0.25, 0.75], [0.5, 0.5]], [1, 0])), 4)
+      0.3125
     """
     predictions = Predictions.of(probs, labels, weights, where)
-    return predictions.answer(_brier_score(predictions))
+    return predictions.raise_if_invalid(_brier_score(predictions))
 
 
 def signed_gap(
     confidence: ArrayLike, correct: ArrayLike, *, weights: ArrayLike | None = None, where: ArrayLike | None = None
 ) -> Float[Array, ""]:
-    r"""Mean confidence minus accuracy, :math:`\bar f - \bar y`: above 0 is overconfident.
+    r"""Return mean confidence minus accuracy, :math:`\bar f - \bar y`: above 0 is overconfident.
 
     Args:
-      confidence, correct, weights, where: as for `ece`.
+      confidence, correct, weights, where: as for `ece`, with the same errors.
 
     Returns:
-      In [-1, 1], of the dtype of the confidences; its size is the ECE of one bin. NaN as for `ece`.
+      A number in [-1, 1], whose size is the ECE of one bin; NaN without rows.
 
-    Raises:
-      ValueError, TypeError: as `ece`.
+    Example:
+      >>> from mixjax.calibration import signed_gap
+      >>> round(float(signed_gap([0.9, 0.6], [1, 0])), 3)
+      0.25
     """
     rows = Rows.of(confidence, correct, weights, where)
-    return rows.answer(_signed_gap(rows))
+    return rows.raise_if_invalid(_signed_gap(rows))
 
 
 @jax.jit
@@ -128,7 +130,7 @@ def _signed_gap(rows: Rows) -> jax.Array:
 
 
 def _of_label(values: jax.Array, predictions: Predictions, otherwise: float) -> jax.Array:
-    """values[i, labels[i]]; of rows that count for nothing `otherwise`, for the sake of the gradient."""
+    """Return values[i, labels[i]]; for rows that count nothing `otherwise`, for the sake of the gradient."""
     column = jnp.clip(predictions.labels, 0, values.shape[1] - 1)
     chosen = jnp.take_along_axis(values, column[:, None], axis=-1)[:, 0]
     if predictions.weights is not None:
@@ -137,13 +139,8 @@ def _of_label(values: jax.Array, predictions: Predictions, otherwise: float) -> 
 
 
 def _mean(losses: jax.Array, predictions: Predictions) -> jax.Array:
-    """Over the rows that count; masked ones may hold anything, wrong weights are NaN."""
-    weights, where = predictions.weights, predictions.where
-    if weights is not None:
-        valid = (weights >= 0) & jnp.isfinite(weights)
-        losses, weights = jnp.where(valid, losses, jnp.nan), jnp.where(valid, weights, 0.0)
-        weights = weights / weight_unit(weights, where, weights.dtype)
-    if where is not None:
-        losses = jnp.where(where, losses, 0.0)
-        weights = where.astype(np.int32) if weights is None else jnp.where(where, weights, 0.0)
-    return mean(losses, jnp.ones(losses.shape, np.int32) if weights is None else weights)
+    """Return the mean over the rows that count; masked ones may hold anything, wrong weights are NaN."""
+    zeros = jnp.zeros_like(losses)
+    rows = Rows(zeros, zeros, predictions.weights, predictions.where).clean()
+    losses = jnp.where(jnp.isnan(rows.confidence), jnp.nan, losses)
+    return mean(losses if rows.where is None else jnp.where(rows.where, losses, 0.0), rows.counted)

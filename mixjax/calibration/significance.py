@@ -1,18 +1,14 @@
-r"""A test of the hypothesis that scores are calibrated, adaptive to the width of the deviation, with exact level.
+r"""A test of the hypothesis that scores are calibrated, which adapts to how broad a deviation is, with exact level.
 
 For m = 2, 4, ..., 2^B equal-width bins, the debiased plug-in
 
     T_m = (1/n) sum_b [(sum_{i in b} r_i)^2 - sum_{i in b} r_i^2] / n_b,    r_i = y_i - f_i,
 
 has mean 0 under the hypothesis and, given the scores, the variance (2/n^2) sum_b [(sum v_i)^2 - sum v_i^2] / n_b^2 with
-v_i = f_i (1 - f_i). The statistic is the largest T_m in units of its standard deviation: few bins see a broad
-deviation, many a narrow one. Its law given the scores is known, y_i ~ Bernoulli(f_i), so that the Monte Carlo p-value
-(1 + number of drawn statistics >= the observed one) / (1 + draws) is at most alpha with probability at most alpha, at
-every sample size.
-
-Reference: D. Lee, X. Huang, H. Hassani, E. Dobriban, "T-Cal: an optimal test for the calibration of predictive models"
-(JMLR 24, 2023). There the scores are resampled too and the m are combined by Bonferroni's bound; here neither is
-needed.
+v_i = f_i (1 - f_i). The statistic is the largest T_m in standard deviations: few bins see a broad deviation, many a
+narrow one. Its law given the scores is known, y_i ~ Bernoulli(f_i), so that the Monte Carlo p-value is exact at every
+sample size. Reference: D. Lee, X. Huang, H. Hassani, E. Dobriban, "T-Cal: an optimal test for the calibration of
+predictive models" (JMLR 24, 2023), where the scores are resampled too and the m combined by Bonferroni's bound.
 """
 
 from __future__ import annotations
@@ -33,15 +29,19 @@ from mixjax.calibration.rows.scatter import sum_by_bin
 from mixjax.numerics.arguments import check_size
 from mixjax.numerics.threefry import single
 
-__all__ = ["CalibrationTest", "calibration_test"]
-
 
 class CalibrationTest(NamedTuple):
-    """Small p-values speak against calibration; `num_bins` is where the deviation is the clearest."""
+    """The outcome of `calibration_test`: small p-values speak against calibration.
 
-    statistic: Float[Array, ""]
-    p_value: Float[Array, ""]
-    num_bins: Float[Array, ""]
+    Example:
+      >>> from mixjax.calibration import CalibrationTest
+      >>> CalibrationTest(statistic=2.5, p_value=0.01, bins_used=8).bins_used
+      8
+    """
+
+    statistic: Float[Array, ""]  # the largest deviation, in standard deviations
+    p_value: Float[Array, ""]  # in [1 / (num_draws + 1), 1]
+    bins_used: Float[Array, ""]  # how many show the deviation the clearest
 
 
 def calibration_test(
@@ -50,37 +50,44 @@ def calibration_test(
     correct: ArrayLike,
     *,
     max_bins: int = 1024,
-    draws: int = 999,
+    num_draws: int = 999,
     where: ArrayLike | None = None,
 ) -> CalibrationTest:
-    """T-Cal's adaptive test that P(correct | confidence) = confidence.
+    """Test whether P(correct | confidence) = confidence by the adaptive T-Cal statistic, with exact level.
+
+    There is no `weights`: the level is that of independent rows, and a row twice is not two of them.
 
     Args:
-      key: spent on the draws under the hypothesis.
+      key: of the draws under the hypothesis.
       confidence, correct, where: as for `ece`.
-      max_bins: the largest number of bins, rounded down to a power of 2; static.
-      draws: from the law under the hypothesis; 999 resolve p-values of 0.001; static.
+      max_bins: the largest number of bins, from 2 to 2^20, rounded down to a power of 2; static.
+      num_draws: draws from the law under the hypothesis; 999 resolve p-values of 0.001; static.
 
     Returns:
-      The statistic (standard deviations), its p-value in [1/(draws + 1), 1], and the number of bins that gave it. A
-      p-value of 1 where no two rows share a bin or all scores are 0 or 1 and right; where they are 0 or 1 and two of a
-      bin are wrong, the statistic is infinite and the p-value the smallest. NaN as for `ece`.
+      The statistic, its p-value, and the number of bins that gave it. The p-value is 1 where no two rows share a bin or
+      all scores are 0 or 1 and right; where they are 0 or 1 and two of a bin are wrong, the statistic is infinite and
+      the p-value the smallest. NaN without rows.
 
-    Raises:
-      ValueError, TypeError: as `ece`; if max_bins < 2 or > 2^20, or draws < 1.
+    Raises: as `ece`, and for max_bins or num_draws out of range.
 
-    Cost: (draws + 1) passes over the rows, at 1e6 rows and 999 draws about ten seconds on two cores. Labels are drawn
-    row by row: sums of r^2, unlike those of r, do not follow from how many rows of a bin are correct.
+    Cost: (num_draws + 1) passes over the rows, at 1e6 rows and 999 draws about ten seconds on two cores.
+
+    Example:
+      >>> import jax
+      >>> from mixjax.calibration import calibration_test
+      >>> test = calibration_test(jax.random.key(0), [0.9, 0.9, 0.1], [1, 1, 1], max_bins=2, num_draws=9)
+      >>> round(float(test.statistic), 3)
+      0.111
     """
     check_size("max_bins", max_bins, least=2)
     max_bins = check_bins(max_bins)
-    draws = check_size("draws", draws)
+    num_draws = check_size("num_draws", num_draws)
     rows = Rows.of(confidence, correct, None, where)
-    return rows.answer(_test(single(key), rows, max_bins.bit_length() - 1, draws))
+    return rows.raise_if_invalid(_test(single(key), rows, max_bins.bit_length() - 1, num_draws))
 
 
-@partial(jax.jit, static_argnames=("levels", "draws"))
-def _test(key: PRNGKeyArray, rows: Rows, levels: int, draws: int) -> CalibrationTest:
+@partial(jax.jit, static_argnames=("levels", "num_draws"))
+def _test(key: PRNGKeyArray, rows: Rows, levels: int, num_draws: int) -> CalibrationTest:
     rows = rows.clean()
     f, num_bins = rows.confidence, 2**levels
     index = equal_width_index(f, num_bins, "left")
@@ -104,17 +111,17 @@ def _test(key: PRNGKeyArray, rows: Rows, levels: int, draws: int) -> Calibration
 
     impossible = excesses(jnp.where(v == 0, counted * (rows.correct - f), 0.0)) > 0  # of integers, whose sign is exact
     observed = jnp.where(impossible & ~(deviations > 0), jnp.inf, statistics(rows.correct))
-    null = lax.map(drawn, jnp.arange(draws, dtype=np.int32))
+    null = lax.map(drawn, jnp.arange(num_draws, dtype=np.int32))
     statistic, best = jnp.max(observed), jnp.argmax(observed)
     nan = 0.0 * jnp.sum(f) / jnp.sum(counted)
     reached = null >= statistic * (1.0 - 1e-6 * jnp.sign(statistic))
-    p_value = (1 + jnp.sum(reached, dtype=np.int32)).astype(f.dtype) / (draws + 1)
+    p_value = (1 + jnp.sum(reached, dtype=np.int32)).astype(f.dtype) / (num_draws + 1)
     bins = jnp.left_shift(np.int32(2), (levels - 1 - best).astype(np.int32)).astype(f.dtype)
     return CalibrationTest(statistic + nan, p_value + nan, bins + nan)
 
 
 def _coarser(sums: tuple[jax.Array, ...], levels: int) -> list[tuple[jax.Array, ...]]:
-    """The sums over 2^levels, ..., 4, 2 bins."""
+    """Return the sums over 2^levels, ..., 4, 2 bins."""
     nested = [sums]
     for _ in range(levels - 1):
         sums = tuple(part.reshape(-1, 2).sum(axis=1) for part in sums)
@@ -123,11 +130,11 @@ def _coarser(sums: tuple[jax.Array, ...], levels: int) -> list[tuple[jax.Array, 
 
 
 def _excess(count: jax.Array, total: jax.Array, squares: jax.Array) -> jax.Array:
-    """n T_m."""
+    """Return n T_m."""
     return jnp.sum(jnp.where(count > 1, (total**2 - squares) / jnp.maximum(count, 1.0), 0.0))
 
 
 def _deviation(count: jax.Array, total: jax.Array, squares: jax.Array) -> jax.Array:
-    """The standard deviation of n T_m."""
+    """Return the standard deviation of n T_m."""
     pairs = jnp.maximum(total**2 - squares, 0.0)
     return jnp.sqrt(2.0 * jnp.sum(jnp.where(count > 1, pairs / jnp.maximum(count, 1.0) ** 2, 0.0)))

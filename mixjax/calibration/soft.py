@@ -24,10 +24,8 @@ from jaxtyping import Array, Float
 
 from mixjax.calibration.binned import error_of
 from mixjax.calibration.rows.bins import BinSums, check_bins
-from mixjax.calibration.rows.clean import Rows, width
+from mixjax.calibration.rows.clean import Rows, positive_scalar
 from mixjax.numerics.arguments import check_norm
-
-__all__ = ["soft_ece"]
 
 _BLOCK = 8192  # rows
 
@@ -38,43 +36,39 @@ def soft_ece(
     *,
     num_bins: int = 15,
     temperature: ArrayLike | None = None,
-    norm: float = 2,
+    norm: float = 1,
     weights: ArrayLike | None = None,
     where: ArrayLike | None = None,
 ) -> Float[Array, ""]:
-    r"""Soft-binned ECE :math:`(\sum_b \frac{S_b}{n} |\bar y_b - \bar s_b|^p)^{1/p}`, differentiable in the confidences.
+    r"""Return the soft-binned ECE :math:`(\sum_b \frac{S_b}{n} |\bar y_b - \bar s_b|^p)^{1/p}`, differentiable.
 
     Args:
-      confidence: claimed probabilities in [0, 1], shape [N]; float16 and bfloat16 are computed in float32.
-      correct: whether what was claimed came true: 0/1 of any dtype or boolean, shape [N].
+      confidence, correct, weights, where: shape [N], as for `ece`.
       num_bins: M >= 1; static.
       temperature: T > 0, a scalar in units of squared confidence. None: 1 / (M^2 log 2), with which a score at the
         centre of a bin belongs half as much to the next ones; decay by a factor d a bin is T = 1 / (M^2 log d).
       norm: p >= 1, or `inf`; the root is taken. Static.
-      weights: of the rows, finite and not negative, shape [N]; a weight of 2 is the row twice.
-      where: rows that count, boolean, shape [N]; the others may hold anything, and have the derivative 0.
 
     Returns:
-      A probability in [0, 1] of the dtype of the confidences. NaN for NaN in a row that counts and where no row
-      does; under `jit` also for the wrong values that raise outside of it. Derivatives are finite everywhere; where
-      the error is not smooth (at 0, or for norm = 1 where a bin is calibrated) what jumps counts as 0.
+      A probability in [0, 1]; NaN without rows. Derivatives are finite everywhere; where the error is not smooth (at 0,
+      or for norm = 1 where a bin is calibrated) what jumps counts as 0.
 
-    Raises:
-      ValueError: for wrong shapes, options, or values (with the first offending row).
-      TypeError: for wrong dtypes.
+    Raises: as `ece`, and for a temperature that is not positive.
 
     Accuracy: 1e-6 absolute in float32. Bins with less than eps^2 of the mass count as empty (eps: of the dtype).
+
+    Example:
+      >>> from mixjax import soft_ece
+      >>> round(float(soft_ece([0.9, 0.6], [1, 0])), 3)
+      0.347
     """
     num_bins = check_bins(num_bins)
     check_norm(norm)
     rows = Rows.of(confidence, correct, weights, where)
-    given = default_temperature(num_bins) if temperature is None else temperature
-    return rows.answer(_soft_ece(rows, width("temperature", given, rows.confidence.dtype), num_bins, float(norm)))
-
-
-def default_temperature(num_bins: int) -> float:
-    """T for which the share of a bin halves at the centre of the next."""
-    return 1.0 / (num_bins**2 * float(np.log(2)))
+    if temperature is None:
+        temperature = 1.0 / (num_bins**2 * float(np.log(2)))
+    temperature = positive_scalar("temperature", temperature, rows.confidence.dtype)
+    return rows.raise_if_invalid(_soft_ece(rows, temperature, num_bins, float(norm)))
 
 
 @partial(jax.jit, static_argnames=("num_bins", "norm"))
@@ -87,7 +81,7 @@ def _soft_ece(rows: Rows, temperature: jax.Array, num_bins: int, norm: float) ->
 
 
 def _soft_sums(rows: Rows, temperature: jax.Array, num_bins: int) -> jax.Array:
-    """Mass and residual of each bin, shape [2, bins]."""
+    """Return the mass and the residual of each bin, shape [2, bins]."""
     confidence = rows.confidence
     values = jnp.stack([rows.counted.astype(confidence.dtype), rows.residual])
     centers = jnp.asarray((np.arange(num_bins) + 0.5) / num_bins, confidence.dtype)

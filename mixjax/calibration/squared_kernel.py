@@ -8,9 +8,8 @@ and SKCE is the mean of h over all pairs (biased, never negative), over the pair
 negative), or over the pairs (1, 2), (3, 4), ... (linear: unbiased, O(n), asymptotically normal). It is zero in
 expectation for an unbiased form if and only if the probabilities are calibrated as vectors.
 
-No array of n x n is kept, also not for derivatives: the n^2 terms are summed a block of rows at a time. Reference:
-D. Widmann, F. Lindsten, D. Zachariah, "Calibration tests in multi-class classification" (NeurIPS 2019,
-arXiv:1910.11385).
+No array of n x n is kept: the n^2 terms are summed a block of rows at a time. Reference: D. Widmann, F. Lindsten,
+D. Zachariah, "Calibration tests in multi-class classification" (NeurIPS 2019, arXiv:1910.11385).
 """
 
 from __future__ import annotations
@@ -25,14 +24,12 @@ from jax import lax
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
-from mixjax.calibration.rows.clean import width
+from mixjax.calibration.rows.clean import positive_scalar
 from mixjax.calibration.rows.predictions import Predictions
 from mixjax.calibration.rows.spread import mean_class, spread_rows
 from mixjax.numerics.estimate import Estimate
 
-__all__ = ["skce", "skce_linear"]
-
-Estimator = Literal["biased", "unbiased", "linear"]
+Pairs = Literal["biased", "unbiased"]
 
 _BLOCK = 1 << 22  # numbers
 _SAMPLE = 512  # rows whose distances give the bandwidth
@@ -42,58 +39,62 @@ def skce(
     probs: ArrayLike,
     labels: ArrayLike,
     *,
-    estimator: Estimator = "biased",
+    estimator: Pairs = "biased",
     bandwidth: ArrayLike | None = None,
     where: ArrayLike | None = None,
 ) -> Float[Array, ""]:
-    r"""SKCE: the mean of :math:`(e_{y_i} - g_i)^T (e_{y_j} - g_j)\, e^{-\|g_i - g_j\| / \nu}` over pairs; no root.
+    r"""Return the mean of :math:`(e_{y_i} - g_i)^T (e_{y_j} - g_j)\, e^{-\|g_i - g_j\| / \nu}` over pairs of rows.
+
+    There is no `weights`: the unbiased form depends on which rows are pairs.
 
     Args:
-      probs: shape [N, K], rows sum to 1 (within 1e-4, or 1e-2 in half precision).
-      labels: whole numbers in [0, K), shape [N].
-      estimator: "biased": all pairs; "unbiased": pairs i != j; "linear": see `skce_linear`. Static.
+      probs, labels, where: probabilities [N, K] and classes [N], as for `top_label_ece`.
+      estimator: "biased": all pairs; "unbiased": pairs i != j. Static.
       bandwidth: nu > 0, a scalar. None: the median distance of two different predictions; beyond 512 rows, that of
-        512 which are evenly spread in the order of the mean class sum_k k g_k. No derivative goes through it.
-      where: rows that count, boolean, shape [N]; the others may hold anything.
+        512 which are evenly spread in the order of the mean class sum_k k g_k. No derivative goes through None.
 
     Returns:
-      A scalar of the dtype of the probabilities: in [0, 2] if biased, in [-2, 2] otherwise; differentiable. NaN for
-      NaN in a row that counts, and for fewer rows than 1 (biased) or 2; under `jit` also for the wrong values that
-      raise outside of it. Row order matters to "linear" alone.
+      A squared error (no root is taken): in [0, 2] if biased, in [-2, 2] otherwise; differentiable. NaN for fewer rows
+      than 1 (biased) or 2.
 
-    Raises:
-      ValueError: for wrong shapes, options or values (with the first offending row).
-      TypeError: for wrong dtypes.
+    Raises: as `top_label_ece`, and for another estimator, and a bandwidth that is not positive.
 
-    Accuracy: 1e-6 absolute in float32. Time is O(N^2 K), but for "linear".
+    Accuracy: 1e-6 absolute in float32. Time is O(N^2 K); `skce_linear` takes O(N K).
+
+    Example:
+      >>> from mixjax.calibration import skce
+      >>> round(float(skce([[0.25, 0.75], [0.5, 0.5]], [1, 0])), 3)
+      0.11
     """
-    if estimator not in get_args(Estimator):
-        raise ValueError(f"estimator must be one of {get_args(Estimator)}, got {estimator!r}")
-    if estimator == "linear":
-        return skce_linear(probs, labels, bandwidth=bandwidth, where=where).value
+    if estimator not in get_args(Pairs):
+        raise ValueError(f"estimator must be one of {get_args(Pairs)}, got {estimator!r}")
     predictions = Predictions.of(probs, labels, where=where)
-    return predictions.answer(_skce(predictions, _given(bandwidth, predictions), estimator == "unbiased"))
+    nu = None if bandwidth is None else positive_scalar("bandwidth", bandwidth, predictions.probs.dtype)
+    return predictions.raise_if_invalid(_skce(predictions, nu, estimator == "unbiased"))
 
 
 def skce_linear(
     probs: ArrayLike, labels: ArrayLike, *, bandwidth: ArrayLike | None = None, where: ArrayLike | None = None
 ) -> Estimate:
-    r"""The mean of h over the pairs (1, 2), (3, 4), ... of rows that count, in O(N K), and its standard error.
+    r"""Return the mean of the terms of `skce` over the pairs (1, 2), (3, 4), ..., with its standard error.
 
-    Under calibration value / standard_error is asymptotically standard normal. The pairs are those of the given order,
-    which must not depend on the data: shuffle rows that are sorted.
+    Under calibration value / standard_error is asymptotically standard normal. The order of rows must not depend on
+    the data: shuffle rows that are sorted. There is no `weights`: the estimate depends on which rows are pairs.
 
-    Args, Raises: as `skce`.
+    Args:
+      probs, labels, bandwidth, where: as for `skce`, with the same errors; pairs are of the rows that count.
 
     Returns:
-      `Estimate`; NaN for fewer than 2 rows, and its standard error for fewer than 4.
+      The unbiased value in [-2, 2], NaN for fewer than 2 rows, and its standard error, NaN for fewer than 4.
+
+    Example:
+      >>> from mixjax.calibration import skce_linear
+      >>> round(float(skce_linear([[0.25, 0.75], [0.5, 0.5]], [1, 0]).value), 3)
+      -0.092
     """
     predictions = Predictions.of(probs, labels, where=where)
-    return predictions.answer(_skce_linear(predictions, _given(bandwidth, predictions)))
-
-
-def _given(bandwidth: ArrayLike | None, predictions: Predictions) -> jax.Array | None:
-    return None if bandwidth is None else width("bandwidth", bandwidth, predictions.probs.dtype)
+    nu = None if bandwidth is None else positive_scalar("bandwidth", bandwidth, predictions.probs.dtype)
+    return predictions.raise_if_invalid(_skce_linear(predictions, nu))
 
 
 class _Vectors(NamedTuple):
@@ -113,7 +114,7 @@ class _Vectors(NamedTuple):
 
     @property
     def bandwidth(self) -> jax.Array:
-        """The median distance; see `skce`."""
+        """The median distance of two different predictions; see `skce`."""
         probs = lax.stop_gradient(self.probs)
         if not len(probs):
             return jnp.ones((), probs.dtype)
@@ -127,7 +128,7 @@ class _Vectors(NamedTuple):
 
 
 def _distance(a: jax.Array, b: jax.Array) -> jax.Array:
-    """||a - b|| along the last axis, with the derivative 0 at 0."""
+    """Return ||a - b|| along the last axis, with the derivative 0 at 0."""
     square = jnp.sum((a - b) ** 2, axis=-1)
     apart = square > 0
     return jnp.where(apart, jnp.sqrt(jnp.where(apart, square, 1.0)), square)

@@ -25,8 +25,6 @@ from mixjax.calibration.rows.scatter import sums_by_bin
 from mixjax.calibration.rows.sums import added
 from mixjax.numerics.arguments import check_norm, check_size
 
-__all__ = ["CalibrationState"]
-
 _WORD = 1 << 16  # of counts; sums of low words over 2^15 devices still fit
 
 
@@ -35,27 +33,27 @@ _WORD = 1 << 16  # of counts; sums of low words over 2^15 devices still fit
 class CalibrationState:
     """Sums over equal-width bins; a pytree: `jax.lax.psum(state, axis_name)` is the state of all devices.
 
-    Attributes:
-      counts: rows, as low and high words, shape [2, bins] or, class by class, [2, classes, bins].
-      mass, confidence, residual: sums of the rows' weights, of weight * confidence, and of weight * (correct -
-        confidence), each as a float and its remainder, of the same shapes.
-      closed: "left" or "right"; static.
+    Example:
+      >>> from mixjax.calibration import CalibrationState
+      >>> state = CalibrationState.empty().update([0.9, 0.6], [1, 0])
+      >>> round(float(state.ece()), 3)
+      0.35
     """
 
-    counts: Int[Array, "2 *classes bins"]
-    mass: Float[Array, "2 *classes bins"]
-    confidence: Float[Array, "2 *classes bins"]
-    residual: Float[Array, "2 *classes bins"]
+    counts: Int[Array, "2 *classes bins"]  # rows, as low and high words
+    mass: Float[Array, "2 *classes bins"]  # sum of weights, as a float and its remainder
+    confidence: Float[Array, "2 *classes bins"]  # of weight * confidence
+    residual: Float[Array, "2 *classes bins"]  # of weight * (correct - confidence)
     closed: Closed = field(default="left", metadata={"static": True})
 
     @classmethod
     def empty(cls, num_bins: int = 15, *, closed: Closed = "left", num_classes: int | None = None) -> CalibrationState:
-        """The state of no rows.
+        """Return the state of no rows.
 
         Args:
           num_bins: equal-width bins of confidence.
           closed: which end of a bin belongs to it, as in `ece`.
-          num_classes: with classes, `update` takes probabilities [N, K] and labels, and errors are class by class.
+          num_classes: K of a state that takes probabilities by `update_probs`, and has one error for each class.
         """
         num_bins = check_bins(num_bins, closed=closed)
         shape: tuple[int, ...] = (2, num_bins)
@@ -66,12 +64,12 @@ class CalibrationState:
 
     @property
     def num_bins(self) -> int:
-        """Of confidence."""
+        """The number of bins of confidence."""
         return self.counts.shape[-1]
 
     @property
     def num_classes(self) -> int | None:
-        """None, or K of a state class by class."""
+        """K of a state with classes, otherwise None."""
         return self.counts.shape[-2] if self.counts.ndim == 3 else None
 
     def update(
@@ -82,28 +80,46 @@ class CalibrationState:
         weights: ArrayLike | None = None,
         where: ArrayLike | None = None,
     ) -> CalibrationState:
-        """The state with a batch more; to be called under `jit`, with padded batches masked by `where`.
+        """Return the state with one batch more.
+
+        Call it under `jit`, with padded batches masked by `where`. For a state with classes it is `update_probs`.
 
         Args:
-          confidence, correct: as for `ece`; for a state class by class probabilities [N, K] and labels [N].
-          weights: as for `ece`, but 0 or from 1e-30 to 1e30, and of a sum below 1e38: the largest of a stream, to which
-            others could be compared, is not known before its end. A subnormal number is 0 to a process that flushes
-            these, and refused elsewhere.
-          where: as for `ece`.
+          confidence, correct: as for `ece`.
+          weights: shape [N], 0 or from 1e-30 to 1e30, and of a sum below 1e38, for the largest of a stream is not known
+            before its end; where: shape [N], as in docs/conventions.md.
 
         Raises:
           ValueError, TypeError: as `ece`. Under `jit` wrong values turn all later errors into NaN.
         """
+        if self.num_classes is not None:
+            return self.update_probs(confidence, correct, weights=weights, where=where)
+        rows = Rows.of(confidence, correct, weights, where)
+        return _raise_if_invalid(rows, _updated(self, rows))
+
+    def update_probs(
+        self, probs: ArrayLike, labels: ArrayLike, *, weights: ArrayLike | None = None, where: ArrayLike | None = None
+    ) -> CalibrationState:
+        """Return the state with one batch of class probabilities more.
+
+        Args:
+          probs: shape [N, K], rows sum to 1.
+          labels: whole numbers in [0, K), shape [N].
+          weights, where: as for `update`.
+
+        Raises:
+          ValueError: for a state without classes, or of another number of them.
+          ValueError, TypeError: as `top_label_ece`. Under `jit` wrong values turn all later errors into NaN.
+        """
         if self.num_classes is None:
-            rows = Rows.of(confidence, correct, weights, where)
-            return _answer(rows, _updated(self, rows))
-        predictions = Predictions.of(confidence, correct, weights, where)
+            raise ValueError("update_probs needs a state made with num_classes")
+        predictions = Predictions.of(probs, labels, weights, where)
         if predictions.probs.shape[1] != self.num_classes:
             raise ValueError(f"probs must have {self.num_classes} classes, got shape {predictions.probs.shape}")
-        return _answer(predictions, _updated_by_class(self, predictions))
+        return _raise_if_invalid(predictions, _updated_by_class(self, predictions))
 
     def merge(self, other: CalibrationState) -> CalibrationState:
-        """The state of both streams together.
+        """Return the state of both streams together.
 
         Raises:
           ValueError: for states of other bins, classes or `closed`.
@@ -122,29 +138,29 @@ class CalibrationState:
         )
 
     def ece(self, norm: float = 1) -> Float[Array, "..."]:
-        """ECE_p of all rows so far, as `ece`; class by class the mean over classes. NaN for no rows."""
+        """Return ECE_p of all rows so far as `ece` does, with classes the mean over them; NaN without rows."""
         check_norm(norm)
         return jnp.mean(self.errors(norm))
 
     def mce(self) -> Float[Array, "..."]:
-        """The largest gap of a bin, as `mce`."""
+        """Return the largest gap of a bin, as `mce` does."""
         return self.ece(np.inf)
 
     def errors(self, norm: float = 1) -> Float[Array, "*classes"]:
-        """ECE_p of each class, or the one there is."""
+        """Return ECE_p of each class, shape [K], or of all rows, shape []."""
         mass = self.mass.sum(axis=0)
         return error_of(BinSums(mass, self.residual.sum(axis=0), mass.sum(axis=-1)), float(norm))
 
     def num_rows(self) -> int:
-        """Rows that counted, exactly; not under `jit`."""
+        """Return how many rows counted, exactly; not under `jit`."""
         low, high = np.asarray(self.counts).astype(object).reshape(2, -1)
         total = int(low.sum() + _WORD * high.sum())
         return total if self.num_classes is None else total // self.num_classes
 
 
-def _answer(batch: Rows | Predictions, state: CalibrationState) -> CalibrationState:
-    """The state, unless it is NaN because of wrong values that are known: then an error that names the first."""
-    batch.answer(state)
+def _raise_if_invalid(batch: Rows | Predictions, state: CalibrationState) -> CalibrationState:
+    """Return the state; raise ValueError for the first wrong value that is known, if it made the state NaN."""
+    batch.raise_if_invalid(state)
     if batch.weights is not None and known_nan(batch, state):
         weights = np.asarray(batch.weights)
         refuse("weights", weights, _in_range(weights), "0 or from 1e-30 to 1e30 in a stream", batch.where)
@@ -152,7 +168,7 @@ def _answer(batch: Rows | Predictions, state: CalibrationState) -> CalibrationSt
 
 
 def _in_range(weights: Any) -> Any:
-    """Of NumPy and of JAX: whether sums of a stream can hold such weights."""
+    """Return whether sums of a stream can hold such weights, of NumPy or of JAX."""
     return (weights == 0) | ((weights >= 1e-30) & (weights <= 1e30))
 
 
@@ -168,7 +184,7 @@ def _updated_by_class(state: CalibrationState, predictions: Predictions) -> Cali
 
 
 def _of_rows(rows: Rows, num_bins: int, closed: Closed) -> CalibrationState:
-    """The state of one batch, whose rows need not be clean."""
+    """Return the state of one batch, whose rows need not be clean."""
     counts, confidence, residual, *weight = sums_by_bin(rows, partial(_columns, num_bins, closed), num_bins)
     mass = weight[0] if weight else counts.astype(np.float32)
     return CalibrationState(
@@ -181,7 +197,7 @@ def _of_rows(rows: Rows, num_bins: int, closed: Closed) -> CalibrationState:
 
 
 def _columns(num_bins: int, closed: Closed, rows: Rows) -> tuple[jax.Array, ...]:
-    """The bin of each row, whether it counts, its confidence and residual, and where there are weights, its weight."""
+    """Return of each row its bin, whether it counts, its confidence and residual, and its weight if there are any."""
     if rows.weights is not None:
         rows = rows._replace(weights=jnp.where(_in_range(rows.weights), rows.weights, jnp.nan))
     rows = rows.clean_block()
@@ -192,13 +208,13 @@ def _columns(num_bins: int, closed: Closed, rows: Rows) -> tuple[jax.Array, ...]
 
 
 def _split(total: jax.Array) -> jax.Array:
-    """A sum as a float32 and the remainder that float64 has beyond it."""
+    """Return a sum as a float32 and the remainder that float64 has beyond it."""
     high = total.astype(np.float32)
     return jnp.stack([high, (total - high.astype(total.dtype)).astype(np.float32)])
 
 
 def _added(a: jax.Array, b: jax.Array) -> jax.Array:
-    """The sum of two numbers that are each a float and a remainder, stacked."""
+    """Return the sum of two numbers that are each a float and a remainder, stacked."""
     return jnp.stack(added((a[0], a[1]), (b[0], b[1])))
 
 

@@ -1,12 +1,10 @@
 r"""ECE-sweep: as many equal-mass bins as keep the observed frequencies in order.
 
 b* is the largest b such that for each b' <= b the heights ybar of b' equal-mass bins do not decrease, and the estimate
-is ECE_p over b* bins. Reference: R. Roelofs, N. Cain, J. Shlens, M. C. Mozer (AISTATS 2022); their code stops at
-N - 1 bins and lets ties fall in different bins, here they never do.
+is ECE_p over b* bins. Reference: R. Roelofs, N. Cain, J. Shlens, M. C. Mozer (AISTATS 2022).
 
-Rows are sorted once. A candidate then costs one look at each of its bins, or at each group of ties if there are
-fewer, and none at bins before the first 1 or after the last 0, whose heights are 0 and 1. Heights are fractions of
-integers and are compared exactly.
+Rows are sorted once. A candidate then costs one look at each of its bins between the first 1 and the last 0, or at each
+group of ties there if these are fewer. Heights are fractions of integers and are compared exactly.
 """
 
 from __future__ import annotations
@@ -24,41 +22,39 @@ from jaxtyping import Array, Float
 from mixjax.calibration.binned import error_of
 from mixjax.calibration.rows.bins import BinSums
 from mixjax.calibration.rows.clean import Rows
-from mixjax.calibration.rows.order import sorted_rows
+from mixjax.calibration.rows.order import Ties, sorted_rows
 from mixjax.calibration.rows.sums import Prefix, floor_product, over, prefix_sums, product_less
-from mixjax.calibration.rows.ties import Ties
 from mixjax.numerics.arguments import check_norm
-
-__all__ = ["sweep_ece"]
 
 _MOST = 1 << 22  # candidates, unless as many bins as rows are in order: what the products below are exact for
 _AT_ONCE = 512  # bins that are looked at in one step
 
 
 def sweep_ece(
-    confidence: ArrayLike, correct: ArrayLike, *, norm: float = 2, where: ArrayLike | None = None
+    confidence: ArrayLike, correct: ArrayLike, *, norm: float = 1, where: ArrayLike | None = None
 ) -> Float[Array, ""]:
-    r"""ECE_p over :math:`b^*` equal-mass bins, found as above.
+    r"""Return ECE_p over as many equal-mass bins as keep the observed frequencies in order.
+
+    There is no `weights`: bins are tried up to the number of rows.
 
     Args:
-      confidence: in [0, 1], shape [N].
-      correct: 0 or 1 (or boolean), shape [N].
+      confidence, correct, where: shape [N], as for `ece`, with the same errors.
       norm: p >= 1, or `inf`; the root is taken. Static.
-      where: rows that count, boolean, shape [N]; the others may hold anything.
 
     Returns:
-      A probability in [0, 1] of the dtype of the confidences, the same for any order of the rows. NaN for NaN in a
-      row that counts and where no row does; under `jit` also for the wrong values that raise outside of it. The
-      gradient is that of ECE_p with the bins held fixed.
-
-    Raises:
-      ValueError, TypeError: as `ece`.
+      A probability in [0, 1], the same for any order of the rows; NaN without rows. The gradient is that of ECE_p with
+      the bins held fixed.
 
     Accuracy: 1e-6 absolute in float32; the bins are exact, for up to 2^29 rows.
+
+    Example:
+      >>> from mixjax import sweep_ece
+      >>> round(float(sweep_ece([0.9, 0.6], [1, 0])), 3)
+      0.35
     """
     check_norm(norm)
     rows = Rows.of(confidence, correct, where=where)
-    return rows.answer(_sweep_ece(rows, float(norm)))
+    return rows.raise_if_invalid(_sweep_ece(rows, float(norm)))
 
 
 @partial(jax.jit, static_argnames="norm")
@@ -89,18 +85,18 @@ class _Sweep(NamedTuple):
         return cls(ties, prefix_sums(right.astype(np.int32)), low, high)
 
     def start(self, k: jax.Array, num_bins: jax.Array) -> jax.Array:
-        """The first row of bin k: where the first group begins at or after row k n / b."""
+        """Return the first row of bin k: where the first group begins at or after row k n / b."""
         k, b = jnp.minimum(k, num_bins), jnp.maximum(num_bins, 1)
         floor, more = floor_product(k, lax.rem(self.ties.num_rows, b), b)
         return self.ties.following[k * lax.div(self.ties.num_rows, b) + floor + more]
 
     def bin_of(self, group: jax.Array, num_bins: jax.Array) -> jax.Array:
-        """floor(b * rank of the group / n)."""
+        """Return floor(b * rank of the group / n)."""
         first, n = self.ties.first[group], jnp.maximum(self.ties.num_rows, 1)
         return jnp.where(num_bins == n, first, floor_product(first, num_bins, n)[0])
 
     def largest(self) -> jax.Array:
-        """b*. First n is tried, since larger bins are in order where the smallest are; then 2, 3 and so on."""
+        """Return b*; n is tried first, since larger bins are in order where the smallest are, then 2, 3 and so on."""
         n = self.ties.num_rows + 0 * self.ties.num_groups  # of the device, in `shard_map`, as all that is found
 
         def attempt(state: tuple[jax.Array, jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array, jax.Array]:
@@ -113,7 +109,7 @@ class _Sweep(NamedTuple):
         return lax.while_loop(lambda s: s[2], attempt, (n, jnp.minimum(n, 1), n > 1))[1]
 
     def in_order(self, num_bins: jax.Array) -> jax.Array:
-        """Whether the heights of b bins do not decrease."""
+        """Return whether the heights of b bins do not decrease."""
         few = self.ties.num_groups < num_bins  # then the bins of the groups are looked at
         begin = jnp.where(few, self.low, self.bin_of(self.low, num_bins))
         last = jnp.where(few, self.high, self.bin_of(self.high, num_bins))
@@ -130,5 +126,5 @@ class _Sweep(NamedTuple):
         return lax.while_loop(lambda s: s[1] & (s[0] <= last), look, (begin, begin >= 0))[1]
 
     def higher(self, a: jax.Array, b: jax.Array, c: jax.Array) -> jax.Array:
-        """Whether rows a to b are correct more often than rows b to c."""
+        """Return whether rows a to b are correct more often than rows b to c."""
         return product_less(over(self.correct, b, c), b - a, over(self.correct, a, b), c - b)

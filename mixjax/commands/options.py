@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-from collections.abc import Mapping
+import difflib
+from collections.abc import Iterable, Mapping
 from typing import Any, Protocol, TypeVar
 
 from mixjax.runs.errors import RunError
@@ -35,8 +36,14 @@ class Configurable(Protocol):
 def named(kind: str, name: str, known: Mapping[str, Known]) -> Known:
     """Return the entry of a name."""
     if name not in known:
-        raise RunError(f"there is no {kind} {name!r}; there are {', '.join(known)}")
+        raise RunError(f"there is no {kind} {name!r}{did_you_mean(name, known)}; there are {', '.join(known)}")
     return known[name]
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return the question after the known name that is most like a name; empty if none is like it."""
+    nearest = difflib.get_close_matches(name, known, n=1)
+    return f" (did you mean {nearest[0]}?)" if nearest else ""
 
 
 def preset_with(chosen: Configurable, preset: str, given: Mapping[str, Any], field: str = "option") -> dict[str, Any]:
@@ -52,7 +59,8 @@ def preset_with(chosen: Configurable, preset: str, given: Mapping[str, Any], fie
     if preset not in chosen.presets:
         raise RunError(f"{chosen.name} has no preset {preset!r}; it has {', '.join(chosen.presets)}")
     if unknown := [name for name in given if name not in fields]:
-        raise RunError(f"{chosen.name} has no {field} {unknown[0]!r}; it has {', '.join(fields)}")
+        nearest = did_you_mean(unknown[0], fields)
+        raise RunError(f"{chosen.name} has no {field} {unknown[0]!r}{nearest}; it has {', '.join(fields)}")
     return {**chosen.presets[preset], **given}
 
 

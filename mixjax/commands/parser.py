@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NoReturn
 
 import mixjax
-from mixjax.commands.options import Configurable
+from mixjax.commands.options import Configurable, did_you_mean
 from mixjax.runs.errors import RunError
 from mixjax.runs.storage import Location
 from mixjax.runs.untrusted import printable
@@ -22,7 +22,9 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Raise a RunError."""
-        raise RunError(f"{message}; {self.prog} --help lists what there is")
+        unknown = message.removeprefix("unrecognized arguments: ").split()[0]
+        nearest = did_you_mean(unknown, self._option_string_actions) if unknown.startswith("--") else ""
+        raise RunError(f"{message}{nearest}; {self.prog} --help lists what there is")
 
 
 @dataclass(frozen=True)
@@ -65,8 +67,11 @@ class CommandLine:
             return 2
         command, *rest = arguments
         wants_help = bool({"-h", "--help"} & set(rest))
-        if command in ("-h", "--help") or (command in self.folder_commands and wants_help):
+        if command in ("-h", "--help"):
             print(self.help())
+            return 0
+        if command in self.folder_commands and wants_help:
+            print(self.help_on(command))
             return 0
         if command == "--version":
             print(f"mixjax {mixjax.__version__}")
@@ -90,6 +95,11 @@ class CommandLine:
         parser.add_argument("--format", type=_formats, dest="formats", default=argparse.SUPPRESS)
         options, others = parser.parse_known_args(words)
         return vars(options), others
+
+    def help_on(self, command: str) -> str:
+        """Return the line of the usage about a command."""
+        (line,) = (line for line in self.usage.splitlines() if f"{{prog}} {command} " in line)
+        return f"usage: {line.strip().format(prog=self.prog)}"
 
     def help(self) -> str:
         """Return the usage, with a line for each study or experiment."""

@@ -123,6 +123,11 @@ def _write(official: Any, original: _Original, root: Path) -> None:
         name = official.name
         _log_download_bytes = _log_download_done = lambda self: None  # they name a folder that will have another name
 
+        def _info(self) -> Any:
+            info = super()._info()
+            info.initialize_from_bucket = lambda: None  # it asks the network, and leaves a folder in the temporary one
+            return info
+
         def _split_generators(self, dl_manager: object) -> dict[str, Iterator[tuple[int, dict[str, Any]]]]:
             del dl_manager  # nothing is downloaded
             for feature, labels in original.names.items():

@@ -1,83 +1,92 @@
 """The Gaussian model of the paper: exact calibration errors, finite-sample laws, and limits.
 
-`score_law` the two numbers that everything depends on; `population` the calibration errors of a law, `maximum` its
-largest gap; `samplers` the exact law over training sets; `expectations` the same without sampling; `limits` p/n -> c,
-and `capacity` how their derivative changes with c; `ood` test data of another mean; `pseudo_label` Algorithm 1, with
-`pseudo_label_limits`; `claims` the theorems as numbers; `weights` from (alpha, beta) to the Mixup weight t; `model` and
-`estimators` the literal versions; `whitening` what brings real rows near the model. Beyond the paper: `training_sets`
-the exact law before a weight is chosen, and `estimated_weight` one that is chosen by it; `temperature` scaling on
-held-out points, and `temperature_limits`; `linear` the law of any linear estimators, and `random_pairs` Mixup with
-finitely many pairs; `imbalance` classes of unequal size, and `imbalanced_ece` their calibration; `classes` more than
-two, `class_sets` their exact law, and `class_ece` their calibration; `ridge` and `logistic` fits in place of the
-average.
+The paper, a file each:
+
+    model, estimators      Definition 3.1 and (eq:C), (eq:Cmix): literal data, and the estimators of the mean
+    weights                (alpha, beta) of Mixup -> its weight t, on which the estimator depends
+    law                    `ScoreLaw`, the two numbers of a classifier on which its calibration depends
+    population, maximum    ECE, MCE, accuracy, NLL and Brier score of a law
+    samplers               the exact law over training sets, at any n and p; `training_sets`, before t is chosen
+    expectations           the expected errors of the same, without sampling
+    limits, capacity       p/n -> c: Theorems 3.1, 3.2, 5.1, 5.2; derivatives at no Mixup: Theorems 3.3, 5.3
+    ood                    Theorem 3.4: test data of another mean
+    pseudo_label           Algorithm 1, Theorems 4.1 to 4.3; many unlabelled points in `pseudo_label_limits`
+    claims                 every theorem as a signed number: `claims.CLAIMS["4.3"]`
+
+Beyond the paper, in `beyond`: any linear estimator (`linear`), finitely many pairs (`random_pairs`), ridge and logistic
+fits, temperature scaling on held-out points (`temperature`, `temperature_limits`), a weight chosen from the training
+set (`estimated_weight`), classes of unequal size (`imbalance`, `imbalanced_ece`), more than two (`classes`,
+`class_sets`, `class_ece`), and `whitening`, which brings real rows near the model.
+
+Arguments that are data broadcast, and changing them does not recompile. A shape or a value that is wrong raises
+ValueError; under `jit`, where values are unknown, the result is NaN.
 """
 
-from mixjax.gaussian.beyond.class_ece import class_ece as class_ece
-from mixjax.gaussian.beyond.class_sets import ClassSets as ClassSets
-from mixjax.gaussian.beyond.class_sets import limit_class_sets as limit_class_sets
-from mixjax.gaussian.beyond.class_sets import sample_class_sets as sample_class_sets
-from mixjax.gaussian.beyond.classes import best_class_weight as best_class_weight
-from mixjax.gaussian.beyond.classes import class_estimator as class_estimator
-from mixjax.gaussian.beyond.classes import class_means as class_means
-from mixjax.gaussian.beyond.classes import limit_class_ece as limit_class_ece
-from mixjax.gaussian.beyond.estimated_weight import estimated_weight as estimated_weight
-from mixjax.gaussian.beyond.imbalance import limit_imbalanced_scores as limit_imbalanced_scores
-from mixjax.gaussian.beyond.imbalance import with_positive_rate as with_positive_rate
-from mixjax.gaussian.beyond.imbalanced_ece import imbalanced_ece as imbalanced_ece
-from mixjax.gaussian.beyond.linear import sample_linear_scores as sample_linear_scores
-from mixjax.gaussian.beyond.logistic import logistic_coefficients as logistic_coefficients
-from mixjax.gaussian.beyond.random_pairs import limit_pairs_scores as limit_pairs_scores
-from mixjax.gaussian.beyond.random_pairs import sample_pairs_scores as sample_pairs_scores
-from mixjax.gaussian.beyond.ridge import limit_ridge_scores as limit_ridge_scores
-from mixjax.gaussian.beyond.ridge import ridge_coefficients as ridge_coefficients
-from mixjax.gaussian.beyond.ridge import ridge_estimator as ridge_estimator
-from mixjax.gaussian.beyond.temperature import TemperatureFit as TemperatureFit
-from mixjax.gaussian.beyond.temperature import scale_on_held_out as scale_on_held_out
-from mixjax.gaussian.beyond.temperature import scaled_ece as scaled_ece
-from mixjax.gaussian.beyond.temperature_limits import critical_held_out_ratio as critical_held_out_ratio
-from mixjax.gaussian.beyond.temperature_limits import held_out_ece as held_out_ece
-from mixjax.gaussian.beyond.temperature_limits import held_out_to_match as held_out_to_match
-from mixjax.gaussian.beyond.whitening import Whitening as Whitening
-from mixjax.gaussian.beyond.whitening import fit_whitening as fit_whitening
-from mixjax.gaussian.capacity import derivative_slope as derivative_slope
-from mixjax.gaussian.capacity import turning_ratio as turning_ratio
-from mixjax.gaussian.estimators import fixed_lam_estimator as fixed_lam_estimator
-from mixjax.gaussian.estimators import mean_estimator as mean_estimator
-from mixjax.gaussian.estimators import mixed_rows as mixed_rows
-from mixjax.gaussian.estimators import mixup_estimator as mixup_estimator
-from mixjax.gaussian.estimators import pseudo_label_estimators as pseudo_label_estimators
-from mixjax.gaussian.estimators import random_pairs_estimator as random_pairs_estimator
-from mixjax.gaussian.estimators import sigma_estimator as sigma_estimator
-from mixjax.gaussian.estimators import weighted_estimator as weighted_estimator
-from mixjax.gaussian.expectations import expected_errors as expected_errors
-from mixjax.gaussian.law import ScoreLaw as ScoreLaw
-from mixjax.gaussian.law import score_law as score_law
-from mixjax.gaussian.limits import best_weight as best_weight
-from mixjax.gaussian.limits import critical_ratio as critical_ratio
-from mixjax.gaussian.limits import critical_weight as critical_weight
-from mixjax.gaussian.limits import derivative_at_zero as derivative_at_zero
-from mixjax.gaussian.limits import limit_scores as limit_scores
-from mixjax.gaussian.maximum import population_mce as population_mce
-from mixjax.gaussian.model import direction as direction
-from mixjax.gaussian.model import sample_data as sample_data
-from mixjax.gaussian.ood import best_ood_weight as best_ood_weight
-from mixjax.gaussian.ood import limit_ood_scores as limit_ood_scores
-from mixjax.gaussian.ood import mixup_can_help_ood as mixup_can_help_ood
-from mixjax.gaussian.ood import sample_ood_scores as sample_ood_scores
-from mixjax.gaussian.ood import sufficient_ood as sufficient_ood
-from mixjax.gaussian.population import CalibrationErrors as CalibrationErrors
-from mixjax.gaussian.population import population_accuracy as population_accuracy
-from mixjax.gaussian.population import population_brier as population_brier
-from mixjax.gaussian.population import population_ece as population_ece
-from mixjax.gaussian.population import population_errors as population_errors
-from mixjax.gaussian.population import population_nll as population_nll
-from mixjax.gaussian.population import population_signed_gap as population_signed_gap
-from mixjax.gaussian.population import reliability_curve as reliability_curve
-from mixjax.gaussian.pseudo_label import sample_pseudo_label_scores as sample_pseudo_label_scores
-from mixjax.gaussian.pseudo_label_limits import limit_pseudo_label_scores as limit_pseudo_label_scores
-from mixjax.gaussian.pseudo_label_limits import overshoot_ratio as overshoot_ratio
-from mixjax.gaussian.samplers import sample_scores as sample_scores
-from mixjax.gaussian.training_sets import TrainingSets as TrainingSets
-from mixjax.gaussian.training_sets import sample_training_sets as sample_training_sets
-from mixjax.gaussian.weights import mixup_weight as mixup_weight
-from mixjax.gaussian.weights import symmetric_alpha as symmetric_alpha
+from mixjax.gaussian.beyond.class_ece import class_ece
+from mixjax.gaussian.beyond.class_sets import ClassSets, limit_class_sets, sample_class_sets
+from mixjax.gaussian.beyond.classes import best_class_weight, class_estimator, class_means, limit_class_ece
+from mixjax.gaussian.beyond.estimated_weight import estimated_weight
+from mixjax.gaussian.beyond.imbalance import limit_imbalanced_scores, with_positive_rate
+from mixjax.gaussian.beyond.imbalanced_ece import imbalanced_ece
+from mixjax.gaussian.beyond.linear import sample_linear_scores
+from mixjax.gaussian.beyond.logistic import logistic_coefficients
+from mixjax.gaussian.beyond.random_pairs import limit_pairs_scores, sample_pairs_scores
+from mixjax.gaussian.beyond.ridge import limit_ridge_scores, ridge_coefficients, ridge_estimator
+from mixjax.gaussian.beyond.temperature import TemperatureFit, scale_on_held_out, scaled_ece
+from mixjax.gaussian.beyond.temperature_limits import critical_held_out_ratio, held_out_ece, held_out_size_matching
+from mixjax.gaussian.beyond.whitening import Whitening, fit_whitening
+from mixjax.gaussian.capacity import derivative_at_zero, derivative_slope, turning_ratio
+from mixjax.gaussian.estimators import (
+    fixed_lam_estimator,
+    mean_estimator,
+    mixed_rows,
+    mixup_estimator,
+    pseudo_label_estimators,
+    random_pairs_estimator,
+    sigma_estimator,
+    weighted_estimator,
+)
+from mixjax.gaussian.expectations import expected_errors
+from mixjax.gaussian.law import ScoreLaw, score_law
+from mixjax.gaussian.limits import best_weight, critical_ratio, critical_weight, limit_scores
+from mixjax.gaussian.maximum import population_mce
+from mixjax.gaussian.model import class_mean, sample_data
+from mixjax.gaussian.ood import (
+    best_ood_weight,
+    limit_ood_scores,
+    mixup_can_help_ood,
+    mixup_helps_ood,
+    sample_ood_scores,
+)
+from mixjax.gaussian.population import (
+    CalibrationErrors,
+    population_accuracy,
+    population_brier,
+    population_ece,
+    population_errors,
+    population_nll,
+    population_signed_gap,
+    reliability_curve,
+)
+from mixjax.gaussian.pseudo_label import sample_pseudo_label_scores
+from mixjax.gaussian.pseudo_label_limits import limit_pseudo_label_scores, overshoot_ratio
+from mixjax.gaussian.samplers import sample_scores
+from mixjax.gaussian.training_sets import TrainingSets, sample_training_sets
+from mixjax.gaussian.weights import mixup_weight, symmetric_alpha
+
+__all__ = [
+    "CalibrationErrors", "ClassSets", "ScoreLaw", "TemperatureFit", "TrainingSets", "Whitening",
+    "best_class_weight", "best_ood_weight", "best_weight", "class_ece", "class_estimator", "class_mean",
+    "class_means", "critical_held_out_ratio", "critical_ratio", "critical_weight", "derivative_at_zero",
+    "derivative_slope", "estimated_weight", "expected_errors", "fit_whitening", "fixed_lam_estimator",
+    "held_out_ece", "held_out_size_matching", "imbalanced_ece", "limit_class_ece", "limit_class_sets",
+    "limit_imbalanced_scores", "limit_ood_scores", "limit_pairs_scores", "limit_pseudo_label_scores",
+    "limit_ridge_scores", "limit_scores", "logistic_coefficients", "mean_estimator", "mixed_rows",
+    "mixup_can_help_ood", "mixup_estimator", "mixup_helps_ood", "mixup_weight", "overshoot_ratio",
+    "population_accuracy", "population_brier", "population_ece", "population_errors", "population_mce",
+    "population_nll", "population_signed_gap", "pseudo_label_estimators", "random_pairs_estimator",
+    "reliability_curve", "ridge_coefficients", "ridge_estimator", "sample_class_sets", "sample_data",
+    "sample_linear_scores", "sample_ood_scores", "sample_pairs_scores", "sample_pseudo_label_scores",
+    "sample_scores", "sample_training_sets", "scale_on_held_out", "scaled_ece", "score_law", "sigma_estimator",
+    "symmetric_alpha", "turning_ratio", "weighted_estimator", "with_positive_rate",
+]  # fmt: skip

@@ -23,17 +23,38 @@ from mixjax.numerics.threefry import single
 
 
 def mean_estimator(x: Float[Array, "n p"], y: Float[Array, " n"]) -> Float[Array, " p"]:
-    """theta_hat(0), the mean of y_i x_i. NaN if n = 0."""
+    """Return theta_hat(0), the mean of y_i x_i.
+
+    Args:
+      x, y: data, shapes [n, p] and [n].
+
+    Returns:
+      An estimate of shape [p]; NaN if n = 0.
+
+    Example:
+      >>> from mixjax.gaussian import mean_estimator
+      >>> mean_estimator([[1.0, 2.0], [-1.0, 0.0]], [1, -1]).tolist()
+      [1.0, 1.0]
+    """
     x, y = as_floats(x=x, y=y)
     check_data(x, y)
     return jnp.mean(y[:, None] * x, axis=0)
 
 
 def weighted_estimator(x: Float[Array, "n p"], y: Float[Array, " n"], t: ArrayLike) -> Float[Array, " p"]:
-    """theta_hat(t) = (1 - t) theta_hat(0) + t xbar ybar, the Mixup estimator of one weight t in [0, 1].
+    """Return theta_hat(t) = (1 - t) theta_hat(0) + t xbar ybar, the Mixup estimator of one weight.
 
-    Raises:
-      ValueError: for shapes that do not fit, or t out of its range (NaN under `jit`).
+    Args:
+      x, y: data, shapes [n, p] and [n].
+      t: Mixup weight in [0, 1], one number.
+
+    Returns:
+      An estimate of shape [p].
+
+    Example:
+      >>> from mixjax.gaussian import weighted_estimator
+      >>> weighted_estimator([[1.0, 2.0], [-1.0, 0.0]], [1, -1], 0.25).tolist()
+      [0.75, 0.75]
     """
     x, y, t = checked(x=x, y=y, t=t)
     check_scalars(t=t)
@@ -43,10 +64,20 @@ def weighted_estimator(x: Float[Array, "n p"], y: Float[Array, " n"], t: ArrayLi
 def mixup_estimator(
     x: Float[Array, "n p"], y: Float[Array, " n"], *, alpha: ArrayLike, beta: ArrayLike
 ) -> Float[Array, " p"]:
-    """The paper's Mixup estimator: all pairs, in expectation over lambda ~ Beta(alpha, beta).
+    """Return the paper's Mixup estimator: all pairs, in expectation over lambda ~ Beta(alpha, beta).
 
-    Raises:
-      ValueError: for shapes that do not fit, alpha < 0 or beta <= 0 (NaN under `jit`).
+    Args:
+      x, y: data, shapes [n, p] and [n].
+      alpha: >= 0, one number; 0 is no Mixup.
+      beta: > 0, one number.
+
+    Returns:
+      An estimate of shape [p].
+
+    Example:
+      >>> from mixjax.gaussian import mixup_estimator
+      >>> [round(v, 3) for v in mixup_estimator([[1.0, 2.0], [-1.0, 0.0]], [1, -1], alpha=1, beta=1).tolist()]
+      [0.667, 0.667]
     """
     x, y, alpha, beta = checked(x=x, y=y, alpha=alpha, beta=beta)
     check_scalars(alpha=alpha, beta=beta)
@@ -54,10 +85,19 @@ def mixup_estimator(
 
 
 def fixed_lam_estimator(x: Float[Array, "n p"], y: Float[Array, " n"], *, lam: ArrayLike) -> Float[Array, " p"]:
-    """All pairs mixed at one lambda in [0, 1]: weight t = 2 lambda (1 - lambda), 1/2 at lambda = 1/2.
+    """Mix all pairs at one lambda and average: the estimator of weight t = 2 lambda (1 - lambda).
 
-    Raises:
-      ValueError: for shapes that do not fit, or lam out of its range (NaN under `jit`).
+    Args:
+      x, y: data, shapes [n, p] and [n].
+      lam: lambda in [0, 1], one number; the weight is largest, 1/2, at 1/2.
+
+    Returns:
+      An estimate of shape [p].
+
+    Example:
+      >>> from mixjax.gaussian import fixed_lam_estimator
+      >>> fixed_lam_estimator([[1.0, 2.0], [-1.0, 0.0]], [1, -1], lam=0.5).tolist()
+      [0.5, 0.5]
     """
     x, y, lam = checked(x=x, y=y, lam=lam)
     check_scalars(lam=lam)
@@ -73,18 +113,21 @@ def random_pairs_estimator(
     beta: ArrayLike,
     num_pairs: int,
 ) -> Float[Array, " p"]:
-    """The mean of x y over finitely many mixed pairs, each with its own i, j (i = j allowed) and lambda.
+    """Average x y over finitely many mixed pairs, as training does.
 
-    What training does. Its expectation given the data is `mixup_estimator`; its ECE is not the same.
+    Its expectation given the data is `mixup_estimator`; its ECE is not the same.
 
     Args:
-      key: spent.
-      x, y: data, shapes [n, p] and [n].
-      alpha, beta: of lambda's Beta law; alpha = 0 is no Mixup (lambda = 0).
-      num_pairs: how many pairs; static.
+      key, x, y, alpha, beta, num_pairs: as for `mixed_rows`.
 
-    Raises:
-      ValueError: for shapes that do not fit, num_pairs < 1, alpha < 0 or beta <= 0 (these two: NaN under `jit`).
+    Returns:
+      An estimate of shape [p].
+
+    Example:
+      >>> import jax
+      >>> from mixjax.gaussian import random_pairs_estimator
+      >>> random_pairs_estimator(jax.random.key(0), [[1.0, 2.0]], [1.0], alpha=1.0, beta=1.0, num_pairs=3).tolist()
+      [1.0, 2.0]
     """
     mixed_x, mixed_y = mixed_rows(key, x, y, alpha=alpha, beta=beta, num_pairs=num_pairs)
     return jnp.mean(mixed_y[:, None] * mixed_x, axis=0)
@@ -99,7 +142,24 @@ def mixed_rows(
     beta: ArrayLike,
     num_pairs: int,
 ) -> tuple[Float[Array, "num_pairs p"], Float[Array, " num_pairs"]]:
-    """Rows lambda x_i + (1 - lambda) x_j with their labels, of the pairs of `random_pairs_estimator`; its arguments."""
+    """Draw mixed rows lambda x_i + (1 - lambda) x_j with their mixed labels.
+
+    Args:
+      key: spent.
+      x, y: data, shapes [n, p] and [n].
+      alpha, beta: shapes of lambda's Beta law, one number each; alpha = 0 is no Mixup (lambda = 0).
+      num_pairs: how many pairs, each with its own i, j (i = j allowed) and lambda; static.
+
+    Returns:
+      Rows of shape [num_pairs, p] and labels of shape [num_pairs].
+
+    Example:
+      >>> import jax
+      >>> from mixjax.gaussian import mixed_rows
+      >>> rows, labels = mixed_rows(jax.random.key(0), [[1.0, 2.0]], [1.0], alpha=1.0, beta=1.0, num_pairs=3)
+      >>> rows.shape, labels.tolist()
+      ((3, 2), [1.0, 1.0, 1.0])
+    """
     x, y, alpha, beta = checked(x=x, y=y, alpha=alpha, beta=beta)
     check_data(x, y)
     check_scalars(alpha=alpha, beta=beta)
@@ -117,19 +177,22 @@ def mixed_rows(
 def pseudo_label_estimators(
     x: Float[Array, "n p"], y: Float[Array, " n"], unlabeled: Float[Array, "n_u p"], t: ArrayLike
 ) -> dict[str, Float[Array, " p"]]:
-    """Algorithm 1 (Section 4): estimate, label the unlabelled data by the sign of its score, estimate from all.
+    """Run Algorithm 1 (Section 4): estimate, label the unlabelled data by the sign of its score, estimate from all.
 
     Args:
       x, y: labelled data, shapes [n, p] and [n].
       unlabeled: n_u >= 0 further inputs, shape [n_u, p].
-      t: Mixup weight of the last step, in [0, 1].
+      t: Mixup weight of the last step, in [0, 1], one number.
 
     Returns:
       "init", the plain estimator of the labelled data; "final", that of all data with pseudo-labels; "mix", the
-      Mixup estimator of these.
+      Mixup estimator of these; each of shape [p].
 
-    Raises:
-      ValueError: for shapes that do not fit, or t out of its range (NaN under `jit`).
+    Example:
+      >>> from mixjax.gaussian import pseudo_label_estimators
+      >>> found = pseudo_label_estimators([[1.0, 0.0]], [1.0], [[-3.0, 2.0]], 0.0)
+      >>> found["init"].tolist(), found["final"].tolist()
+      ([1.0, 0.0], [2.0, -1.0])
     """
     x, y, unlabeled, t = checked(x=x, y=y, unlabeled=unlabeled, t=t)
     check_scalars(t=t)
@@ -144,12 +207,20 @@ def pseudo_label_estimators(
 def sigma_estimator(
     x: Float[Array, "n p"], y: Float[Array, " n"], *, sigma_estimate: str = "paper"
 ) -> Float[Array, ""]:
-    """An estimate of sigma from the residuals x_i - y_i theta_hat(0).
+    """Estimate sigma from the residuals r_i = x_i - y_i theta_hat(0).
 
     Args:
       x, y: data, shapes [n, p] and [n].
-      sigma_estimate: "paper", sqrt(|sum_i r_i|^2 / (p n)), the norm outside the sum as in Section 3.3
-        (not consistent for fixed p; 0 when all labels are equal), or "pooled", sqrt(sum_i |r_i|^2 / (p n)).
+      sigma_estimate: "paper", sqrt(|sum_i r_i|^2 / (p n)), the norm outside the sum as in Section 3.3 (not consistent
+        for fixed p; 0 when all labels are equal), or "pooled", sqrt(sum_i |r_i|^2 / (p n)). Static.
+
+    Returns:
+      One number >= 0.
+
+    Example:
+      >>> from mixjax.gaussian import sigma_estimator
+      >>> round(float(sigma_estimator([[3.0, 0.0], [1.0, 0.0]], [1, 1], sigma_estimate="pooled")), 3)
+      0.707
     """
     x, y = as_floats(x=x, y=y)
     check_data(x, y)

@@ -1,8 +1,8 @@
-"""The law of a linear classifier's score, which is all that calibration depends on.
+"""The law of a linear classifier's score, on which its calibration depends alone.
 
 Paper: Definition 3.1 and the plug-in confidence of Section 3.1. Given an estimate theta_hat, the
 score of a test point is v = theta_hat' x / sigma^2, and the confidence that y = +1 is
-s(2v) = 1 / (1 + exp(-2v)). Under the model, y v ~ N(m, w), so that two numbers say everything,
+s(2v) = 1 / (1 + exp(-2v)). Under the model, y v ~ N(m, w), so that two numbers decide everything,
 whatever the dimension:
 
     m = <theta_hat, theta> / sigma^2,    w = |theta_hat|^2 / sigma^2,    P(y = +1 | v) = s(2 rho v),    rho = m / w.
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import jax
 import jax.numpy as jnp
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float
@@ -20,11 +21,16 @@ from mixjax.numerics.arguments import aligned, as_floats, checked
 
 
 class ScoreLaw(NamedTuple):
-    """y v ~ N(mean, mean + gap): the law of a score, with the distance from calibration kept exact.
+    """The law of a score, y v ~ N(mean, mean + gap); a pytree of two arrays of one shape.
 
-    `gap` = var - mean is carried because it, not its sign's loss in a subtraction, decides every
-    calibration error: the classifier is calibrated where gap = 0, over-confident where gap > 0, and
-    under-confident where gap < 0. A pytree; the two arrays have one shape.
+    `gap` = var - mean decides every calibration error, and is stored since the subtraction would lose its digits:
+    the classifier is calibrated where gap = 0, over-confident where gap > 0, and under-confident where gap < 0.
+
+    Example:
+      >>> from mixjax.gaussian import ScoreLaw
+      >>> law = ScoreLaw.from_moments(mean=1.0, var=1.25)
+      >>> float(law.gap), round(float(law.slope), 3)
+      (0.25, 0.8)
     """
 
     mean: Float[Array, "*batch"]
@@ -32,7 +38,7 @@ class ScoreLaw(NamedTuple):
 
     @classmethod
     def from_moments(cls, mean: ArrayLike, var: ArrayLike) -> ScoreLaw:
-        """From mean and variance; near calibration the subtraction costs digits of `gap`."""
+        """Build the law from mean and variance; near calibration the subtraction costs digits of `gap`."""
         mean, var = as_floats(mean=mean, var=var)
         mean, var = jnp.broadcast_arrays(*aligned(mean, var))
         return cls(mean, var - mean)
@@ -44,12 +50,12 @@ class ScoreLaw(NamedTuple):
 
     @property
     def slope(self) -> Float[Array, "*batch"]:
-        """rho = mean / var: P(y = +1 | v) = s(2 rho v). 1 is calibrated, below 1 over-confident."""
+        """rho = mean / var in P(y = +1 | v) = s(2 rho v): 1 is calibrated, below 1 over-confident."""
         return self.mean / self.var
 
 
 def score_law(theta_hat: ArrayLike, theta: ArrayLike, *, sigma: ArrayLike = 1.0) -> ScoreLaw:
-    r"""The law of the score of an estimate, :math:`m = \langle\hat\theta,\theta\rangle/\sigma^2`, and its exact gap.
+    r"""Return the law of the score of an estimate, with a gap that does not cancel.
 
     Args:
       theta_hat: estimates, shape [..., p].
@@ -57,10 +63,16 @@ def score_law(theta_hat: ArrayLike, theta: ArrayLike, *, sigma: ArrayLike = 1.0)
       sigma: standard deviation of a coordinate given y, > 0.
 
     Returns:
-      Laws of the batch shape.
+      Laws of the batch shape: :math:`m = \langle\hat\theta,\theta\rangle/\sigma^2` and its gap.
 
     Raises:
       ValueError: if the last axes differ, or sigma is not positive (NaN under `jit`).
+
+    Example:
+      >>> from mixjax.gaussian import score_law
+      >>> law = score_law([1.0, 0.5], [1.0, 0.0])
+      >>> float(law.mean), float(law.gap)
+      (1.0, 0.25)
     """
     theta_hat, theta, sigma = checked(theta_hat=theta_hat, theta=theta, sigma=sigma)
     if theta_hat.ndim == 0 or theta.ndim == 0 or theta_hat.shape[-1] != theta.shape[-1]:
@@ -73,11 +85,13 @@ def score_law(theta_hat: ArrayLike, theta: ArrayLike, *, sigma: ArrayLike = 1.0)
 
 
 def checked_law(law: ScoreLaw) -> ScoreLaw:
-    """The law in one floating dtype and one shape.
-
-    Raises:
-      TypeError: for what is not a `ScoreLaw` of real numbers.
-    """
+    """Return the law in one floating dtype and one shape, or raise TypeError unless it is a `ScoreLaw` of numbers."""
     if not isinstance(law, ScoreLaw):
         raise TypeError(f"law must be a ScoreLaw, got {type(law).__name__}")
     return ScoreLaw(*jnp.broadcast_arrays(*aligned(*as_floats(mean=law.mean, gap=law.gap))))
+
+
+def masked_law(mean: jax.Array, gap: jax.Array) -> ScoreLaw:
+    """Broadcast mean and gap, and make the mean NaN where the gap, which depends on more of the arguments, is."""
+    mean, gap = jnp.broadcast_arrays(mean, gap)
+    return ScoreLaw(jnp.where(jnp.isnan(gap), gap, mean), gap)

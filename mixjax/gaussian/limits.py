@@ -1,7 +1,7 @@
-r"""The proportional limit p/n -> c: closed forms, phase boundaries and derivatives.
+r"""The proportional limit p/n -> c: closed forms and phase boundaries.
 
-Paper: Theorems 3.1 to 3.3 and 5.1 to 5.3, whose proofs work in this limit. The score's law becomes
-deterministic,
+Paper: Theorems 3.1, 3.2, 5.1 and 5.2, whose proofs work in this limit; 3.3 and 5.3 are in `capacity`. The score's law
+becomes deterministic,
 
     m_t = (1-t) |theta|^2,    w_t = (1-t)^2 (|theta|^2 + c),
     rho_t = rho_0 / (1-t),    rho_0 = |theta|^2 / (|theta|^2 + c),
@@ -22,17 +22,13 @@ from jax import lax
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
-from mixjax.gaussian.law import ScoreLaw
-from mixjax.gaussian.maximum import widest_point
+from mixjax.gaussian.law import ScoreLaw, masked_law
 from mixjax.gaussian.population import population_ece
-from mixjax.numerics.arguments import Rule, aligned, check_norm, checked
-from mixjax.numerics.quadrature import half_line_integrals
-
-__all__ = ["best_weight", "critical_ratio", "critical_weight", "derivative_at_zero", "limit_scores"]
+from mixjax.numerics.arguments import BELOW_ONE, aligned, check_norm, checked
 
 
 def limit_scores(ratio: ArrayLike, theta_norm: ArrayLike, t: ArrayLike) -> ScoreLaw:
-    """The law of the score as p/n -> `ratio` at Mixup weight t, for sigma = 1.
+    """Return the law of the score as p/n -> `ratio`, for sigma = 1.
 
     Args:
       ratio: c >= 0.
@@ -42,21 +38,23 @@ def limit_scores(ratio: ArrayLike, theta_norm: ArrayLike, t: ArrayLike) -> Score
     Returns:
       Laws of the broadcast shape; the gap, (1-t)((1-t) c - t |theta|^2), is free of cancellation near c = 0.
 
-    Raises:
-      ValueError: for a value out of its range (NaN under `jit`, of mean and gap).
+    Example:
+      >>> from mixjax.gaussian import limit_scores
+      >>> law = limit_scores(ratio=1.0, theta_norm=2.0, t=0.0)
+      >>> float(law.mean), float(law.var)
+      (4.0, 5.0)
     """
-    ratio, theta_norm, t = aligned(*checked(ratio=ratio, theta_norm=theta_norm, t=t))
-    mean, gap = _limit_scores(ratio, theta_norm, t)
-    return ScoreLaw(jnp.where(jnp.isnan(gap), gap, mean), gap)
+    return masked_law(*unchecked_limit_scores(*aligned(*checked(ratio=ratio, theta_norm=theta_norm, t=t))))
 
 
-def _limit_scores(ratio: jax.Array, theta_norm: jax.Array, t: jax.Array) -> ScoreLaw:
+def unchecked_limit_scores(ratio: jax.Array, theta_norm: jax.Array, t: jax.Array) -> ScoreLaw:
+    """Return the law of `limit_scores` for arrays that are aligned and checked."""
     keep, square = 1.0 - t, theta_norm**2
     return ScoreLaw(*jnp.broadcast_arrays(keep * square, keep * (keep * ratio - t * square)))
 
 
 def best_weight(ratio: ArrayLike, theta_norm: ArrayLike) -> Float[Array, "*batch"]:
-    """t* = c / (|theta|^2 + c), at which ECE and MCE are 0; a Beta law reaches it if c < |theta|^2 (t* < 1/2).
+    """Return the weight t* = c / (|theta|^2 + c), at which ECE and MCE are 0; a Beta law reaches it if c < |theta|^2.
 
     Args:
       ratio: c >= 0.
@@ -65,15 +63,17 @@ def best_weight(ratio: ArrayLike, theta_norm: ArrayLike) -> Float[Array, "*batch
     Returns:
       t* in [0, 1] of the broadcast shape: 0 at c = 0, 1 without signal, and NaN where both are 0 (no classifier).
 
-    Raises:
-      ValueError: for a value out of its range (NaN under `jit`).
+    Example:
+      >>> from mixjax.gaussian import best_weight
+      >>> round(float(best_weight(1.0, 2.0)), 4)
+      0.2
     """
     ratio, theta_norm = aligned(*checked(ratio=ratio, theta_norm=theta_norm))
     return ratio / (theta_norm**2 + ratio)
 
 
 def critical_weight(ratio: ArrayLike, theta_norm: ArrayLike, *, norm: float = 1) -> Float[Array, "*batch"]:
-    r"""The weight below which Mixup helps: the t > t* in (0, 1) with :math:`ECE_t = ECE_0`.
+    r"""Find the weight below which Mixup helps: the t > t* in (0, 1) with :math:`ECE_t = ECE_0`.
 
     Args:
       ratio: c >= 0.
@@ -86,11 +86,13 @@ def critical_weight(ratio: ArrayLike, theta_norm: ArrayLike, *, norm: float = 1)
       no classifier (both 0), for the MCE without signal (it is 1/2 for every t), and where E gap^r underflows
       (from theta_norm of about 9 on in float32, 35 in float64). Differentiable in both arguments inside (0, 1).
 
-    Raises:
-      ValueError: for a value out of its range (NaN under `jit`).
-
     Accuracy (tests/gaussian/test_limits_accuracy.py), theta_norm <= 8: absolute 1e-11 (fractional r: 1e-8) in float64
-    and 5e-6 in float32.
+    and 5e-6 in float32. Reference: Theorems 3.1 and 5.1.
+
+    Example:
+      >>> from mixjax.gaussian import critical_weight
+      >>> round(float(critical_weight(0.5, 2.0)), 3)
+      0.196
     """
     check_norm(norm)
     ratio, theta_norm = jnp.broadcast_arrays(*aligned(*checked(ratio=ratio, theta_norm=theta_norm)))
@@ -113,7 +115,7 @@ def _critical_weight(ratio: jax.Array, theta_norm: jax.Array, norm: float) -> ja
 
 
 def critical_ratio(theta_norm: ArrayLike, t: ArrayLike, *, norm: float = 1) -> Float[Array, "*batch"]:
-    r"""The phase boundary c(|theta|, t): Mixup of weight t helps where p/n is above it, and hurts below.
+    r"""Find the phase boundary c(|theta|, t): Mixup of weight t helps where p/n is above it, and hurts below.
 
     Between c = 0, where the plain classifier is calibrated, and :math:`|\theta|^2 t/(1-t)`, where the mixed
     one is, :math:`ECE_0 = ECE_t` once. For the MCE, :math:`c = |\theta|^2 (1/\sqrt{1-t} - 1)`.
@@ -127,18 +129,17 @@ def critical_ratio(theta_norm: ArrayLike, t: ArrayLike, *, norm: float = 1) -> F
       c of the broadcast shape, 0 at theta_norm = 0 or t = 0. NaN for the MCE without signal (it is 1/2 for every c
       and t), and where E gap^r underflows (as for `critical_weight`). Differentiable in both arguments.
 
-    Raises:
-      ValueError: for a value out of its range (NaN under `jit`).
-
     Accuracy (tests/gaussian/test_limits_accuracy.py), theta_norm <= 8: relative 1e-11 (fractional r: 5e-8) in float64
-    and 1e-5 in float32, from t = 1e-6 on.
+    and 1e-5 in float32, from t = 1e-6 on. Reference: Theorems 3.1, 3.2, 5.1 and 5.2.
+
+    Example:
+      >>> from mixjax.gaussian import critical_ratio
+      >>> round(float(critical_ratio(2.0, 1 / 3)), 3)
+      1.041
     """
     check_norm(norm)
-    theta_norm, t = jnp.broadcast_arrays(*aligned(*checked({"t": _BELOW_ONE}, theta_norm=theta_norm, t=t)))
+    theta_norm, t = jnp.broadcast_arrays(*aligned(*checked({"t": BELOW_ONE}, theta_norm=theta_norm, t=t)))
     return _critical_ratio(theta_norm, t, norm)
-
-
-_BELOW_ONE = Rule("in [0, 1)", lambda t: (t >= 0) & (t < 1))
 
 
 @partial(jax.jit, static_argnames="norm")
@@ -159,25 +160,26 @@ def _critical_ratio(theta_norm: jax.Array, t: jax.Array, norm: float) -> jax.Arr
 
 
 def _excess(ratio: jax.Array, theta_norm: jax.Array, t: jax.Array, norm: float) -> jax.Array:
-    """ECE_t - ECE_0."""
+    """Return ECE_t - ECE_0."""
     mixed, plain = _both_errors(ratio, theta_norm, t, norm)
     return mixed - plain
 
 
 def _both_errors(ratio: jax.Array, theta_norm: jax.Array, t: jax.Array, norm: float) -> list[jax.Array]:
-    """ECE_t and ECE_0."""
-    return [population_ece(_limit_scores(ratio, theta_norm, weight), norm=norm) for weight in (t, jnp.zeros_like(t))]
+    """Return ECE_t and ECE_0."""
+    laws = (unchecked_limit_scores(ratio, theta_norm, weight) for weight in (t, jnp.zeros_like(t)))
+    return [population_ece(law, norm=norm) for law in laws]
 
 
 def _resolved(ratio: jax.Array, theta_norm: jax.Array, t: jax.Array, norm: float) -> jax.Array:
-    """Whether both E gap^r are far from underflow, where the sign of a difference says nothing."""
+    """Return whether both E gap^r are far from underflow, where a difference has no sign."""
     mixed, plain = _both_errors(*lax.stop_gradient((ratio, theta_norm, t)), norm)
     limits = jnp.finfo(t.dtype)
     return jnp.minimum(mixed, plain) ** norm > limits.tiny / limits.eps
 
 
 def increasing_root(function: Callable[[jax.Array], jax.Array], low: jax.Array, high: jax.Array) -> jax.Array:
-    """The root between low and high, by bisection to the last digit; differentiated as an implicit function."""
+    """Find the root between low and high by bisection to the last digit; differentiable as an implicit function."""
 
     def bisect(function: Callable[[jax.Array], jax.Array], _: jax.Array) -> jax.Array:
         def halve(_: int, bounds: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
@@ -191,60 +193,3 @@ def increasing_root(function: Callable[[jax.Array], jax.Array], low: jax.Array, 
         return 0.5 * (bounds[0] + bounds[1])
 
     return lax.custom_root(function, low, bisect, lambda linear, y: y / linear(jnp.ones_like(y)))
-
-
-def derivative_at_zero(
-    ratio: ArrayLike, theta_norm: ArrayLike, *, beta: ArrayLike, norm: float = 1
-) -> Float[Array, "*batch"]:
-    r"""Theorems 3.3 and 5.3: the derivative of ECE (or MCE) in alpha at alpha = 0+, for lambda ~ Beta(alpha, beta).
-
-    .. math:: \frac{2}{\beta+1}\cdot\Bigl(-\tfrac12 E\,|v|\,\mathrm{sech}^2 v\Bigr)
-              \quad\text{with}\quad v \sim N(|\theta|^2, |\theta|^2 + c),
-              \qquad \frac{2}{\beta+1}\cdot\Bigl(-\tfrac12 v_* \mathrm{sech}^2 v_*\Bigr)
-
-    with :math:`v_*` the score of the largest gap.
-
-    Args:
-      ratio: c >= 0.
-      theta_norm: |theta| >= 0.
-      beta: > 0.
-      norm: 1 for the ECE, inf for the MCE. Static.
-
-    Returns:
-      Numbers of the broadcast shape, negative for c > 0: a little Mixup always helps (the MCE without signal excepted:
-      0). At c = 0 the plain classifier is calibrated and any Mixup hurts: the same numbers with the opposite sign.
-      NaN where c and theta_norm are both 0.
-
-    Raises:
-      ValueError: for another norm, or a value out of its range (NaN under `jit`).
-
-    Accuracy (tests/gaussian/test_limits_derivative.py), theta_norm <= 8: relative 1e-11 in float64; in float32 1e-5,
-    and 3e-4 for the MCE, of whose widest point float32 has four digits.
-    """
-    if norm not in (1, np.inf):
-        raise ValueError(f"norm must be 1 or inf, got {norm}")
-    return _derivative_at_zero(*aligned(*checked(ratio=ratio, theta_norm=theta_norm, beta=beta)), norm=float(norm))
-
-
-@partial(jax.jit, static_argnames="norm")
-def _derivative_at_zero(ratio: jax.Array, theta_norm: jax.Array, beta: jax.Array, *, norm: float) -> jax.Array:
-    law = _limit_scores(ratio, theta_norm, jnp.zeros_like(beta))
-    if norm == 1:
-        slope = -0.5 * _mean_abs_sech_square(law)
-    else:
-        rho = law.mean / law.var
-        v = widest_point(rho, law.gap / law.var)
-        slope = jnp.where(rho == 0, 0.0, -0.5 * v / jnp.cosh(v) ** 2)
-    return 2.0 / (beta + 1.0) * jnp.where(ratio == 0, -slope, slope)
-
-
-@jax.jit
-def _mean_abs_sech_square(law: ScoreLaw) -> jax.Array:
-    """E |v| sech^2 v for v ~ N(m, w) with 0 <= m <= w, folded at 0."""
-    kappa = law.gap / law.var
-
-    def integrand(v: jax.Array) -> tuple[jax.Array, ...]:
-        decay = jnp.exp(-2.0 * v)
-        return (4.0 * v * (decay + jnp.exp(-2.0 * kappa * v)) / (1.0 + decay) ** 2,)
-
-    return half_line_integrals(-law.mean, law.var, integrand)[0]

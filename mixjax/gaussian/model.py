@@ -17,8 +17,21 @@ from mixjax.numerics.threefry import single
 from mixjax.random import normal
 
 
-def direction(p: int, theta_norm: ArrayLike) -> Float[Array, "p"]:
-    """A mean of length `theta_norm` >= 0 in R^p: theta_norm 1_p / sqrt(p), the paper's choice of direction."""
+def class_mean(p: int, theta_norm: ArrayLike) -> Float[Array, "p"]:
+    """Return the mean of class +1 that the paper takes, theta_norm 1_p / sqrt(p).
+
+    Args:
+      p: dimension, >= 1; static.
+      theta_norm: its length |theta| >= 0, one number.
+
+    Returns:
+      theta of shape [p].
+
+    Example:
+      >>> from mixjax.gaussian import class_mean
+      >>> class_mean(4, 1.0).tolist()
+      [0.5, 0.5, 0.5, 0.5]
+    """
     check_size("p", p)
     (theta_norm,) = checked(theta_norm=theta_norm)
     check_scalars(theta_norm=theta_norm)
@@ -28,20 +41,26 @@ def direction(p: int, theta_norm: ArrayLike) -> Float[Array, "p"]:
 def sample_data(
     key: PRNGKeyArray, *, n: int, theta: ArrayLike, sigma: ArrayLike = 1.0
 ) -> tuple[Float[Array, "n p"], Float[Array, " n"]]:
-    """n independent pairs (x, y) of the model, drawn literally.
+    """Draw n independent pairs (x, y) of the model.
 
     Args:
       key: spent.
-      n: sample size; static.
+      n: sample size, >= 1; static.
       theta: mean given y = +1, shape [p].
-      sigma: standard deviation of a coordinate given y, > 0.
+      sigma: standard deviation of a coordinate given y, > 0, one number.
 
     Returns:
-      x of shape [n, p] and y of shape [n] with entries -1 and +1, of one floating dtype. x is NaN under `jit` for a
-      sigma that is refused eagerly.
+      x of shape [n, p] and y of shape [n] with entries -1 and +1, of one floating dtype.
 
     Raises:
-      ValueError: if n < 1, theta is not a vector, or sigma is not one positive number.
+      ValueError: if n < 1, theta is not a vector, or sigma is not one positive number (x is NaN under `jit`).
+
+    Example:
+      >>> import jax
+      >>> from mixjax.gaussian import class_mean, sample_data
+      >>> x, y = sample_data(jax.random.key(0), n=3, theta=class_mean(4, 1.0))
+      >>> x.shape, y.shape
+      ((3, 4), (3,))
     """
     check_size("n", n)
     theta, sigma = checked(theta=theta, sigma=sigma)

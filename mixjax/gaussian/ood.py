@@ -24,13 +24,11 @@ import jax.numpy as jnp
 from jax.typing import ArrayLike
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
-from mixjax.gaussian.law import ScoreLaw
-from mixjax.gaussian.samplers import cell_source, standard_normals
+from mixjax.gaussian.law import ScoreLaw, masked_law
+from mixjax.gaussian.samplers import standard_normals, training_cells
 from mixjax.numerics.arguments import aligned, check_size, checked
 from mixjax.numerics.threefry import Source, single
 from mixjax.random import centered_chisquare_from, rademacher_mean_from
-
-__all__ = ["best_ood_weight", "limit_ood_scores", "mixup_can_help_ood", "sample_ood_scores", "sufficient_ood"]
 
 
 def sample_ood_scores(
@@ -39,13 +37,13 @@ def sample_ood_scores(
     n: ArrayLike,
     p: ArrayLike,
     theta_norm: ArrayLike,
-    test_norm: ArrayLike,
-    cosine: ArrayLike,
     t: ArrayLike,
     sigma: ArrayLike = 1.0,
+    test_norm: ArrayLike,
+    cosine: ArrayLike,
     replicates: int,
 ) -> ScoreLaw:
-    r"""Laws of the score on test data of mean theta', for independent training sets of mean theta; exact.
+    r"""Sample laws of the score on test data of mean theta', for independent training sets of mean theta; exact.
 
     Draws are keyed by the key and (n, p, theta_norm, sigma): entries that differ in t, test_norm and cosine only have
     the same training sets. They are not those of `sample_scores`.
@@ -57,40 +55,32 @@ def sample_ood_scores(
       cosine: of the angle between theta' and theta, in [-1, 1]; 1 or -1 at p = 1, where there is no other.
 
     Returns:
-      Laws of the broadcast shape + (replicates,). NaN where p = 1 and |cosine| < 1, and under `jit` for values that are
-      refused eagerly.
+      Laws of the broadcast shape + (replicates,). NaN where p = 1 and |cosine| < 1.
 
-    Raises:
-      ValueError: for a value out of its range.
+    Example:
+      >>> import jax
+      >>> from mixjax.gaussian import sample_ood_scores
+      >>> law = sample_ood_scores(jax.random.key(0), n=10**6, p=5, theta_norm=2.0, t=0.0, test_norm=1.0, cosine=0.5,
+      ...                         replicates=2)
+      >>> law.mean.round(1).tolist()
+      [1.0, 1.0]
     """
-    arrays = checked(n=n, p=p, theta_norm=theta_norm, test_norm=test_norm, cosine=cosine, t=t, sigma=sigma)
+    arrays = checked(n=n, p=p, theta_norm=theta_norm, sigma=sigma, test_norm=test_norm, cosine=cosine, t=t)
     check_size("replicates", replicates)
     return _sample(single(key), *aligned(*arrays), replicates=replicates)
 
 
 @partial(jax.jit, static_argnames="replicates")
-def _sample(
-    key: PRNGKeyArray,
-    n: jax.Array,
-    p: jax.Array,
-    theta_norm: jax.Array,
-    test_norm: jax.Array,
-    cosine: jax.Array,
-    t: jax.Array,
-    sigma: jax.Array,
-    *,
-    replicates: int,
-) -> ScoreLaw:
-    wrong = jnp.isnan(p) | jnp.isnan(theta_norm) | jnp.isnan(sigma)
-    cell = jnp.broadcast_arrays(jnp.where(wrong, jnp.nan, n), p, theta_norm, sigma)
-    source = cell_source(key, cell, replicates)
-    n, p, theta_norm, sigma = (value[..., None] for value in cell)
-    test_norm, cosine, t = (value[..., None] for value in (test_norm, cosine, t))
+def _sample(key: PRNGKeyArray, *values: jax.Array, replicates: int) -> ScoreLaw:
+    n, p, theta_norm, sigma, *of_test = values
+    test_norm, cosine, t = (value[..., None] for value in of_test)
+    test_norm = test_norm / sigma[..., None]
+    source, n, p, theta = training_cells(key, n, p, theta_norm, sigma, replicates)
     cosine = jnp.where((p == 1) & (jnp.abs(cosine) < 1), jnp.nan, cosine)
-    return law_of(draw_noise(source, n, p), n, p, theta_norm / sigma, test_norm / sigma, cosine, t)
+    return ood_score_law(draw_noise(source, n, p), n, p, theta, test_norm, cosine, t)
 
 
-class Noise(NamedTuple):
+class OodNoise(NamedTuple):
     """The eight numbers of a training set, each of shape [*cell, replicates].
 
     mean_label: ybar. along, aside: sqrt(n) A along theta, and along e (0 if p = 1); across: n |rest of A|^2 minus its
@@ -112,25 +102,25 @@ class Noise(NamedTuple):
 _LABELS, _NORMALS, _ACROSS, _DIFFERENCE = range(8, 12)  # what the words of a source are spent on
 
 
-def draw_noise(source: Source, n: jax.Array, p: jax.Array) -> Noise:
-    """The exact joint law of the eight numbers."""
+def draw_noise(source: Source, n: jax.Array, p: jax.Array) -> OodNoise:
+    """Draw the eight numbers from their exact joint law."""
     along, aside, difference_along, difference_aside, difference_aligned = standard_normals(
-        source.spend_on(_NORMALS), 5, n
+        source.fold_in(_NORMALS), 5, n
     )
-    return Noise(
-        mean_label=rademacher_mean_from(source.spend_on(_LABELS), n),
+    return OodNoise(
+        mean_label=rademacher_mean_from(source.fold_in(_LABELS), n),
         along=along,
         aside=jnp.where(p >= 2, aside, 0.0),
-        across=centered_chisquare_from(source.spend_on(_ACROSS), jnp.maximum(p - 2.0, 0.0)),
+        across=centered_chisquare_from(source.fold_in(_ACROSS), jnp.maximum(p - 2.0, 0.0)),
         difference_along=difference_along,
         difference_aside=jnp.where(p >= 2, difference_aside, 0.0),
         difference_aligned=jnp.where(p >= 3, difference_aligned, 0.0),
-        difference_across=centered_chisquare_from(source.spend_on(_DIFFERENCE), jnp.maximum(p - 3.0, 0.0)),
+        difference_across=centered_chisquare_from(source.fold_in(_DIFFERENCE), jnp.maximum(p - 3.0, 0.0)),
     )
 
 
-def law_of(
-    noise: Noise,
+def ood_score_law(
+    noise: OodNoise,
     n: jax.Array,
     p: jax.Array,
     theta: jax.Array,
@@ -138,7 +128,7 @@ def law_of(
     cosine: jax.Array,
     t: jax.Array,
 ) -> ScoreLaw:
-    """The law at weight t for sigma = 1."""
+    """Return the law at weight t for sigma = 1."""
     ybar = noise.mean_label
     spread = (1.0 - ybar) * (1.0 + ybar)
     kappa, push = 1.0 - t * spread, t * ybar
@@ -160,51 +150,85 @@ def law_of(
 
 
 def limit_ood_scores(
-    ratio: ArrayLike, theta_norm: ArrayLike, test_norm: ArrayLike, cosine: ArrayLike, t: ArrayLike
+    ratio: ArrayLike, theta_norm: ArrayLike, t: ArrayLike, *, test_norm: ArrayLike, cosine: ArrayLike
 ) -> ScoreLaw:
-    """The law of the score as p/n -> `ratio` at Mixup weight t, for sigma = 1.
+    """Return the law of the score on test data of mean theta' as p/n -> `ratio`, for sigma = 1.
 
     Args:
       ratio: c >= 0.
       theta_norm, test_norm: |theta|, |theta'| >= 0.
-      cosine: of the angle between them, in [-1, 1].
       t: Mixup weight in [0, 1].
+      cosine: of the angle between theta' and theta, in [-1, 1].
 
     Returns:
       Laws of the broadcast shape.
 
-    Raises:
-      ValueError: for a value out of its range (NaN under `jit`).
+    Example:
+      >>> from mixjax.gaussian import limit_ood_scores
+      >>> law = limit_ood_scores(1.0, 2.0, 0.0, test_norm=1.0, cosine=0.5)
+      >>> float(law.mean), float(law.var)
+      (1.0, 5.0)
     """
-    ratio, theta_norm, test_norm, cosine, t = aligned(
-        *checked(ratio=ratio, theta_norm=theta_norm, test_norm=test_norm, cosine=cosine, t=t)
-    )
+    arrays = checked(ratio=ratio, theta_norm=theta_norm, test_norm=test_norm, cosine=cosine, t=t)
+    ratio, theta_norm, test_norm, cosine, t = aligned(*arrays)
     keep, product = 1.0 - t, theta_norm * test_norm * cosine
-    mean, gap = jnp.broadcast_arrays(keep * product, keep * (keep * (theta_norm**2 + ratio) - product))
-    return ScoreLaw(jnp.where(jnp.isnan(gap), gap, mean), gap)
+    return masked_law(keep * product, keep * (keep * (theta_norm**2 + ratio) - product))
 
 
 def best_ood_weight(
-    ratio: ArrayLike, theta_norm: ArrayLike, test_norm: ArrayLike, cosine: ArrayLike
+    ratio: ArrayLike, theta_norm: ArrayLike, *, test_norm: ArrayLike, cosine: ArrayLike
 ) -> Float[Array, "*batch"]:
-    """The weight in [0, 1] that calibrates in the limit, 1 - rho_0; 0 where rho_0 > 1, and 1 where rho_0 < 0.
+    """Return the weight that calibrates on theta' in the limit, 1 - rho_0; a Beta law reaches it below 1/2.
 
-    A Beta law reaches it below 1/2. NaN where theta_norm and ratio are both 0. Raises as `limit_ood_scores`.
+    Args:
+      ratio, theta_norm, test_norm, cosine: as for `limit_ood_scores`.
+
+    Returns:
+      A weight in [0, 1]: 0 where rho_0 > 1, and 1 where rho_0 < 0. NaN where theta_norm and ratio are both 0.
+
+    Example:
+      >>> from mixjax.gaussian import best_ood_weight
+      >>> round(float(best_ood_weight(1.0, 2.0, test_norm=1.0, cosine=0.5)), 3)
+      0.8
     """
-    law = limit_ood_scores(ratio, theta_norm, test_norm, cosine, 0.0)
+    law = limit_ood_scores(ratio, theta_norm, 0.0, test_norm=test_norm, cosine=cosine)
     return jnp.clip(law.gap / law.var, 0.0, 1.0)
 
 
-def sufficient_ood(
-    ratio: ArrayLike, theta_norm: ArrayLike, test_norm: ArrayLike, cosine: ArrayLike
+def mixup_helps_ood(
+    ratio: ArrayLike, theta_norm: ArrayLike, *, test_norm: ArrayLike, cosine: ArrayLike
 ) -> Bool[Array, "*batch"]:
-    """Theorem 3.4's condition <theta' - theta, theta> <= c/2 (sigma = 1). Raises as `limit_ood_scores`."""
+    """Test Theorem 3.4's condition <theta' - theta, theta> <= c/2, which is enough for some Mixup to help.
+
+    Args:
+      ratio, theta_norm, test_norm, cosine: as for `limit_ood_scores` (sigma = 1).
+
+    Returns:
+      Booleans of the broadcast shape; False under `jit` for a value out of its range.
+
+    Example:
+      >>> from mixjax.gaussian import mixup_helps_ood
+      >>> mixup_helps_ood(1.0, 1.0, test_norm=[1.4, 1.6], cosine=1.0).tolist()
+      [True, False]
+    """
     (ratio,) = checked(ratio=ratio)
-    return limit_ood_scores(0.5 * ratio, theta_norm, test_norm, cosine, 0.0).gap >= 0.0
+    return limit_ood_scores(0.5 * ratio, theta_norm, 0.0, test_norm=test_norm, cosine=cosine).gap >= 0.0
 
 
 def mixup_can_help_ood(
-    ratio: ArrayLike, theta_norm: ArrayLike, test_norm: ArrayLike, cosine: ArrayLike
+    ratio: ArrayLike, theta_norm: ArrayLike, *, test_norm: ArrayLike, cosine: ArrayLike
 ) -> Bool[Array, "*batch"]:
-    """Whether some t > 0 lowers the ECE in the limit: <theta' - theta, theta> < c. Raises as `limit_ood_scores`."""
-    return limit_ood_scores(ratio, theta_norm, test_norm, cosine, 0.0).gap > 0.0
+    """Test whether some t > 0 lowers the ECE in the limit, <theta' - theta, theta> < c.
+
+    Args:
+      ratio, theta_norm, test_norm, cosine: as for `limit_ood_scores` (sigma = 1).
+
+    Returns:
+      Booleans of the broadcast shape; False under `jit` for a value out of its range.
+
+    Example:
+      >>> from mixjax.gaussian import mixup_can_help_ood
+      >>> mixup_can_help_ood(1.0, 1.0, test_norm=[1.6, 2.1], cosine=1.0).tolist()
+      [True, False]
+    """
+    return limit_ood_scores(ratio, theta_norm, 0.0, test_norm=test_norm, cosine=cosine).gap > 0.0

@@ -11,13 +11,12 @@ Folding v at 0 and collecting exponents, with d = w - m and kappa = |1 - rho| = 
     E gap^r = e^{2 min(d, 0)} * integral over v >= 0 of N(v; c, w) B(v) gap(v)^{r-1} dv,
     c = -m - 2 min(d, 0),    B(v) = (1 - e^{-2 kappa v}) / (1 + e^{-2v}),
 
-which neither cancels nor overflows for any m, positive or negative.
+which neither cancels nor overflows for any m.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
@@ -31,26 +30,18 @@ from jaxtyping import Array, Float
 from mixjax.gaussian.law import ScoreLaw, checked_law
 from mixjax.gaussian.maximum import population_mce
 from mixjax.numerics.arguments import aligned, check_norm, checked
-from mixjax.numerics.elementary import one_minus_exp
+from mixjax.numerics.elementary import one_minus_exp, root
 from mixjax.numerics.quadrature import half_line_integrals
-
-__all__ = [
-    "CalibrationErrors",
-    "population_accuracy",
-    "population_brier",
-    "population_ece",
-    "population_errors",
-    "population_mce",
-    "population_nll",
-    "population_signed_gap",
-    "reliability_curve",
-]
-
-Function = Callable[[jax.Array], jax.Array]
 
 
 class CalibrationErrors(NamedTuple):
-    """ECE_1, the root of ECE_2, and MCE, each of the batch shape of the laws."""
+    """ECE_1, the root of ECE_2, and MCE, each of the batch shape of the laws.
+
+    Example:
+      >>> from mixjax.gaussian import CalibrationErrors, ScoreLaw, population_errors
+      >>> isinstance(population_errors(ScoreLaw(4.0, 1.0)), CalibrationErrors)
+      True
+    """
 
     ece: Float[Array, "*batch"]
     rms_ece: Float[Array, "*batch"]
@@ -58,10 +49,10 @@ class CalibrationErrors(NamedTuple):
 
 
 def population_ece(law: ScoreLaw, *, norm: float = 1) -> Float[Array, "*batch"]:
-    r"""Expected calibration error :math:`(E\,|s(2\rho v) - s(2v)|^r)^{1/r}`; for r = inf the MCE.
+    r"""Return the ECE of a law, :math:`(E\,|s(2\rho v) - s(2v)|^r)^{1/r}`; for r = inf the MCE.
 
     Args:
-      law: of the score, any batch shape.
+      law: the score's, any batch shape.
       norm: r, at least 1; static. The paper's ECE is r = 1, its ECE_2 is r = 2 (the root is returned).
 
     Returns:
@@ -74,31 +65,42 @@ def population_ece(law: ScoreLaw, *, norm: float = 1) -> Float[Array, "*batch"]:
     Accuracy, over variances from 1e-4 to 1e4 and means of either sign up to 1e4 (tests/gaussian/test_population.py):
     absolute 2e-10 in float64, 1e-12 while |mean| <= 10 and var <= 30 (fractional r: 1e-7), and 1e-5 in float32.
     For r = 1 as much relative, down to 1e-100 (float32: 3e-5, down to 1e-30); for other r a small value has fewer
-    digits, and may have none below 1e-50. Source: Section 2.
+    digits, and may have none below 1e-50. Reference: Section 2.
+
+    Example:
+      >>> from mixjax.gaussian import ScoreLaw, population_ece
+      >>> round(float(population_ece(ScoreLaw(4.0, 1.0))), 4)
+      0.0088
     """
     check_norm(norm)
     if np.isinf(norm):
         return population_mce(law)
     law = checked_law(law)
-    return _root(_gap_moments(law, jnp.abs(law.gap), (norm,))[0], norm)
+    return root(_gap_moments(law, jnp.abs(law.gap), (norm,))[0], norm)
 
 
 def population_errors(law: ScoreLaw) -> CalibrationErrors:
-    """ECE, ECE_2 and MCE in one pass, at less than the cost of computing each; see `population_ece`."""
+    """Return ECE, the root of ECE_2, and MCE in one pass, at less than the cost of computing each.
+
+    Args:
+      law: the score's, any batch shape.
+
+    Returns:
+      Three errors of the batch shape, as of `population_ece`.
+
+    Example:
+      >>> from mixjax.gaussian import ScoreLaw, population_errors
+      >>> [round(float(error), 4) for error in population_errors(ScoreLaw(4.0, 1.0))]
+      [0.0088, 0.0166, 0.0498]
+    """
     law = checked_law(law)
     ece, square = _gap_moments(law, jnp.abs(law.gap), (1, 2))
-    return CalibrationErrors(ece, _root(square, 2), population_mce(law))
-
-
-def _root(moment: jax.Array, norm: float) -> jax.Array:
-    """moment^(1/r), whose derivative at 0 is taken as 0."""
-    positive = moment > 0
-    return jnp.where(positive, jnp.where(positive, moment, 1.0) ** (1.0 / norm), moment)
+    return CalibrationErrors(ece, root(square, 2), population_mce(law))
 
 
 @partial(jax.jit, static_argnames="norms")
 def _gap_moments(law: ScoreLaw, size: jax.Array, norms: tuple[float, ...]) -> tuple[jax.Array, ...]:
-    """E gap(v)^r for each r; `size` is |law.gap|, with the derivative that is wanted at 0."""
+    """Return E gap(v)^r for each r; `size` is |law.gap|, with the derivative that is wanted at 0."""
     under = jnp.minimum(law.gap, 0.0)
     var, center = law.var, -law.mean - 2.0 * under
     positive = var > 0
@@ -119,16 +121,37 @@ def _gap_moments(law: ScoreLaw, size: jax.Array, norms: tuple[float, ...]) -> tu
 
 
 def population_accuracy(law: ScoreLaw) -> Float[Array, "*batch"]:
-    r"""P(sgn v = y) = :math:`\Phi(m/\sqrt w)`; NaN where the variance is not positive."""
+    r"""Return the accuracy of a law, :math:`P(\mathrm{sgn}\,v = y) = \Phi(m/\sqrt w)`.
+
+    Args:
+      law: the score's, any batch shape.
+
+    Returns:
+      A probability of the batch shape; NaN where the variance is not positive.
+
+    Example:
+      >>> from mixjax.gaussian import ScoreLaw, population_accuracy
+      >>> round(float(population_accuracy(ScoreLaw(4.0, 1.0))), 4)
+      0.9632
+    """
     law = checked_law(law)
     var = law.var
     return jnp.where(var > 0, ndtr(law.mean / jnp.sqrt(jnp.where(var > 0, var, 1.0))), jnp.nan)
 
 
 def population_signed_gap(law: ScoreLaw) -> Float[Array, "*batch"]:
-    r"""Mean confidence minus accuracy: :math:`E\,s(2|v|) - P(\mathrm{sgn}\,v = y) = \mathrm{sign}(1-\rho)\,ECE_1`.
+    r"""Return mean confidence minus accuracy, :math:`E\,s(2|v|) - P(\mathrm{sgn}\,v = y)`.
 
-    Positive where the classifier claims too much. NaN where the variance is not positive.
+    Args:
+      law: the score's, any batch shape.
+
+    Returns:
+      sign(1 - rho) ECE of the batch shape, positive where over-confident; NaN where the variance is not positive.
+
+    Example:
+      >>> from mixjax.gaussian import ScoreLaw, population_signed_gap
+      >>> round(float(population_signed_gap(ScoreLaw(4.0, 1.0))), 4)
+      0.0088
     """
     law = checked_law(law)
     sign = jnp.where(law.gap < 0, -1.0, 1.0).astype(law.gap.dtype)  # of 0 too: the signed gap is smooth there
@@ -136,46 +159,61 @@ def population_signed_gap(law: ScoreLaw) -> Float[Array, "*batch"]:
 
 
 def population_nll(law: ScoreLaw) -> Float[Array, "*batch"]:
-    r"""Negative log likelihood :math:`E \log(1 + e^{-2u})`, :math:`u = yv \sim N(m, w)`, in nats.
+    r"""Return the negative log likelihood :math:`E \log(1 + e^{-2u})`, :math:`u = yv \sim N(m, w)`, in nats.
 
-    NaN where the variance is not positive. Accuracy, over the laws of `population_ece`: within 1e-10 (float64) and
-    1e-5 (float32) of max(1, NLL), and 1e-12 (float64) while |mean| <= 10 and var <= 30. A small value has
-    fewer digits, and may have none below 1e-50.
+    Args:
+      law: the score's, any batch shape.
+
+    Returns:
+      Numbers >= 0 of the batch shape; NaN where the variance is not positive.
+
+    Accuracy, over the laws of `population_ece`: within 1e-10 (float64) and 1e-5 (float32) of max(1, NLL), and 1e-12
+    (float64) while |mean| <= 10 and var <= 30. A small value has fewer digits, and may have none below 1e-50.
+
+    Example:
+      >>> from mixjax.gaussian import ScoreLaw, population_nll
+      >>> round(float(population_nll(ScoreLaw(4.0, 1.0))), 4)
+      0.0986
     """
     law = checked_law(law)
     deviation = jnp.sqrt(jnp.where(law.var > 0, law.var, 1.0))
     z = law.mean / deviation  # E 2 max(-u, 0) is known; log(1 + e^{-2|u|}) remains
     hinge = deviation * jnp.exp(-0.5 * z**2) / math.sqrt(2.0 * math.pi) - law.mean * ndtr(-z)
-    left, right = _folded(law, _softplus_tail, _softplus_tail)
+    left, right = _folded(law, "nll")
     return jnp.where(law.var > 0, 2.0 * hinge + left + right, jnp.nan)
 
 
 def population_brier(law: ScoreLaw) -> Float[Array, "*batch"]:
-    r"""Brier score summed over the two classes, :math:`2\,E\,s(-2u)^2`, :math:`u = yv \sim N(m, w)`; in [0, 2].
+    r"""Return the Brier score, summed over the two classes: :math:`2\,E\,s(-2u)^2`, :math:`u = yv \sim N(m, w)`.
 
-    NaN where the variance is not positive. Accuracy, over the laws of `population_ece`: absolute 5e-10 (float64) and
-    2e-5 (float32), and 1e-12 (float64) while |mean| <= 10 and var <= 30.
+    Args:
+      law: the score's, any batch shape.
+
+    Returns:
+      Numbers in [0, 2] of the batch shape; NaN where the variance is not positive.
+
+    Accuracy, over the laws of `population_ece`: 5e-10 (float64), 2e-5 (float32), 1e-12 if |mean| <= 10 and var <= 30.
+
+    Example:
+      >>> from mixjax.gaussian import ScoreLaw, population_brier
+      >>> round(float(population_brier(ScoreLaw(4.0, 1.0))), 4)
+      0.0557
     """
     law = checked_law(law)
-    wrong, right = _folded(law, _wrong_square, _right_square)
+    wrong, right = _folded(law, "brier")
     return jnp.where(law.var > 0, 2.0 * (wrong + right), jnp.nan)
 
 
-def _softplus_tail(v: jax.Array) -> jax.Array:
-    return jnp.log1p(jnp.exp(-2.0 * v))
+_LOSSES = {  # of |u|, where u < 0 and where u > 0
+    "nll": (lambda v: jnp.log1p(jnp.exp(-2.0 * v)), lambda v: jnp.log1p(jnp.exp(-2.0 * v))),
+    "brier": (lambda v: jax.nn.sigmoid(2.0 * v) ** 2, lambda v: jax.nn.sigmoid(-2.0 * v) ** 2),
+}
 
 
-def _wrong_square(v: jax.Array) -> jax.Array:
-    return jax.nn.sigmoid(2.0 * v) ** 2
-
-
-def _right_square(v: jax.Array) -> jax.Array:
-    return jax.nn.sigmoid(-2.0 * v) ** 2
-
-
-@partial(jax.jit, static_argnames=("negative", "positive"))
-def _folded(law: ScoreLaw, negative: Function, positive: Function) -> tuple[jax.Array, jax.Array]:
-    """E negative(|u|) over u < 0 and E positive(u) over u > 0, for u ~ N(m, w)."""
+@partial(jax.jit, static_argnames="loss")
+def _folded(law: ScoreLaw, loss: str) -> tuple[jax.Array, jax.Array]:
+    """Return the expected loss over u < 0 and over u > 0, for u ~ N(m, w)."""
+    negative, positive = _LOSSES[loss]
     var = jnp.where(law.var > 0, law.var, 1.0)
     (left,) = half_line_integrals(-law.mean, var, lambda v: (negative(v),))
     (right,) = half_line_integrals(law.mean, var, lambda v: (positive(v),))
@@ -183,14 +221,19 @@ def _folded(law: ScoreLaw, negative: Function, positive: Function) -> tuple[jax.
 
 
 def reliability_curve(law: ScoreLaw, confidence: ArrayLike) -> Float[Array, "*batch points"]:
-    r"""The accuracy at each confidence: :math:`s(\rho\,\mathrm{logit}\,c)`.
+    r"""Return the accuracy at each confidence, :math:`s(\rho\,\mathrm{logit}\,c)`.
 
     Args:
-      law: of the score, any batch shape.
+      law: the score's, any batch shape.
       confidence: c in [0, 1], shape [points]; at 0 and 1 the limit.
 
     Returns:
       Shape [*batch, points]. Calibrated is the diagonal. NaN where the variance is not positive.
+
+    Example:
+      >>> from mixjax.gaussian import ScoreLaw, reliability_curve
+      >>> [round(float(accuracy), 3) for accuracy in reliability_curve(ScoreLaw(4.0, 1.0), [0.5, 0.9])]
+      [0.5, 0.853]
     """
     law = checked_law(law)
     (confidence,) = checked(confidence=confidence)

@@ -29,8 +29,6 @@ from mixjax.numerics.arguments import Rule, aligned, check_size, checked
 from mixjax.numerics.threefry import Source, single
 from mixjax.random import centered_chisquare_from, rademacher_mean_from
 
-__all__ = ["sample_pseudo_label_scores"]
-
 _LABELS, _NORMALS, _ACROSS, _POOLED, _REST = range(24, 29)  # what the words of a source are spent on
 
 
@@ -47,7 +45,7 @@ def sample_pseudo_label_scores(
     replicates: int,
     sums: SumsLaw = "exact",
 ) -> dict[str, ScoreLaw]:
-    r"""Score laws of Algorithm 1's classifiers on test data of mean theta (sigma = 1), for independent data sets.
+    r"""Sample score laws of Algorithm 1's classifiers on test data of mean theta (sigma = 1), for many data sets.
 
     Draws are keyed by the key and everything but t: entries that differ in t only have the same data sets.
 
@@ -59,19 +57,23 @@ def sample_pseudo_label_scores(
       t: Mixup weight in [0, 1], of "mix".
       unlabeled_norm: |theta_u| >= 0; None is |theta|.
       cosine: of the angle between theta_u and theta; 1 or -1 at p = 1.
-      replicates: static.
+      replicates: data sets an entry; static.
       sums: static. "exact" draws every m, at a cost that grows with the largest n_unlabeled. "gaussian" draws the sums
-        over them from the normal law of the same means and covariances, to which they tend: one cost for every
-        n_unlabeled, and an error of the law of about 1/sqrt(n_unlabeled) in its skewness only
-        (tests/gaussian/test_pseudo_label.py).
+        over them from the normal law of the same means and covariances, to which they tend, at one cost for every
+        n_unlabeled; its skewness is off by about 1/sqrt(n_unlabeled) (tests/gaussian/test_pseudo_label.py).
 
     Returns:
       "init", trained on the labelled data; "final", on all, with pseudo-labels; "mix", with Mixup in this last step.
       Each of shape broadcast(n_labeled, p, theta_norm, t, unlabeled_norm, cosine) + (replicates,). NaN where p = 1 and
-      |cosine| < 1, and under `jit` for values that are refused eagerly.
+      |cosine| < 1. Reference: Algorithm 1, Theorems 4.1 to 4.3.
 
-    Raises:
-      ValueError: for a value out of its range.
+    Example:
+      >>> import jax
+      >>> from mixjax.gaussian import sample_pseudo_label_scores
+      >>> laws = sample_pseudo_label_scores(jax.random.key(0), n_labeled=10, n_unlabeled=99, p=5, theta_norm=1.0, t=0.3,
+      ...                                   replicates=2, sums="gaussian")
+      >>> sorted(laws), laws["mix"].mean.shape
+      (['final', 'init', 'mix'], (2,))
     """
     unlabeled_norm = theta_norm if unlabeled_norm is None else unlabeled_norm
     if sums not in get_args(SumsLaw):
@@ -88,26 +90,17 @@ _DRAWN = Rule("a whole number from 0 to 2^24", lambda v: (v >= 0) & (v <= 2**24)
 
 @partial(jax.jit, static_argnames=("sums", "replicates"))
 def _sample_pseudo_label_scores(
-    key: PRNGKeyArray,
-    n: jax.Array,
-    n_u: jax.Array,
-    p: jax.Array,
-    theta: jax.Array,
-    theta_u: jax.Array,
-    cosine: jax.Array,
-    t: jax.Array,
-    *,
-    sums: SumsLaw,
-    replicates: int,
+    key: PRNGKeyArray, *values: jax.Array, sums: SumsLaw, replicates: int
 ) -> dict[str, ScoreLaw]:
+    *cell, t = values
+    n, n_u, p, theta, theta_u, cosine = jnp.broadcast_arrays(*cell)
     cosine = jnp.where((p == 1) & (jnp.abs(cosine) < 1), jnp.nan, cosine)
-    n, n_u, p, theta, theta_u, cosine = jnp.broadcast_arrays(n, n_u, p, theta, theta_u, cosine)
     wrong = jnp.isnan(n_u) | jnp.isnan(p) | jnp.isnan(theta) | jnp.isnan(theta_u) | jnp.isnan(cosine)
     cell = [jnp.where(wrong, jnp.nan, n), p, theta, theta_u, cosine, n_u]
     source = cell_source(key, cell, replicates)
     n, p, theta, theta_u, cosine, n_u = (value[..., None] for value in cell)
-    z = standard_normals(source.spend_on(_NORMALS), 3, n)
-    labels = rademacher_mean_from(source.spend_on(_LABELS), n)
+    z = standard_normals(source.fold_in(_NORMALS), 3, n)
+    labels = rademacher_mean_from(source.fold_in(_LABELS), n)
     start = _start(source, z[:2], n, p, theta, theta_u, cosine)
     pooled = _pool(source, z[2], start, unlabeled_sums(source, start.b, n_u, sums), labels, n, n_u, p)
     laws = {
@@ -140,11 +133,11 @@ def _start(
     theta_u: jax.Array,
     cosine: jax.Array,
 ) -> _Start:
-    """theta_init = (theta + a_1) e_1 + a_2 e_2 + r e_3, with e_1 along theta and e_2 along the rest of theta_u."""
+    """Draw theta_init = (theta + a_1) e_1 + a_2 e_2 + r e_3, with e_1 along theta and e_2 along the rest of theta_u."""
     scale = jax.lax.rsqrt(n)
     a1, a2 = scale * z[0], jnp.where(p >= 2, scale * z[1], 0.0)
     df = jnp.maximum(p - 2.0, 0.0)
-    r_square = jnp.maximum(df + centered_chisquare_from(source.spend_on(_ACROSS), df), 0.0) / n
+    r_square = jnp.maximum(df + centered_chisquare_from(source.fold_in(_ACROSS), df), 0.0) / n
     across_square = a2**2 + r_square
     along = theta + a1
     length = jnp.sqrt(along**2 + across_square)
@@ -187,12 +180,12 @@ def _pool(
     n_u: jax.Array,
     p: jax.Array,
 ) -> _Pooled:
-    """Labelled and unlabelled sums, over n + n_u; in every direction across u the noises are G and n D + H."""
+    """Average labelled and unlabelled points; in every direction across u the noises are G and n D + H."""
     spread = (1.0 - label) * (1.0 + label)
     share = unlabeled.pseudo_label / jnp.maximum(n_u, 1.0)  # the correlation of G and H
     g_scale = jnp.sqrt(n_u)
     h_scale = jnp.sqrt(n * spread + n_u * (1.0 - share) * (1.0 + share))  # of n D + H given G
-    noise = standard_normals(source.spend_on(_POOLED), 5, n)
+    noise = standard_normals(source.fold_in(_POOLED), 5, n)
 
     def pair(g: jax.Array, h: jax.Array, signal: jax.Array, exists: jax.Array) -> tuple[jax.Array, jax.Array]:
         g = jnp.where(exists, g_scale * g, 0.0)
@@ -201,9 +194,9 @@ def _pool(
 
     total = n + n_u
     df = jnp.maximum(p - 3.0, 0.0)
-    length = g_scale * jnp.sqrt(jnp.maximum(df + centered_chisquare_from(source.spend_on(_REST), df), 0.0))
+    length = g_scale * jnp.sqrt(jnp.maximum(df + centered_chisquare_from(source.fold_in(_REST), df), 0.0))
     less = jnp.maximum(p - 4.0, 0.0)
-    remainder = jnp.maximum(less + centered_chisquare_from(source.spend_on(_REST + 1), less), 0.0)
+    remainder = jnp.maximum(less + centered_chisquare_from(source.fold_in(_REST + 1), less), 0.0)
     aligned_part = jnp.where(p >= 4, share * length + h_scale * noise[4], 0.0)
     labeled = n * label * start.length + jnp.sqrt(n * spread) * z
     return _Pooled(
@@ -216,7 +209,7 @@ def _pool(
 
 
 def _law(pooled: _Pooled, start: _Start, t: jax.Array) -> ScoreLaw:
-    """The law of (1 - t) mean(x y') + t mean(x) mean(y') on test data of mean theta."""
+    """Return the law of (1 - t) mean(x y') + t mean(x) mean(y') on test data of mean theta."""
     keep, push = 1.0 - t, t * pooled.label
     along, first, second, rest = (keep * pair[0] + push * pair[1] for pair in pooled[1:])
     mean = along * start.signal[0] + first * start.signal[1]

@@ -22,7 +22,7 @@ LARGEST_NORMAL = {np.dtype(np.float32): 6.0, np.dtype(np.float64): 8.5}  # beyon
 def panels(
     breaks: list[jax.Array], low: ArrayLike, high: ArrayLike, num_nodes: int, *, crowded: bool = False
 ) -> tuple[jax.Array, jax.Array]:
-    """Gauss-Legendre nodes and weights between low, the breaks (last axis 1, in any order) and high; last axis: nodes.
+    """Return Gauss-Legendre nodes and weights between low, the breaks (last axis 1, in any order) and high.
 
     If crowded, nodes crowd quadratically to the upper end of every panel but the last: a power 3/2 there is resolved.
     """
@@ -33,15 +33,15 @@ def panels(
     x, weights = unit_legendre(num_nodes, inner.dtype)
     even = (x, weights)
     maps = [(x * (2.0 - x), 2.0 * (1.0 - x) * weights) if crowded else even] * len(breaks) + [even]
-    place, slope = (
+    position, slope = (
         jnp.stack(part).reshape((1,) * (inner.ndim - 1) + (-1, num_nodes)) for part in zip(*maps, strict=True)
     )
     flat = (*inner.shape[:-1], -1)
-    return (start + width * place).reshape(flat), (width * slope).reshape(flat)
+    return (start + width * position).reshape(flat), (width * slope).reshape(flat)
 
 
 def chi_rule(df: jax.Array, kink: jax.Array, num_nodes: int) -> tuple[jax.Array, jax.Array]:
-    """Nodes and weights, [kinks, nodes], for the root of a chi-square, split at its mode and each kink; 0 for df = 0.
+    """Return nodes and weights, [kinks, nodes], for the root of a chi-square, split at its mode and each kink.
 
     The density at mode + x is proportional to exp(-x^2 + k (log(1 + y) - y + y^2 / 2)), with k = df - 1 = mode^2
     and y = x / mode.
@@ -58,7 +58,7 @@ def chi_rule(df: jax.Array, kink: jax.Array, num_nodes: int) -> tuple[jax.Array,
 
 
 def gauss_rule(diagonal: jax.Array, off_diagonal: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Nodes and weights from a Jacobi matrix (Golub and Welsch, Math. Comp. 23, 1969)."""
+    """Return nodes and weights from a Jacobi matrix (Golub and Welsch, Math. Comp. 23, 1969)."""
     matrix = jnp.diag(diagonal) + jnp.diag(off_diagonal, 1) + jnp.diag(off_diagonal, -1)
     nodes, vectors = jnp.linalg.eigh(matrix)
     return nodes, vectors[0] ** 2

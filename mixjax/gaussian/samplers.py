@@ -42,11 +42,12 @@ def sample_scores(
     replicates: int,
     sigma_estimate: SigmaEstimate = "known",
 ) -> ScoreLaw:
-    r"""Score laws of independent training sets, exact at every n and p, at a cost that grows with neither.
+    r"""Sample score laws of independent training sets, exact at every n and p, at a cost that grows with neither.
 
-    Draws are keyed by what they are: the key and the values of (n, p, theta_norm, sigma). Entries that differ
-    only in t therefore share their training sets, whatever the shape of the call, and an entry is the same
-    alone or in a grid, up to rounding. (Entries equal in all of these are equal: ask for replicates instead.)
+    Draws are keyed by the key and the values of (n, p, theta_norm, sigma). Entries that differ only in t therefore
+    share their training sets, whatever the shape of the call, and an entry is the same alone or in a grid, up to
+    rounding. (Entries equal in all of these are equal: ask for replicates instead.) Changing n, p, theta_norm, t or
+    sigma does not recompile.
 
     Args:
       key: spent.
@@ -61,13 +62,14 @@ def sample_scores(
 
     Returns:
       Laws of shape broadcast(n, p, theta_norm, t, sigma) + (replicates,), of variance above 0. NaN where
-      sigma_hat = 0 (with "paper", all labels equal: probability 2^(1-n)), and under `jit` for values that are
-      refused eagerly.
+      sigma_hat = 0 (with "paper", all labels equal: probability 2^(1-n)).
 
-    Raises:
-      ValueError: for a value out of its range.
-
-    n, p, theta_norm, t and sigma are data: changing them does not recompile.
+    Example:
+      >>> import jax
+      >>> from mixjax.gaussian import sample_scores
+      >>> law = sample_scores(jax.random.key(0), n=10**6, p=5, theta_norm=2.0, t=[0.0, 0.5], replicates=3)
+      >>> law.mean.shape, law.mean[:, 0].round(1).tolist()
+      ((2, 3), [4.0, 2.0])
     """
     arrays = aligned(*checked(n=n, p=p, theta_norm=theta_norm, t=t, sigma=sigma))
     check_size("replicates", replicates)
@@ -77,31 +79,29 @@ def sample_scores(
 
 
 @partial(jax.jit, static_argnames=("replicates", "sigma_estimate"))
-def _sample_scores(
-    key: PRNGKeyArray,
-    n: jax.Array,
-    p: jax.Array,
-    theta_norm: jax.Array,
-    t: jax.Array,
-    sigma: jax.Array,
-    *,
-    replicates: int,
-    sigma_estimate: SigmaEstimate,
-) -> ScoreLaw:
-    wrong = jnp.isnan(p) | jnp.isnan(theta_norm) | jnp.isnan(sigma)  # the mean does not depend on p
-    cell = jnp.broadcast_arrays(jnp.where(wrong, jnp.nan, n), p, theta_norm, sigma)
-    source = cell_source(key, cell, replicates)
-    n, p, theta_norm, sigma = (value[..., None] for value in cell)
-    theta = theta_norm / sigma
+def _sample_scores(key: PRNGKeyArray, *values: jax.Array, replicates: int, sigma_estimate: SigmaEstimate) -> ScoreLaw:
+    n, p, theta_norm, t, sigma = values
+    source, n, p, theta = training_cells(key, n, p, theta_norm, sigma, replicates)
     noise = draw_noise(source, n, p)
     law = score_law_of(noise, n, p, theta, t[..., None])
     if sigma_estimate != "known":
-        law = _divide_by_estimate(law, *_sigma_ratio(noise, source.spend_on(_SIGMA), n, p, sigma_estimate))
+        law = _divide_by_estimate(law, *_sigma_ratio(noise, source.fold_in(_SIGMA), n, p, sigma_estimate))
     return law
 
 
+def training_cells(
+    key: PRNGKeyArray, n: jax.Array, p: jax.Array, theta_norm: jax.Array, sigma: jax.Array, replicates: int
+) -> tuple[Source, jax.Array, jax.Array, jax.Array]:
+    """Key the draws of each cell, and return them with n, p and |theta| / sigma, each of shape [*cell, 1]."""
+    wrong = jnp.isnan(p) | jnp.isnan(theta_norm) | jnp.isnan(sigma)  # not all that is drawn depends on them
+    cell = jnp.broadcast_arrays(jnp.where(wrong, jnp.nan, n), p, theta_norm, sigma)
+    source = cell_source(key, cell, replicates)
+    n, p, theta_norm, sigma = (value[..., None] for value in cell)
+    return source, n, p, theta_norm / sigma
+
+
 def cell_source(key: PRNGKeyArray, cell: list[jax.Array], replicates: int) -> Source:
-    """Words for [*cell, replicates], from the key and the bits of the cell's values."""
+    """Make the source of [*cell, replicates] draws, from the key and the bits of the cell's values."""
     bits = [
         lax.bitcast_convert_type(value, np.uint32).reshape(*value.shape, value.dtype.itemsize // 4) for value in cell
     ]
@@ -133,22 +133,22 @@ _LABELS, _NORMALS, _ACROSS, _DIFFERENCE, _SIGMA = range(5)  # what the words of 
 
 
 def draw_noise(source: Source, n: jax.Array, p: jax.Array) -> Noise:
-    """The exact joint law of the six numbers."""
-    along, difference_along, difference_aligned = standard_normals(source.spend_on(_NORMALS), 3, n)
+    """Draw the six numbers from their exact joint law."""
+    along, difference_along, difference_aligned = standard_normals(source.fold_in(_NORMALS), 3, n)
     return Noise(
-        mean_label=rademacher_mean_from(source.spend_on(_LABELS), n),
+        mean_label=rademacher_mean_from(source.fold_in(_LABELS), n),
         along=along,
-        across=centered_chisquare_from(source.spend_on(_ACROSS), p - 1.0),
+        across=centered_chisquare_from(source.fold_in(_ACROSS), p - 1.0),
         difference_along=difference_along,
         difference_aligned=jnp.where(p >= 2, difference_aligned, 0.0),
-        difference_across=centered_chisquare_from(source.spend_on(_DIFFERENCE), jnp.maximum(p - 2.0, 0.0)),
+        difference_across=centered_chisquare_from(source.fold_in(_DIFFERENCE), jnp.maximum(p - 2.0, 0.0)),
     )
 
 
 def standard_normals(source: Source, count: int, like: jax.Array) -> tuple[jax.Array, ...]:
-    """So many of them, of the dtype of `like`, in a loop of one turn: XLA would draw them again for each of their uses.
+    """Draw `count` arrays in a loop of one turn, since XLA would draw them again for each of their uses.
 
-    `like` must not be 0 throughout, which XLA does not know.
+    They have the dtype of `like`, which must not be 0 throughout (XLA does not know that).
     """
 
     def draw(_: object) -> tuple[jax.Array, tuple[jax.Array, ...]]:
@@ -160,7 +160,7 @@ def standard_normals(source: Source, count: int, like: jax.Array) -> tuple[jax.A
 
 
 def score_law_of(noise: Noise, n: jax.Array, p: jax.Array, theta: jax.Array, t: jax.Array) -> ScoreLaw:
-    """The law at weight t for sigma = 1: mean <theta_hat, theta> and gap <theta_hat, theta_hat - theta>."""
+    """Return the law at weight t for sigma = 1: mean <theta_hat, theta> and gap <theta_hat, theta_hat - theta>."""
     ybar = noise.mean_label
     spread = (1.0 - ybar) * (1.0 + ybar)
     kappa, push = 1.0 - t * spread, t * ybar
@@ -177,7 +177,7 @@ def score_law_of(noise: Noise, n: jax.Array, p: jax.Array, theta: jax.Array, t: 
 
 
 def law_of_parts(theta: jax.Array, error: jax.Array, across_square: jax.Array, rounding: jax.Array) -> ScoreLaw:
-    """The law of theta_hat, which is theta + error along theta: its variance stays above 0 where along^2 makes it."""
+    """Return the law of theta_hat, which is theta + error along theta; along^2 > 0 keeps its variance above 0."""
     error = lax.optimization_barrier(error)  # one rounding for all its uses
     along = theta + error
     along = jnp.where(along == 0.0, rounding, along)
@@ -189,7 +189,7 @@ def law_of_parts(theta: jax.Array, error: jax.Array, across_square: jax.Array, r
 def _sigma_ratio(
     noise: Noise, spare: Source, n: jax.Array, p: jax.Array, sigma_estimate: SigmaEstimate
 ) -> tuple[jax.Array, jax.Array]:
-    """S = sigma_hat^2 / sigma^2 and S - 1, each to full relative precision, from the D of the same training set."""
+    """Return S = sigma_hat^2 / sigma^2 and S - 1, each to full relative precision, from the D of the training set."""
     ybar = noise.mean_label
     spread = (1.0 - ybar) * (1.0 + ybar)
     across = jnp.maximum(jnp.maximum(p - 2.0, 0.0) + noise.difference_across, 0.0)
@@ -206,6 +206,6 @@ def _sigma_ratio(
 
 
 def _divide_by_estimate(law: ScoreLaw, square: jax.Array, excess: jax.Array) -> ScoreLaw:
-    """The law of the score divided by S = 1 + excess: mean / S, variance / S^2; NaN where S = 0."""
+    """Return the law of the score divided by S = 1 + excess: mean / S, variance / S^2; NaN where S = 0."""
     square = jnp.where(square > 0, square, jnp.nan)
     return ScoreLaw(law.mean / square, (law.gap - law.mean * excess) / square**2)

@@ -20,7 +20,7 @@ _UP_TO_HALF = Rule("in [0, 1/2]", lambda t: (t >= 0) & (t <= 0.5))
 
 
 def mixup_weight(alpha: ArrayLike, beta: ArrayLike) -> Float[Array, "*batch"]:
-    """t = 2 alpha beta / ((alpha + beta)(alpha + beta + 1)) of lambda ~ Beta(alpha, beta).
+    """Return the Mixup weight t = 2 alpha beta / ((alpha + beta)(alpha + beta + 1)) of lambda ~ Beta(alpha, beta).
 
     Args:
       alpha: >= 0; 0 is no Mixup (the paper's Beta(0, beta), a point mass at 0).
@@ -29,8 +29,10 @@ def mixup_weight(alpha: ArrayLike, beta: ArrayLike) -> Float[Array, "*batch"]:
     Returns:
       t in [0, 1/2), of the broadcast shape.
 
-    Raises:
-      ValueError: for a negative alpha or a beta that is not positive (NaN under `jit`).
+    Example:
+      >>> from mixjax.gaussian import mixup_weight
+      >>> round(float(mixup_weight(1.0, 1.0)), 4)
+      0.3333
     """
     alpha, beta = aligned(*checked(alpha=alpha, beta=beta))
     total = alpha + beta
@@ -38,10 +40,18 @@ def mixup_weight(alpha: ArrayLike, beta: ArrayLike) -> Float[Array, "*batch"]:
 
 
 def symmetric_alpha(t: ArrayLike) -> Float[Array, "*batch"]:
-    """The alpha = beta with Mixup weight t: t / (1 - 2t); infinite at t = 1/2.
+    """Return the alpha = beta whose Mixup weight is t, which is t / (1 - 2t).
 
-    Raises:
-      ValueError: unless 0 <= t <= 1/2 (NaN under `jit`).
+    Args:
+      t: in [0, 1/2].
+
+    Returns:
+      alpha >= 0 of the shape of t; inf at t = 1/2.
+
+    Example:
+      >>> from mixjax.gaussian import symmetric_alpha
+      >>> symmetric_alpha([0.0, 0.25, 0.5]).tolist()
+      [0.0, 0.5, inf]
     """
     (t,) = checked({"t": _UP_TO_HALF}, t=t)
     return t / jnp.maximum(1.0 - 2.0 * t, 0.0)

@@ -1,4 +1,4 @@
-"""Random generators of the three families, each injective by construction and as curved as its arguments say.
+"""Random generators of the three families, each injective by construction and as curved as its arguments set.
 
 Paper: Definition 3.2 leaves g open. Matrices have the singular values of a given condition number, in geometric
 progression around 1, between random orthogonal frames, so that no draw is close to one that is not injective.
@@ -20,13 +20,23 @@ from mixjax.numerics.arguments import NOT_NEGATIVE, Rule, check_scalars, check_s
 from mixjax.numerics.threefry import single
 from mixjax.random import normal
 
-__all__ = ["sample_coupling", "sample_leaky_relu", "sample_linear"]
-
 _ONE_OR_MORE = Rule("1 or more, and finite", lambda v: (v >= 1) & (v < math.inf))
 
 
 def sample_linear(key: PRNGKeyArray, *, p: int, d: int, condition: ArrayLike = 4.0) -> LeakyReluNetwork:
-    """g(z) = A z; arguments and errors as `sample_leaky_relu` with widths (p, d)."""
+    """Draw g(z) = A z.
+
+    Args:
+      key: used once.
+      p, d: dimensions of z and x, p <= d; static.
+      condition: as for `sample_leaky_relu`.
+
+    Example:
+      >>> import jax
+      >>> from mixjax.generative import sample_linear
+      >>> round(float(sample_linear(jax.random.key(0), p=2, d=3, condition=4.0).lipschitz_bound()), 3)
+      2.0
+    """
     return sample_leaky_relu(key, widths=(p, d), condition=condition)
 
 
@@ -36,42 +46,51 @@ def sample_leaky_relu(
     widths: Sequence[int],
     slope: ArrayLike = 0.3,
     condition: ArrayLike = 2.0,
-    spread: ArrayLike = 0.5,
+    bias_scale: ArrayLike = 0.5,
 ) -> LeakyReluNetwork:
-    """A network that expands, layer by layer.
+    """Draw a network that expands, layer by layer.
 
     Args:
-      key: spent.
+      key: used once.
       widths: (p, ..., d), none smaller than the one before; static.
       slope: of the activation below 0, > 0; without effect for one layer.
-      condition: of each matrix, >= 1.
-      spread: standard deviation of the biases of hidden layers, >= 0: where the kinks are.
+      condition: condition number of each matrix, >= 1.
+      bias_scale: standard deviation of the biases of hidden layers, >= 0: it spreads the kinks.
 
     Raises:
-      ValueError: for widths that decrease (d < p), arrays in place of numbers, values out of range (NaN under `jit`).
+      ValueError: for widths that decrease (d < p), and arrays in place of numbers.
+
+    Example:
+      >>> import jax
+      >>> from mixjax.generative import sample_leaky_relu
+      >>> network, z = sample_leaky_relu(jax.random.key(0), widths=(2, 3)), jax.numpy.ones((1, 2))
+      >>> network.inverse()(network(z)).round(3).tolist()
+      [[1.0, 1.0]]
     """
     for width in widths:
         check_size("widths", width)
-    condition, spread = checked({"condition": _ONE_OR_MORE, "spread": NOT_NEGATIVE}, condition=condition, spread=spread)
-    check_scalars(condition=condition, spread=spread)
+    condition, bias_scale = checked(
+        {"condition": _ONE_OR_MORE, "bias_scale": NOT_NEGATIVE}, condition=condition, bias_scale=bias_scale
+    )
+    check_scalars(condition=condition, bias_scale=bias_scale)
     keys = jax.random.split(single(key), 2 * max(len(widths) - 1, 1)).reshape(-1, 2)
     shapes = list(zip(widths[1:], widths[:-1], strict=True))
     for out, width in shapes:
         if out < width:
             raise ValueError(f"a map from {width} to {out} dimensions is not injective: d must be at least p")
     matrices = [_conditioned(k[0], shape, condition) for k, shape in zip(keys, shapes, strict=True)]
-    biases = [spread * normal(k[1], shape[:1], spread.dtype) for k, shape in zip(keys, shapes, strict=True)]
+    biases = [bias_scale * normal(k[1], shape[:1], bias_scale.dtype) for k, shape in zip(keys, shapes, strict=True)]
     biases[-1] = jnp.zeros_like(biases[-1])
     return leaky_relu_generator(matrices, biases, slope=slope)
 
 
 def _conditioned(key: PRNGKeyArray, shape: tuple[int, int], condition: jax.Array) -> Float[Array, "out in"]:
-    """A random matrix with singular values from condition^-1/2 to condition^1/2."""
+    """Draw a matrix with singular values from condition^-1/2 to condition^1/2."""
     key_left, key_right = jax.random.split(key)
     sides = ((key_left, shape[0]), (key_right, shape[1]))
     left, right = (jnp.linalg.qr(normal(k, (size, shape[1]), condition.dtype))[0] for k, size in sides)
-    places = jnp.linspace(-0.5, 0.5, shape[1], dtype=condition.dtype) if shape[1] > 1 else jnp.zeros(1, condition.dtype)
-    return (left * (condition**places)[None]) @ right.T
+    powers = jnp.linspace(-0.5, 0.5, shape[1], dtype=condition.dtype) if shape[1] > 1 else jnp.zeros(1, condition.dtype)
+    return (left * (condition**powers)[None]) @ right.T
 
 
 def sample_coupling(
@@ -80,31 +99,38 @@ def sample_coupling(
     p: int,
     num_layers: int = 4,
     width: int = 16,
-    largest: ArrayLike = 0.5,
-    shift: ArrayLike = 1.0,
+    max_log_scale: ArrayLike = 0.5,
+    shift_scale: ArrayLike = 1.0,
 ) -> CouplingFlow:
-    """A flow with random permutations and features.
+    """Draw a flow with random permutations and features.
 
     Args:
-      key: spent.
+      key: used once.
       p: dimension, 2 or more; static.
-      num_layers, width: static.
-      largest: of |r|, >= 0, the log-scale of a coordinate in a layer.
-      shift: scale of t, >= 0.
+      num_layers, width: numbers of layers and of features a layer; static.
+      max_log_scale: the largest |r|, >= 0, the log-scale of a coordinate in a layer.
+      shift_scale: scale of t, >= 0.
 
     Raises:
-      ValueError: for sizes, arrays in place of numbers, and values out of range (NaN under `jit`).
+      ValueError: for sizes, and arrays in place of numbers.
+
+    Example:
+      >>> import jax
+      >>> from mixjax.generative import sample_coupling
+      >>> sample_coupling(jax.random.key(0), p=2, num_layers=1).features.shape
+      (1, 16, 1)
     """
     check_size("p", p, least=2)
     check_size("num_layers", num_layers)
     check_size("width", width)
-    largest, shift = checked({"largest": NOT_NEGATIVE, "shift": NOT_NEGATIVE}, largest=largest, shift=shift)
-    check_scalars(largest=largest, shift=shift)
+    rules = dict.fromkeys(("max_log_scale", "shift_scale"), NOT_NEGATIVE)
+    max_log_scale, shift_scale = checked(rules, max_log_scale=max_log_scale, shift_scale=shift_scale)
+    check_scalars(max_log_scale=max_log_scale, shift_scale=shift_scale)
     key_order, key_features, key_scales, key_shifts = jax.random.split(single(key), 4)
     order = jax.vmap(lambda k: jax.random.permutation(k, p))(jax.random.split(key_order, num_layers))
-    half, dtype = p // 2, largest.dtype
+    half, dtype = p // 2, max_log_scale.dtype
     features = normal(key_features, (num_layers, width, half), dtype) / math.sqrt(half)
     scales, shifts = (
         normal(k, (num_layers, p - half, width), dtype) / math.sqrt(width) for k in (key_scales, key_shifts)
     )
-    return coupling_generator(order, features, scales, shift * shifts, largest=largest)
+    return coupling_generator(order, features, scales, shift_scale * shifts, max_log_scale=max_log_scale)

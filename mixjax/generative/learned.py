@@ -1,12 +1,13 @@
-r"""h_hat learned by the paper's criterion, a leaky-ReLU network in Flax.
+"""Learn h_hat by the paper's criterion, as a leaky-ReLU network in Flax.
 
 Paper: Section 3.3, h_hat = argmin_h max_k W(h(x) | y = k, N(k theta*, I)) with theta* = 1_p / sqrt(p). W is the sliced
 Wasserstein distance to the target's known quantiles, a fifth of it along theta*, the only direction in which the
-classes differ; `python -m benchmarks distances` compares it with others (docs/generative.md). What is matched are laws,
-so that h_hat is an inverse of g up to maps that keep both, such as rotations about theta*: scores do not see these.
+classes differ; `python -m benchmarks distances` compares it with others (docs/generative.md). The criterion matches
+laws, so that h_hat is an inverse of g up to maps that keep both, such as rotations about theta*, to which scores are
+blind.
 
-"The choice of theta* will not impact the training" is not so: no map makes two classes easier to tell apart, and an
-invertible one not harder. The criterion can be 0 for an inverse of g only where |theta*| is that of the data.
+The paper's "the choice of theta* will not impact the training" is wrong: no map makes two classes easier to tell apart,
+and an invertible one not harder. The criterion can be 0 for an inverse of g only if |theta*| is that of the data.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from jax import lax
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from mixjax.generative.network import LeakyReluNetwork
-from mixjax.generative.start import affine_start, looks_affine
+from mixjax.generative.start import affine_network, affine_start
 from mixjax.generative.wasserstein import class_distances
 from mixjax.numerics.arguments import POSITIVE, as_floats, check_scalars, check_size, checked
 from mixjax.numerics.threefry import single
@@ -30,8 +31,6 @@ from mixjax.random import normal
 
 if TYPE_CHECKING:
     from flax import nnx
-
-__all__ = ["learn_inverse"]
 
 
 def learn_inverse(
@@ -43,19 +42,21 @@ def learn_inverse(
     width: int = 64,
     num_hidden: int = 2,
     slope: float = 0.3,
-    steps: int = 1000,
+    num_steps: int = 1000,
     batch_size: int = 256,
     learning_rate: float = 3e-3,
 ) -> LeakyReluNetwork:
     """Learn h_hat from rows x = g(z) and their labels, by Adam with a cosine schedule from `affine_start`.
 
     Args:
-      key: spent.
-      x, y: rows and labels -1 and +1.
-      theta: theta*, the mean that class +1 is to have; `gaussian.direction(p, 1)` in the paper.
+      key: used once.
+      x: rows, shape [m, d].
+      y: labels -1 and +1, shape [m].
+      theta: theta*, the target mean of class +1, shape [p]; `gaussian.class_mean(p, 1)` in the paper.
       width, num_hidden: of the network's hidden layers; width even, 2p or more.
       slope: of its activation, > 0.
-      steps: of Adam; each has `batch_size` rows of each class, or m // 2 if that is less, drawn with replacement.
+      num_steps: steps of Adam.
+      batch_size: rows of each class in a step, drawn with replacement; m // 2 if that is less.
       learning_rate: at the first step; 0 at the last.
 
     Returns:
@@ -64,9 +65,16 @@ def learn_inverse(
     Raises:
       ImportError: without flax and optax: pip install 'mixjax[generative]'.
       ValueError: for shapes, sizes, rows or labels that do not fit, d < p, and as `affine_start`.
+
+    Example:
+      >>> import jax, numpy as np
+      >>> from mixjax.generative import learn_inverse
+      >>> x, y = np.random.default_rng(0).normal(size=(20, 2)), np.tile([-1.0, 1.0], 10)
+      >>> learn_inverse(jax.random.key(0), x, y, theta=[1.0], width=2, num_hidden=1, num_steps=1)(x).shape
+      (20, 1)
     """
     rows, labels, target = _checked_data(x, y, theta)
-    for name, size in (("steps", steps), ("batch_size", batch_size), ("num_hidden", num_hidden)):
+    for name, size in (("num_steps", num_steps), ("batch_size", batch_size), ("num_hidden", num_hidden)):
         check_size(name, size)
     check_size("width", width, least=2 * target.size)
     if width % 2:
@@ -74,11 +82,13 @@ def learn_inverse(
     rules = {"learning_rate": POSITIVE, "slope": POSITIVE}
     numbers = checked(rules, learning_rate=learning_rate, slope=slope)
     check_scalars(**dict(zip(rules, numbers, strict=True)))
-    train = _training(steps, min(batch_size, len(rows) // 2), learning_rate)
+    train = _training(num_steps, min(batch_size, len(rows) // 2), learning_rate)
     key_start, key_training = jax.random.split(single(key))
     center, scale = rows.mean(axis=0), max(rows.std(axis=0).max(), np.finfo(np.float32).tiny)
     rows = (rows - center) / scale  # so that a step means the same whatever the units of x
-    start = looks_affine(key_start, affine_start(rows, labels, target), width=width, num_hidden=num_hidden, slope=slope)
+    start = affine_network(
+        key_start, affine_start(rows, labels, target), width=width, num_hidden=num_hidden, slope=slope
+    )
     by_class = jnp.asarray(rows[np.argsort(labels, kind="stable")], np.float32)
     lower = jnp.int32(np.sum(labels < 0))
     with jax.numpy_dtype_promotion("standard"):  # Adam promotes its count of steps
@@ -89,7 +99,7 @@ def learn_inverse(
 
 
 def _checked_data(*given: jax.Array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Rows, labels and theta on the host."""
+    """Return rows, labels and theta on the host, or raise ValueError."""
     arrays = as_floats(**dict(zip(("x", "y", "theta"), given, strict=True)))
     x, y, theta = (np.asarray(values, np.float64) for values in arrays)
     if x.ndim != 2 or y.shape != x.shape[:1] or theta.ndim != 1 or not theta.size:
@@ -106,14 +116,14 @@ def _checked_data(*given: jax.Array) -> tuple[np.ndarray, np.ndarray, np.ndarray
 
 
 @lru_cache
-def _training(steps: int, batch_size: int, learning_rate: float) -> Callable[..., LeakyReluNetwork]:
-    """(key, start, rows, lower, theta) -> the trained network; the first `lower` rows are those of class -1."""
+def _training(num_steps: int, batch_size: int, learning_rate: float) -> Callable[..., LeakyReluNetwork]:
+    """Return (key, start, rows, lower, theta) -> the trained network; the first `lower` rows are those of class -1."""
     try:
         import optax
         from flax import nnx
     except ImportError:
         raise ImportError("learn_inverse needs flax and optax: pip install 'mixjax[generative]'") from None
-    optimizer = optax.adam(optax.cosine_decay_schedule(learning_rate, steps))
+    optimizer = optax.adam(optax.cosine_decay_schedule(learning_rate, num_steps))
 
     @jax.jit
     def train(
@@ -134,14 +144,14 @@ def _training(steps: int, batch_size: int, learning_rate: float) -> Callable[...
             updates, moments = optimizer.update(jax.grad(loss)(weights, key), moments)
             return (optax.apply_updates(weights, updates), moments), None
 
-        (weights, _), _ = lax.scan(step, (weights, optimizer.init(weights)), jax.random.split(key, steps))
+        (weights, _), _ = lax.scan(step, (weights, optimizer.init(weights)), jax.random.split(key, num_steps))
         return _network_of(nnx.merge(graph, weights), start.slope)
 
     return train
 
 
 def _layers_of(network: LeakyReluNetwork) -> nnx.List:
-    """The affine layers as modules of Flax."""
+    """Copy the affine layers into modules of Flax."""
     from flax import nnx
 
     def layer(matrix: jax.Array, bias: jax.Array) -> nnx.Linear:

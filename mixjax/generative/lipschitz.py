@@ -1,6 +1,6 @@
-"""How much a map stretches, measured: a lower bound of its Lipschitz constant.
+"""The stretch of a map, measured: a lower bound of its Lipschitz constant.
 
-Paper: Theorem 3.5 asks for an h_hat (its proof, for g too) that is L-Lipschitz. Networks have an upper bound,
+Paper: Theorem 3.5 assumes an L-Lipschitz h_hat (its proof, g too). Networks have an upper bound,
 `LeakyReluNetwork.lipschitz_bound`, and both are equal for a linear map; a coupling flow has none.
 """
 
@@ -14,14 +14,17 @@ from jaxtyping import Array, Float
 
 from mixjax.numerics.arguments import as_floats
 
-__all__ = ["largest_stretch"]
 
-
-def largest_stretch(mapping: Callable[[jax.Array], jax.Array], rows: Float[Array, "N in"]) -> Float[Array, ""]:
-    """The largest spectral norm of the Jacobian of `mapping` (a row in, a row out) over some rows.
+def max_lipschitz_ratio(mapping: Callable[[jax.Array], jax.Array], rows: Float[Array, "N in"]) -> Float[Array, ""]:
+    """Return the largest spectral norm of the Jacobian of `mapping` (a row in, a row out) over some rows.
 
     Raises:
       ValueError: unless the rows have shape [N, in] with N >= 1.
+
+    Example:
+      >>> from mixjax.generative import linear_generator, max_lipschitz_ratio
+      >>> float(max_lipschitz_ratio(linear_generator([[3.0]]), [[1.0]]))
+      3.0
     """
     (rows,) = as_floats(rows=rows)
     if rows.ndim != 2 or not len(rows):

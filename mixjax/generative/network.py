@@ -1,4 +1,4 @@
-r"""Leaky-ReLU networks as generators and as inverses: one layer is a linear map.
+"""Leaky-ReLU networks as generators and as inverses: one layer is a linear map.
 
 Paper: Definition 3.2, x = g(z) with g from R^p to R^d, d >= p; Section 3.3 wants an h with h(g(z)) = z. A network
 
@@ -22,31 +22,40 @@ from jaxtyping import Array, Float
 
 from mixjax.numerics.arguments import POSITIVE, as_floats, check_scalars, checked, known
 
-__all__ = ["LeakyReluNetwork", "leaky_relu_generator", "linear_generator"]
-
 
 class LeakyReluNetwork(NamedTuple):
-    """A pytree; call it on rows [..., in]. Made directly it is not checked: `leaky_relu_generator` is injective."""
+    """A network; call it on rows [..., in]. A pytree, unchecked: `leaky_relu_generator` checks that it is injective.
+
+    Attributes:
+      matrices, biases: A and b of each layer, shapes [out, in] and [out].
+      slope: of the activation below 0.
+
+    Example:
+      >>> import jax.numpy as jnp
+      >>> from mixjax.generative import LeakyReluNetwork
+      >>> LeakyReluNetwork((jnp.ones((2, 1)),), (jnp.zeros(2),), jnp.ones(()))(jnp.ones((1, 1))).tolist()
+      [[1.0, 1.0]]
+    """
 
     matrices: tuple[Float[Array, "out in"], ...]
     biases: tuple[Float[Array, " out"], ...]
     slope: Float[Array, ""]
 
     def __call__(self, inputs: Float[Array, "*batch in"]) -> Float[Array, "*batch out"]:
-        """The output of each row."""
+        """Map each row."""
         return _affine(self._hidden(inputs), self.matrices[-1], self.biases[-1])
 
     def scores(
         self, inputs: Float[Array, "*batch in"], classifiers: Float[Array, "classifiers out"]
     ) -> Float[Array, "*batch classifiers"]:
-        """<classifier, output>: with few classifiers, they meet the last matrix before the rows do."""
+        """Return <classifier, output>; few classifiers meet the last matrix before the rows do."""
         matrix, bias = self.matrices[-1], self.biases[-1]
         if len(classifiers) * matrix.shape[1] >= matrix.size + classifiers.size:
             return _affine(self._hidden(inputs), matrix, bias) @ classifiers.T
         return _affine(self._hidden(inputs), classifiers @ matrix, classifiers @ bias)
 
     def inverse(self) -> LeakyReluNetwork:
-        """The network h with h(g(z)) = z for each z if g is injective; elsewhere layer by layer the nearest point.
+        """Return the network h with h(g(z)) = z if g is injective; off its range, layer by layer the nearest point.
 
         Accuracy: rounding times the product of the matrices' condition numbers (tests/generative/test_network.py).
         """
@@ -55,12 +64,12 @@ class LeakyReluNetwork(NamedTuple):
         return LeakyReluNetwork(matrices, biases, 1.0 / self.slope)
 
     def lipschitz_bound(self) -> Float[Array, ""]:
-        """An upper bound of the Lipschitz constant, exact for one layer: spectral norms times max(1, slope) between."""
+        """Bound the Lipschitz constant, exactly for one layer: spectral norms times max(1, slope) between."""
         norms = jnp.stack([jnp.linalg.norm(matrix, 2) for matrix in self.matrices])
         return jnp.prod(norms) * jnp.maximum(1.0, self.slope) ** (len(self.matrices) - 1)
 
     def _hidden(self, rows: jax.Array) -> jax.Array:
-        """What the last layer is given."""
+        """Return the input of the last layer."""
         for matrix, bias in zip(self.matrices[:-1], self.biases[:-1], strict=True):
             rows = _affine(rows, matrix, bias)
             rows = jnp.where(rows > 0, rows, self.slope * rows)
@@ -72,14 +81,28 @@ def _affine(rows: jax.Array, matrix: jax.Array, bias: jax.Array) -> jax.Array:
 
 
 def linear_generator(matrix: ArrayLike, bias: ArrayLike | None = None) -> LeakyReluNetwork:
-    """g(z) = A z + b with A of shape [d, p] and full column rank; arguments and errors as `leaky_relu_generator`."""
+    """Check and build g(z) = A z + b.
+
+    Args:
+      matrix: A, shape [d, p], of full column rank.
+      bias: b, shape [d]; 0 by default.
+
+    Raises:
+      ValueError: as `leaky_relu_generator`.
+
+    Example:
+      >>> import jax.numpy as jnp
+      >>> from mixjax.generative import linear_generator
+      >>> linear_generator([[2.0], [0.0]])(jnp.ones((1, 1))).tolist()
+      [[2.0, 0.0]]
+    """
     return leaky_relu_generator([matrix], None if bias is None else [bias])
 
 
 def leaky_relu_generator(
     matrices: Sequence[ArrayLike], biases: Sequence[ArrayLike] | None = None, *, slope: ArrayLike = 1.0
 ) -> LeakyReluNetwork:
-    """An injective network, from p to d dimensions.
+    """Check and build an injective network, from p to d dimensions.
 
     Args:
       matrices: of shapes [d_1, p], [d_2, d_1], ..., [d, d_{L-1}], each of full column rank.
@@ -87,11 +110,17 @@ def leaky_relu_generator(
       slope: of the activation below 0, > 0.
 
     Returns:
-      The network; NaN under `jit` for a rank or slope that is refused eagerly.
+      The network; NaN under `jit` for a rank or slope with which an eager call raises.
 
     Raises:
       ValueError: for shapes that do not follow each other, a map to fewer dimensions, a matrix whose smallest singular
         value is 0 up to rounding, or a slope that is not positive: the map would not be injective.
+
+    Example:
+      >>> import jax.numpy as jnp
+      >>> from mixjax.generative import leaky_relu_generator
+      >>> leaky_relu_generator([[[1.0]], [[1.0]]], slope=0.5)(-4 * jnp.ones((1, 1))).tolist()
+      [[-2.0]]
     """
     given = [] if biases is None else list(biases)
     arrays = as_floats(**{f"matrices[{i}]": m for i, m in enumerate(matrices)},
@@ -119,7 +148,7 @@ def _check_chain(layers: Sequence[jax.Array]) -> None:
 
 
 def _full_rank(index: int, matrix: jax.Array) -> jax.Array:
-    """The matrix if its columns are linearly independent up to rounding."""
+    """Return the matrix if its columns are linearly independent up to rounding."""
     singular = jnp.linalg.svd(matrix, compute_uv=False)
     least = singular[0] * (max(matrix.shape) * jnp.finfo(matrix.dtype).eps)
     values = known(singular)

@@ -1,12 +1,12 @@
-r"""Scores of classifiers on features h_hat(x), by literal simulation: x = g(z) is drawn, and only sums over bins stay.
+"""Scores of classifiers on features h_hat(x), by literal simulation of x = g(z), which keeps only sums over bins.
 
 Paper: Section 3.3 and the proof of Theorem 3.5. A classifier theta_hat has the score v = theta_hat' h_hat(g(z)) and
-claims P(y = +1) = s(2v). A test draw has z ~ N(y theta, I) with y = +1 and -1 in turn; what is known of it is not y
-but P(y = +1 | z) = s(2 theta'z), which has the same mean given v and less noise.
+claims P(y = +1) = s(2v). A test draw has z ~ N(y theta, I) with y = +1 and -1 in turn. It counts not with y but with
+P(y = +1 | z) = s(2 theta'z), which has the same mean given v and less noise.
 
 The bins are those of u = v / |theta_hat|, equal in width for s(a u): about as many draws each, and 0 is an edge. Draws
 come in 16 batches, which are spread over the local devices without exchange; a draw depends on the key and its own
-number only, and so do the sums, to rounding, whatever the devices.
+number only, and so do the sums, to rounding, on any number of devices.
 """
 
 from __future__ import annotations
@@ -26,31 +26,37 @@ from mixjax.numerics.arguments import as_floats, check_size
 from mixjax.numerics.threefry import Source, Words, key_words, single
 from mixjax.random import normals
 
-__all__ = ["ScoreBins", "simulate_scores"]
-
 _BATCHES = 16
 _BLOCK = 4096  # draws at a time: what stays in a core's cache
 _MOST_BLOCKS = 64  # at a time, on an accelerator
 
 
 class Map(Protocol):
-    """`LeakyReluNetwork` or `CouplingFlow`: a pytree."""
+    """A pytree that maps rows: `LeakyReluNetwork` or `CouplingFlow`."""
 
-    def __call__(self, rows: jax.Array, /) -> jax.Array: ...
+    def __call__(self, rows: jax.Array, /) -> jax.Array:
+        """Map each row."""
 
-    def scores(self, rows: jax.Array, classifiers: jax.Array, /) -> jax.Array: ...
+    def scores(self, rows: jax.Array, classifiers: jax.Array, /) -> jax.Array:
+        """Return <classifier, output>."""
 
-    def inverse(self) -> Map: ...
+    def inverse(self) -> Map:
+        """Return the inverse."""
 
 
 class ScoreBins(NamedTuple):
-    """Of each batch, classifier and bin of u: sums over test draws. A pytree.
+    """Sums over test draws, for each batch, classifier and bin of u. A pytree.
 
     Attributes:
-      draws: how many.
+      draws: number of draws.
       posterior: sum of P(y = +1 | z).
       residual: sum of P(y = +1 | z) - s(2v).
       edges: of u, the infinite ends included, shape [bins + 1].
+
+    Example:
+      >>> from mixjax.generative import ScoreBins
+      >>> ScoreBins._fields
+      ('draws', 'posterior', 'residual', 'edges')
     """
 
     draws: Float[Array, "batches classifiers bins"]
@@ -72,20 +78,27 @@ def simulate_scores(
     """Simulate the scores of some classifiers on the same test draws.
 
     Args:
-      key: spent.
+      key: used once.
       generator, inverse: g, from p to d, and h_hat, from d to p.
-      classifiers: theta_hat of each.
-      theta: mean of z given y = +1.
-      num_draws: of z, at least; rounded up to a multiple of 65,536; static.
+      classifiers: theta_hat of each, shape [classifiers, p].
+      theta: mean of z given y = +1, shape [p].
+      num_draws: least number of draws of z, rounded up to a multiple of 65,536; static.
       num_bins: even, so that 0 is an edge; static.
 
     Returns:
-      Sums, to be given to `simulated_ece` and `density_error`. NaN for a classifier that is 0.
+      Sums for `simulated_ece` and `density_error`. NaN for a classifier that is 0.
 
     Raises:
       ValueError: for shapes that do not fit, an odd number of bins, or 2^31 draws and more.
 
     Classifiers, theta and the maps' arrays are data: changing them does not recompile.
+
+    Example:
+      >>> import jax, jax.numpy as jnp
+      >>> from mixjax.generative import linear_generator, simulate_scores
+      >>> g, theta = linear_generator([[2.0]]), jnp.ones(1)
+      >>> float(simulate_scores(jax.random.key(0), g, g.inverse(), theta[None], theta, num_draws=1).draws.sum())
+      65536.0
     """
     check_size("num_draws", num_draws)
     check_size("num_bins", num_bins, least=2)
@@ -101,13 +114,13 @@ def simulate_scores(
 
 
 def _together(blocks: int) -> int:
-    """How many blocks are drawn at a time: a divisor of `blocks`, so that every draw is in exactly one batch."""
+    """Return how many blocks are drawn at a time: a divisor of `blocks`, so that every draw is in exactly one batch."""
     most = 1 if jax.default_backend() == "cpu" else min(blocks, _MOST_BLOCKS)
     return next(size for size in range(most, 0, -1) if blocks % size == 0)
 
 
 def _mesh() -> Mesh:
-    """As many local devices as divide the batches."""
+    """Return a mesh of as many local devices as divide the batches."""
     devices = jax.local_devices()
     return Mesh(np.array(devices[: math.gcd(_BATCHES, 1 << (len(devices).bit_length() - 1))]), ("batches",))
 
@@ -129,8 +142,8 @@ def _simulate(
     sharpness = sharpness.astype(theta.dtype)
 
     def batch(number: jax.Array, words: Words, maps: tuple[Map, Map], *arrays: Any) -> jax.Array:
-        def step(sums: jax.Array, place: jax.Array) -> tuple[jax.Array, None]:
-            first = (number * np.uint32(blocks) + place * np.uint32(together)) * np.uint32(_BLOCK)
+        def step(sums: jax.Array, turn: jax.Array) -> tuple[jax.Array, None]:
+            first = (number * np.uint32(blocks) + turn * np.uint32(together)) * np.uint32(_BLOCK)
             index = first + lax.iota(np.uint32, together * _BLOCK)
             return sums + _block_sums(words, index, maps, *arrays, num_bins=num_bins), None
 
@@ -159,22 +172,22 @@ def _block_sums(
     *,
     num_bins: int,
 ) -> jax.Array:
-    """Sums over the draws of these numbers, shape [3, classifiers, bins]; `rates` takes a score to a u."""
+    """Return sums over the draws of these numbers, shape [3, classifiers, bins]; `rates` takes a score to a u."""
     generator, inverse = maps
     rows = _draw(words, index, theta)
     scores = inverse.scores(generator(rows), classifiers)
     posterior = jnp.broadcast_to(jax.nn.sigmoid(2.0 * (rows @ theta))[:, None], scores.shape)
-    place = jnp.floor(num_bins * jax.nn.sigmoid(scores * rates[None])).astype(np.int32)
-    place = jnp.clip(place, 0, num_bins - 1) + num_bins * lax.iota(np.int32, len(classifiers))[None]
+    bins = jnp.floor(num_bins * jax.nn.sigmoid(scores * rates[None])).astype(np.int32)
+    bins = jnp.clip(bins, 0, num_bins - 1) + num_bins * lax.iota(np.int32, len(classifiers))[None]
     values = (jnp.ones_like(scores), posterior, posterior - jax.nn.sigmoid(2.0 * scores))
     empty = jnp.zeros(len(classifiers) * num_bins, theta.dtype)
-    sums = [empty.at[place.ravel()].add(value.ravel()) for value in values]
+    sums = [empty.at[bins.ravel()].add(value.ravel()) for value in values]
     nan_for_none = 0.0 * rates[None, :, None]  # the rate of a classifier that is 0 is infinite
     return jnp.stack(sums).reshape(3, len(classifiers), num_bins) + nan_for_none
 
 
 def _draw(words: Words, index: jax.Array, theta: jax.Array) -> jax.Array:
-    """z of the draws of these numbers, shape [draws, p]: y = +1 for even ones, -1 for odd ones.
+    """Draw z by its numbers, shape [draws, p]: y = +1 for even ones, -1 for odd ones.
 
     In a loop of one turn, without which XLA would draw the noise again for each of its uses.
     """

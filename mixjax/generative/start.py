@@ -1,7 +1,10 @@
 """The affine map that gives both classes the right means and, on average, the right covariance.
 
-Where h_hat begins to be learned: the minimiser of the criterion over affine maps for what two moments say (for two
-Gaussians of one covariance, W_2 is a matter of these). Section 3.3 leaves the remaining rotation open, and so is it.
+Learning h_hat starts here: at the minimiser of the criterion over affine maps as far as two moments go (for two
+Gaussians of one covariance, W_2 depends on these alone). Like Section 3.3, it leaves the remaining rotation open.
+
+`gaussian.fit_whitening` is the compiled, shrunk whitening of rows in their own units. This one is in double precision
+on the host and does not shrink: it has to detect directions in which the rows do not vary, and to keep their moments.
 """
 
 from __future__ import annotations
@@ -16,24 +19,23 @@ from jaxtyping import PRNGKeyArray
 from mixjax.generative.network import LeakyReluNetwork
 from mixjax.random import normal
 
-__all__ = ["AffineStart", "affine_start", "looks_affine"]
-
 _SMALLEST = 1e-8  # variance of a direction in which x is taken to vary, as a part of the largest
 
 
 class AffineStart(NamedTuple):
-    """x -> matrix (x - centre), with matrix of shape [p, d]."""
+    """The map x -> matrix (x - center), with matrix of shape [p, d]."""
 
     matrix: np.ndarray
     center: np.ndarray
 
 
 def affine_start(x: np.ndarray, y: np.ndarray, theta: np.ndarray) -> AffineStart:
-    """Whiten x within its classes, and turn the difference of their means into the direction of theta.
+    """Whiten x within its classes, and rotate the difference of their means into the direction of theta.
 
     Args:
-      x, y: rows and labels -1 and +1, shapes [m, d] and [m]; two rows a class or more.
-      theta: mean that class +1 is to have, shape [p].
+      x: rows, shape [m, d], two of a class or more.
+      y: labels -1 and +1, shape [m].
+      theta: target mean of class +1, shape [p].
 
     Returns:
       The map: along theta the best linear discriminant, across it the p - 1 other directions of most variance.
@@ -58,17 +60,17 @@ def affine_start(x: np.ndarray, y: np.ndarray, theta: np.ndarray) -> AffineStart
 
 
 def _frame(first: np.ndarray, count: int) -> np.ndarray:
-    """Orthonormal columns, the first along a vector (the first axis if it is 0), the others near the first axes."""
+    """Return orthonormal columns, the first along a vector (an axis if it is 0), the others near the first axes."""
     size = len(first)
     first = first if first.any() else np.eye(size)[0]
     frame, corner = np.linalg.qr(np.column_stack([first, np.eye(size)]))
     return frame[:, :count] * np.sign(corner[0, 0]) ** (np.arange(count) == 0)
 
 
-def looks_affine(
+def affine_network(
     key: PRNGKeyArray, affine: AffineStart, *, width: int, num_hidden: int, slope: float
 ) -> LeakyReluNetwork:
-    """A network equal to an affine map: units come in pairs of opposite sign, s(u) - s(-u) = (1 + slope) u.
+    """Build a network equal to an affine map: units come in pairs of opposite sign, s(u) - s(-u) = (1 + slope) u.
 
     Reference: D. Balduzzi et al., "The shattered gradients problem" (ICML 2017).
     """

@@ -1,4 +1,4 @@
-r"""The Wasserstein distance of samples to N(mean, I), slice by slice.
+"""The Wasserstein distance of samples to N(mean, I), slice by slice.
 
 Paper: Section 3.3, h_hat = argmin_h max_k W(h(x), z | y = k). Along a unit vector u the target is N(u'mean, 1), whose
 quantiles are known, so that the distance of a projected sample needs one sort and no second sample:
@@ -21,15 +21,13 @@ from jaxtyping import Array, Float
 
 from mixjax.numerics.arguments import as_floats, check_size
 
-__all__ = ["class_distances", "sliced_distances", "stretched_quantiles"]
-
 _ALONG_MEAN = 0.2  # weight of the slice in which the classes differ
 
 
 def sliced_distances(
     samples: Float[Array, "N p"], mean: Float[Array, " p"], slices: Float[Array, "slices p"]
 ) -> Float[Array, " slices"]:
-    """W_2(u)^2 of the samples' projections to those of N(mean, I), for each unit vector u; differentiable.
+    """Return W_2(u)^2 of the samples' projections to those of N(mean, I), for each unit vector u; differentiable.
 
     Raises:
       ValueError: for shapes that do not fit.
@@ -45,7 +43,7 @@ def sliced_distances(
 def class_distances(
     lower: Float[Array, "N p"], upper: Float[Array, "N p"], theta: Float[Array, " p"], slices: Float[Array, "slices p"]
 ) -> Float[Array, "2"]:
-    """W^2 of samples of the classes -1 and +1 to N(-theta, I) and N(theta, I).
+    """Return W^2 of samples of the classes -1 and +1 to N(-theta, I) and N(theta, I).
 
     A fifth of it is along theta, the only direction in which the classes differ; the rest is the mean over `slices`.
     """
@@ -59,7 +57,7 @@ def class_distances(
 
 
 def stretched_quantiles(size: int, dtype: DTypeLike = np.float32) -> Float[Array, " size"]:
-    """q_1 < ... < q_size as above, with Blom's m_i = Phi^-1((i - 3/8) / (size + 1/4)); 0 for a sample of one.
+    """Return q_1 < ... < q_size as above, with Blom's m_i = Phi^-1((i - 3/8) / (size + 1/4)); 0 for a sample of one.
 
     Accuracy: of expected order statistics 2 % of the largest from size 5 on (tests/generative/test_wasserstein.py).
     """

@@ -1,10 +1,8 @@
-"""What a caller passes, turned into checked arrays of one floating dtype.
+"""Arguments of public functions, checked and converted to arrays of one floating dtype.
 
-Rules (the numerical contract): Python numbers and integers take JAX's default float
-(float32, or float64 when x64 is on) unless an array that is already floating decides
-otherwise; float16 and bfloat16 are computed in float32. A wrong value raises when it is
-known, that is outside of `jax.jit`, and becomes NaN when it is not: `checked` does both,
-from one `Rule`.
+Python numbers and integers take JAX's default float (float32, or float64 when x64 is on) unless an array that is
+already floating decides otherwise; float16 and bfloat16 are computed in float32. A wrong value raises when it is known,
+that is outside of `jax.jit`, and becomes NaN when it is not: `checked` does both, from one `Rule`.
 """
 
 from __future__ import annotations
@@ -19,14 +17,14 @@ from jax.typing import ArrayLike
 
 
 def as_floats(**values: ArrayLike) -> tuple[jax.Array, ...]:
-    """Each value as an array, all of one floating dtype, in the order given.
+    """Convert each value to an array of one floating dtype, in the order given.
 
     Raises:
       TypeError: for a value that is not real numbers; the message names it.
       ValueError: for nested lists that are no array.
     """
     dtype = float_dtype(**values)
-    with np.errstate(over="ignore"):  # what is too large for the dtype is infinite, and refused as that
+    with np.errstate(over="ignore"):  # a value too large for the dtype becomes infinite, and is refused as that
         return tuple(
             value.astype(dtype) if isinstance(value, jax.Array) else jnp.asarray(np.asarray(value).astype(dtype))
             for value in values.values()
@@ -34,7 +32,7 @@ def as_floats(**values: ArrayLike) -> tuple[jax.Array, ...]:
 
 
 def float_dtype(**values: ArrayLike) -> np.dtype:
-    """The dtype that `as_floats` computes in."""
+    """Return the dtype that `as_floats` converts to."""
     widest: np.dtype | None = None
     for name, value in values.items():
         if not isinstance(value, jax.Array | np.ndarray | np.generic | int | float | list | tuple):
@@ -56,7 +54,7 @@ def float_dtype(**values: ArrayLike) -> np.dtype:
 
 
 def refuse_mask(name: str, value: Any) -> None:
-    """Raise TypeError for NumPy's masked arrays, whose mask would be lost."""
+    """Raise TypeError for a masked array of NumPy, whose mask would be lost."""
     if isinstance(value, np.ma.MaskedArray):
         raise TypeError(f"{name} must be an array without a mask of its own, got {type(value).__name__}")
 
@@ -68,18 +66,18 @@ def refuse_times(name: str, value: Any) -> None:
 
 
 def known(value: ArrayLike) -> np.ndarray | None:
-    """The value on the host, or None inside a traced function."""
+    """Return the value as a NumPy array, or None inside a traced function."""
     return None if isinstance(value, jax.core.Tracer) else np.asarray(value)
 
 
 class Rule(NamedTuple):
-    """What values an argument may have: words for the message, and the predicate, of NumPy and of JAX arrays."""
+    """The values that an argument may have: words for the message, and a predicate of NumPy and of JAX arrays."""
 
     words: str
     accept: Callable[[Any], Any]
 
 
-LARGEST_COUNT = 1e10  # to which the samplers are tested
+LARGEST_COUNT = 1e10  # the samplers are tested up to here
 COUNT = Rule("a whole number from 1 to 1e10", lambda v: (v >= 1) & (v <= LARGEST_COUNT) & (v == v.round()))
 COUNT_OR_NONE = Rule("a whole number from 0 to 1e10", lambda v: (v >= 0) & (v <= LARGEST_COUNT) & (v == v.round()))
 POINTS = Rule("a whole number from 1 to 1e7", lambda v: (v >= 1) & (v <= 1e7) & (v == v.round()))  # drawn one by one
@@ -89,6 +87,7 @@ ABOVE_ZERO = Rule("positive", lambda v: v > 0)
 COSINE = Rule("in [-1, 1]", lambda v: (v >= -1) & (v <= 1))
 SHARE = Rule("in [0, 1]", lambda v: (v >= 0) & (v <= 1))
 INNER_SHARE = Rule("in (0, 1)", lambda v: (v > 0) & (v < 1))
+BELOW_ONE = Rule("in [0, 1)", lambda v: (v >= 0) & (v < 1))
 
 RULES = {
     "alpha": NOT_NEGATIVE,  # 0 is no Mixup
@@ -117,14 +116,14 @@ RULES = {
 
 
 def checked(exceptions: Mapping[str, Rule] | None = None, /, **values: ArrayLike) -> tuple[jax.Array, ...]:
-    """`as_floats`, and what breaks the rule of its name raises where it is known and is NaN where it is traced.
+    """Convert as `as_floats` does; a value that breaks the rule of its name raises if known, and is NaN if traced.
 
     Args:
       exceptions: rules that differ from `RULES`.
-      values: by name; a name without a rule may have any value.
+      values: values by name; a name without a rule may have any value.
 
     Returns:
-      Arrays of one floating dtype in the order given. Whoever computes with them has to let NaN through.
+      Arrays of one floating dtype in the order given. The caller has to let NaN through.
 
     Raises:
       TypeError: for a value that is not real numbers; the message names it.
@@ -151,32 +150,32 @@ def _checked(name: str, value: ArrayLike, array: jax.Array, rule: Rule) -> jax.A
 
 
 def check_real(name: str, value: float) -> None:
-    """Raise TypeError for an option that is no Python (or NumPy) number."""
+    """Raise TypeError unless an option is a Python (or NumPy) number."""
     if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
         raise TypeError(f"{name} must be a number, got {type(value).__name__}")
 
 
 def check_norm(norm: float) -> None:
-    """Raise TypeError or ValueError unless `norm` is the r of an ECE_r: a number of 1 or more, inf included."""
+    """Raise TypeError or ValueError unless `norm` is the r of an ECE_r, a number of 1 or more, inf included."""
     check_real("norm", norm)
     if not norm >= 1:
         raise ValueError(f"norm must be at least 1, got {norm}")
 
 
 def check_scalars(**values: jax.Array) -> None:
-    """Raise ValueError for an array where one number is wanted; the message names it."""
+    """Raise ValueError unless each value is one number; the message names the array."""
     for name, value in values.items():
         if value.shape != ():
             raise ValueError(f"{name} must be one number, got an array of shape {value.shape}")
 
 
 def shown(value: Any) -> str:
-    """A number in a message: whole ones of an integer dtype as they are, others with 7 digits."""
+    """Format a number for a message: integers in full, others with 7 digits."""
     return str(int(value)) if np.issubdtype(np.asarray(value).dtype, np.integer) else f"{value:.7g}"
 
 
 def check_size(name: str, value: int, *, least: int = 1) -> int:
-    """A static size, as Python's: a Python (or NumPy) integer from `least` to 2^31 - 1."""
+    """Return a static size as a Python int; it must be a Python (or NumPy) integer from `least` to 2^31 - 1."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
         raise TypeError(f"{name} must be an int, got {type(value).__name__}")
     if value < least:
@@ -187,7 +186,7 @@ def check_size(name: str, value: int, *, least: int = 1) -> int:
 
 
 def aligned(*arrays: jax.Array) -> list[jax.Array]:
-    """With leading axes of length 1, so that they broadcast under strict rank promotion.
+    """Add leading axes of length 1, so that arrays broadcast under strict rank promotion.
 
     Raises:
       ValueError: if they do not broadcast.

@@ -1,11 +1,11 @@
-r"""The two ways in which `mixjax.random.rademacher_mean` makes a sum of fair signs.
+r"""Sums of fair signs for `mixjax.random.rademacher_mean`, in two ways.
 
 Up to 64 signs are the bits of two words. Beyond, a normal rounded to the lattice n/2 + k of the sum is accepted in
 proportion to the ratio of the two probabilities of k,
 
-    P(Bin(n, 1/2) = n/2 + k) / P(sqrt(n)/2 Z rounds to k),
+    P(Bin(n, 1/2) = n/2 + k) / P(sqrt(n)/2 Z rounds to k).
 
-both known in closed form; the logarithm of the ratio is O(1/n), and free of cancellation here.
+Both have closed forms; the logarithm of the ratio is O(1/n), and is computed here without cancellation.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _FAR = 0.9  # |2k/n| beyond this has probability below 1e-13 for n > 64: never p
 
 
 def count_ones(words: Words, n: jax.Array) -> jax.Array:
-    """Ones among the first n (at most 64) bits of two words."""
+    """Count the ones among the first n (at most 64) bits of two words."""
     use = [jnp.clip(n - first, 0.0, 32.0).astype(np.uint32) for first in (0.0, 32.0)]
     masks = [jnp.where(bits == 0, np.uint32(0), np.uint32(0xFFFFFFFF) >> (np.uint32(32) - bits)) for bits in use]
     ones = [lax.population_count(word & mask) for word, mask in zip(words, masks, strict=True)]
@@ -30,11 +30,11 @@ def count_ones(words: Words, n: jax.Array) -> jax.Array:
 
 
 def log_ratio(k: jax.Array, n: jax.Array) -> jax.Array:
-    r"""log of P(Bin(n, 1/2) = n/2 + k) over P(sqrt(n)/2 Z rounds to k), for n > 64.
+    r"""Return the log of P(Bin(n, 1/2) = n/2 + k) over P(sqrt(n)/2 Z rounds to k), for n > 64.
 
-    Stirling's series for the first; for the second the integral of the normal density over the
-    cell, expanded in its width. With :math:`\delta = 2k/n` and :math:`\delta^2 + \delta^4/6 + \dots =
-    (1+\delta)\log(1+\delta) + (1-\delta)\log(1-\delta)`, the terms :math:`n\delta^2/2` cancel exactly.
+    The first is Stirling's series; the second is the integral of the normal density over the cell, expanded in its
+    width. With :math:`\delta = 2k/n` and :math:`\delta^2 + \delta^4/6 + \dots = (1+\delta)\log(1+\delta) +
+    (1-\delta)\log(1-\delta)`, the terms :math:`n\delta^2/2` cancel exactly.
     """
     delta = 2.0 * k / n
     inside = jnp.abs(delta) < _FAR
@@ -55,5 +55,5 @@ def log_ratio(k: jax.Array, n: jax.Array) -> jax.Array:
 
 
 def log_ratio_bound(n: jax.Array) -> jax.Array:
-    """An upper bound of `log_ratio` over k, for n > 64; the maximum itself is 1/(4n) + O(1/n^2)."""
+    """Return an upper bound of `log_ratio` over k, for n > 64; its maximum is 1/(4n) + O(1/n^2)."""
     return 0.25 / n + 1.0 / n**2

@@ -1,4 +1,4 @@
-"""A number that was estimated, with its standard error."""
+"""An estimate with its standard error."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from jaxtyping import Array, Float
 
 
 class Estimate(NamedTuple):
-    """A number that was estimated from draws or rows, and its standard error, of one shape.
+    """An estimate from draws or rows, and its standard error, of one shape.
 
     Attributes:
       value: the estimate.

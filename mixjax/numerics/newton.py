@@ -1,9 +1,9 @@
 r"""Minima of smooth convex functions of a few parameters, by damped Newton steps.
 
 A step solves :math:`H \delta = -g`, with the rows and columns of H scaled to a diagonal of 1, and is halved until the
-value falls (L. Armijo). Near the minimum a step squares the error, so that the one that is below the root of the
-machine precision is the last, and it is taken. A minimum at infinity is never mistaken for one: there the steps do
-not shrink, but go on by about one unit of the logits.
+value falls (L. Armijo). Near the minimum a step squares the error, so a step below the root of the machine precision is
+taken and is the last. A minimum at infinity is never mistaken for one: there the steps do not shrink below about one
+unit of the logits.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _MAX_EVALUATIONS = 64
 
 
 class Expansion(NamedTuple):
-    """A function to second order about a point."""
+    """The expansion of a function to second order about a point."""
 
     value: Float[Array, ""]
     gradient: Float[Array, " P"]
@@ -29,7 +29,7 @@ class Expansion(NamedTuple):
 
 
 class Minimum(NamedTuple):
-    """Where the search ended, and whether in a minimum."""
+    """The end of the search; `converged` is True at a minimum."""
 
     point: Float[Array, " P"]
     gradient_norm: Float[Array, ""]
@@ -40,23 +40,23 @@ class _Search(NamedTuple):
     point: jax.Array
     here: Expansion
     step: jax.Array
-    length: jax.Array  # of the step that is tried next, at most 1
+    length: jax.Array  # factor of the step to try next, at most 1
     evaluations: Int[Array, ""]
 
 
-def minimise(function: Callable[[jax.Array], Expansion], start: Float[Array, " P"]) -> Minimum:
-    """The minimum of a convex function, from `start`; parameters of order 1, or larger ones to relative accuracy.
+def minimize(function: Callable[[jax.Array], Expansion], start: Float[Array, " P"]) -> Minimum:
+    """Minimize a convex function from `start`.
 
     Returns:
-      The point, right to about the machine precision where the Hessian is well conditioned; `converged` is False after
-      64 evaluations, for a singular Hessian and for NaN.
+      The point, right to about the machine precision (relative for parameters above 1) where the Hessian is well
+      conditioned; `converged` is False after 64 evaluations, for a singular Hessian and for NaN.
     """
     eps = float(jnp.finfo(start.dtype).eps)
 
     def near(search: _Search) -> jax.Array:
         return jnp.max(jnp.abs(search.step)) <= eps**0.5 * (1.0 + jnp.max(jnp.abs(search.point)))
 
-    def goes_on(search: _Search) -> jax.Array:
+    def unfinished(search: _Search) -> jax.Array:
         finite = jnp.all(jnp.isfinite(search.step)) & (search.length > eps)
         begun = search.evaluations > 0
         return ~begun | (finite & ~near(search) & (search.evaluations < _MAX_EVALUATIONS))
@@ -71,17 +71,17 @@ def minimise(function: Callable[[jax.Array], Expansion], start: Float[Array, " P
         search = jax.tree.map(lambda a, b: jnp.where(fell | (search.evaluations == 0), a, b), moved, halved)
         return search._replace(evaluations=search.evaluations + 1)
 
-    zeros, one = jnp.zeros_like(start), jnp.ones_like(start[0])  # of the device, in `shard_map`, if `start` is
+    zeros, one = jnp.zeros_like(start), jnp.ones_like(start[0])  # vary over devices, in `shard_map`, as `start` does
     nowhere = Expansion(jnp.inf * one, zeros, zeros[:, None] * zeros[None])
     search = _Search(start, nowhere, zeros, one, jnp.zeros_like(one, np.int32))
-    search = lax.while_loop(goes_on, advance, search)  # its first step is to the start: one program for all
+    search = lax.while_loop(unfinished, advance, search)  # the first step leads to `start`, so `function` compiles once
     converged = near(search)
     point = jnp.where(converged, search.point + search.step, search.point)
     return Minimum(point, jnp.sqrt(jnp.sum(search.here.gradient**2)), converged)
 
 
 def _step(there: Expansion) -> jax.Array:
-    """Newton's; NaN where the Hessian is not positive definite."""
+    """Return Newton's step; NaN if the Hessian is not positive definite."""
     diagonal = jnp.diagonal(there.hessian)
     scale = 1.0 / jnp.sqrt(diagonal)
     scaled = there.hessian * scale[:, None] * scale[None]
@@ -90,7 +90,7 @@ def _step(there: Expansion) -> jax.Array:
 
 
 class Standardized(NamedTuple):
-    """Columns (values - shift) / scale of mean 0 and variance 1, 0 where `constant`."""
+    """Columns (values - shift) / scale of mean 0 and variance 1; a constant column is 0."""
 
     values: Float[Array, "N *K"]
     shift: Float[Array, "*K"]
@@ -99,7 +99,7 @@ class Standardized(NamedTuple):
 
 
 def standardized(values: Float[Array, "N *K"], share: Float[Array, " N"]) -> Standardized:
-    """Each column over the rows that have a share; no square overflows."""
+    """Standardize each column over the rows that have a share, without overflow of squares."""
     weight = share.reshape(share.shape + (1,) * (values.ndim - 1))
     counts = weight > 0
     high = jnp.max(jnp.where(counts, values, -jnp.inf), axis=0, initial=-jnp.inf)

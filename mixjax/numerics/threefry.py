@@ -1,9 +1,8 @@
 """Random words as a pure function of (key, position, stream): Threefry-2x32 with 20 rounds.
 
-It is the generator behind `jax.random` keys, written as plain array operations so that XLA fuses
-it with whatever consumes the words; a block of two words then costs what `jax.random.bits` takes
-for half a word (benchmarks, `simulator`). Nothing depends on the shape or the sharding of a call:
-a word is determined by its key, its position and its stream.
+This is the generator behind `jax.random` keys, written as plain array operations so that XLA fuses it with the code
+that uses the words; a block of two words then costs what `jax.random.bits` takes for half a word (benchmarks,
+`simulator`). A word depends on its key, its position and its stream only, not on the shape or sharding of a call.
 
 Reference: J. K. Salmon, M. A. Moraes, R. O. Dror, D. E. Shaw, "Parallel random numbers: as easy
 as 1, 2, 3", SC11 (2011).
@@ -28,7 +27,7 @@ Words = tuple[UInt32[Array, "..."], UInt32[Array, "..."]]
 
 
 def threefry_2x32(key: Words, counter: Words) -> Words:
-    """Two random words for each (key, counter); all four arrays broadcast."""
+    """Return two random words for each (key, counter); all four arrays broadcast."""
     schedule = (key[0], key[1], key[0] ^ key[1] ^ _PARITY)
     x, y = counter[0] + schedule[0], counter[1] + schedule[1]
     for group in range(5):
@@ -41,7 +40,7 @@ def threefry_2x32(key: Words, counter: Words) -> Words:
 
 
 def key_words(key: PRNGKeyArray) -> Words:
-    """The two words of a threefry key; of any other kind of key, two words drawn from it."""
+    """Return the two words of a threefry key; for another kind of key, draw two words from it."""
     if not (isinstance(key, jax.Array) and jnp.issubdtype(key.dtype, jax.dtypes.prng_key)):
         raise TypeError(f"key must be made by jax.random.key(seed), got {type(key).__name__}")
     data = jax.random.key_data(key)
@@ -51,10 +50,10 @@ def key_words(key: PRNGKeyArray) -> Words:
 
 
 def single(key: PRNGKeyArray) -> PRNGKeyArray:
-    """The key itself, if it is one.
+    """Return the key, which must be a single one.
 
     Raises:
-      TypeError, ValueError: for what is not a key, and for an array of keys.
+      TypeError, ValueError: if it is no key, or an array of keys.
     """
     key_words(key)
     if key.shape != ():
@@ -63,7 +62,7 @@ def single(key: PRNGKeyArray) -> PRNGKeyArray:
 
 
 def fold_in(key: Words, data: UInt32[Array, "..."]) -> Words:
-    """A new key for each entry of `data`."""
+    """Return a new key for each entry of `data`."""
     return threefry_2x32(key, (data, jnp.zeros_like(data)))
 
 
@@ -76,22 +75,22 @@ class Source(NamedTuple):
 
     @classmethod
     def of(cls, key: PRNGKeyArray, shape: Sequence[int]) -> Source:
-        """A source for an array of `shape`, from one key."""
+        """Make a source for an array of `shape`, from one key."""
         words = key_words(single(key))
         size = int(np.prod(shape, dtype=np.int64))
         return cls(words, lax.iota(np.uint32, size).reshape(tuple(shape)))
 
-    def spend_on(self, purpose: int) -> Source:
-        """The same positions, with words of their own for each purpose."""
+    def fold_in(self, purpose: int) -> Source:
+        """Return a source of the same positions whose words are independent of those of other purposes."""
         return self._replace(purpose=purpose)
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Shape of what is drawn."""
+        """Shape of the drawn arrays."""
         return jnp.broadcast_shapes(self.key[0].shape, self.position.shape)
 
     def words(self, stream: ArrayLike) -> Words:
-        """Two words a position."""
+        """Return two words for each position."""
         stream = jnp.asarray(stream).astype(np.uint32) | np.uint32(self.purpose << 24)
         words = tuple(k.reshape((1,) * (len(self.shape) - k.ndim) + k.shape) for k in self.key)
         return threefry_2x32((words[0], words[1]), (self.position, jnp.broadcast_to(stream, self.position.shape)))

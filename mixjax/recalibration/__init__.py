@@ -2,7 +2,8 @@
 
 A `fit_*` function returns a function (a pytree) to apply to new rows, or raises if there is no best fit. From logits:
 `fit_temperature` and `fit_vector_scaling` of K classes, `fit_platt` of two. From confidences: `fit_isotonic` and
-`fit_histogram_binning`.
+`fit_histogram_binning`. Every fit takes `weights` and `where`, as in docs/conventions.md. Parameters are NaN for NaN in
+a row that counts and where no row does; under `jit` and `vmap` also for what raises outside of them.
 """
 
 from mixjax.recalibration.histogram import HistogramBinning, fit_histogram_binning

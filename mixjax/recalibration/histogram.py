@@ -17,7 +17,7 @@ from jaxtyping import Array, Float
 from mixjax.calibration.reliability_table import Reliability, reliability
 from mixjax.calibration.rows.bins import Binning, Closed, equal_width_edges
 from mixjax.numerics.arguments import as_floats
-from mixjax.recalibration.labeled import refuse_outside
+from mixjax.recalibration.labeled import raise_if_outside
 
 __all__ = ["HistogramBinning", "fit_histogram_binning"]
 
@@ -25,13 +25,18 @@ __all__ = ["HistogramBinning", "fit_histogram_binning"]
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True, eq=False)
 class HistogramBinning:
-    """The accuracy of each bin; a bin without rows leaves confidences as they are.
+    """A map from a confidence to the accuracy of its bin; a bin without rows leaves confidences as they are.
 
     Attributes:
-      edges: between the bins, ascending.
-      accuracy: in [0, 1]; NaN for a bin without rows.
-      count: rows of each bin, or their total weight.
-      closed: the side on which a bin holds its edge.
+      edges: edges between the bins, ascending, shape [bins - 1].
+      accuracy: accuracy of each bin in [0, 1], shape [bins]; NaN for a bin without rows.
+      count: rows of each bin, or their total weight, shape [bins].
+      closed: the side on which a bin holds its edge, static.
+
+    Example:
+      >>> from mixjax.recalibration import fit_histogram_binning
+      >>> print(fit_histogram_binning([0.2, 0.2, 0.7, 0.9], [0, 1, 1, 1], num_bins=2).accuracy)
+      [0.5 1. ]
     """
 
     edges: Float[Array, " bins-1"]
@@ -40,14 +45,13 @@ class HistogramBinning:
     closed: Closed = field(default="left", metadata={"static": True})
 
     def __call__(self, confidence: ArrayLike) -> Float[Array, "*batch"]:
-        """Confidences of the shape and dtype of `confidence` (float32 at least).
+        """Return calibrated confidences in the shape and dtype (float32 at least) of `confidence`.
 
-        Raises:
-          ValueError: for a confidence outside [0, 1], which under `jit` gives NaN.
+        A confidence outside [0, 1] raises ValueError, and is NaN under `jit`.
         """
         (confidence,) = as_floats(confidence=confidence)
         edges, accuracy, count = (jnp.asarray(p, confidence.dtype) for p in (self.edges, self.accuracy, self.count))
-        return refuse_outside(confidence, _apply(confidence, HistogramBinning(edges, accuracy, count, self.closed)))
+        return raise_if_outside(confidence, _apply(confidence, HistogramBinning(edges, accuracy, count, self.closed)))
 
 
 def fit_histogram_binning(
@@ -60,41 +64,47 @@ def fit_histogram_binning(
     weights: ArrayLike | None = None,
     where: ArrayLike | None = None,
 ) -> HistogramBinning:
-    """The accuracy of each bin of held-out rows.
+    """Fit the accuracy of each bin to held-out rows.
 
     Args:
-      confidence, correct, num_bins, binning, closed, weights, where: as for `ece`, and with the same bins; an
-        equal-mass bin goes from its smallest confidence to below that of the next.
+      confidence, correct, num_bins, binning, closed: as for `ece`, and with the same bins; an equal-mass bin goes from
+        its smallest confidence to below that of the next.
+      weights, where: as in docs/conventions.md.
 
     Returns:
-      A function of confidences, and a pytree; on the rows that it was fitted to, the ECE of what it returns is 0, to
-      rounding. NaN for NaN in a row that counts and where no row does; under `jit` also for the wrong values that
-      raise outside of it.
+      A function of confidences, and a pytree. On the rows that it was fitted to, the ECE of its results is 0, to
+      rounding. NaN as in `mixjax.recalibration`.
 
     Raises:
       ValueError, TypeError: as `ece`.
+
+    Example:
+      >>> from mixjax.recalibration import fit_histogram_binning
+      >>> calibrated = fit_histogram_binning([0.2, 0.2, 0.7, 0.9], [0, 1, 1, 1], num_bins=2)
+      >>> print(calibrated([0.1, 0.8]))
+      [0.5 1. ]
     """
     table = reliability(
         confidence, correct, num_bins=num_bins, binning=binning, closed=closed, weights=weights, where=where
     )
-    accuracy, count = _heights(table)
+    accuracy, count = _accuracy_and_count(table)
     if binning == "equal-mass":
-        return HistogramBinning(_lowest(table), accuracy, count)
+        return HistogramBinning(_lowest_confidence(table), accuracy, count)
     inner = equal_width_edges(num_bins, np.dtype(count.dtype))[1:-1]
     return HistogramBinning(jnp.asarray(inner), accuracy, count, closed)
 
 
 @jax.jit
-def _heights(table: Reliability) -> tuple[jax.Array, jax.Array]:
-    """Accuracy and count, all NaN where there are no rows."""
+def _accuracy_and_count(table: Reliability) -> tuple[jax.Array, jax.Array]:
+    """Return accuracy and count, all NaN if no row counts."""
     rows = jnp.sum(table.count)
     count = jnp.where(rows > 0, table.count, jnp.nan)
     return jnp.where(count > 0, table.accuracy, jnp.nan), count
 
 
 @jax.jit
-def _lowest(table: Reliability) -> jax.Array:
-    """The smallest confidence of each bin but the first, of an empty one that of the next with rows, or inf."""
+def _lowest_confidence(table: Reliability) -> jax.Array:
+    """Return the smallest confidence of each bin but the first; an empty bin has that of the next with rows, or inf."""
     own = jnp.where(table.count > 0, table.lowest, jnp.inf)
     return lax.cummin(own, reverse=True)[1:]
 

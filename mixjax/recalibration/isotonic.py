@@ -1,7 +1,7 @@
 """Isotonic regression as a map of confidences: the step function of `calibration.corp`, kept and applied to new rows.
 
-Reference: B. Zadrozny, C. Elkan (KDD 2002). It is the calibration that CORP's decomposition of the Brier score
-compares with: on the rows that it was fitted to, their miscalibration is gone.
+CORP's decomposition of the Brier score compares with this map: on the rows that it was fitted to, their miscalibration
+is gone. Reference: B. Zadrozny, C. Elkan (KDD 2002).
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ import jax.numpy as jnp
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
-from mixjax.calibration.corp import fit
+from mixjax.calibration.corp import isotonic_fit
 from mixjax.calibration.rows.clean import Rows
 from mixjax.calibration.rows.order import sorted_rows
 from mixjax.numerics.arguments import as_floats
-from mixjax.recalibration.labeled import refuse_outside
+from mixjax.recalibration.labeled import raise_if_outside
 
 __all__ = ["Isotonic", "fit_isotonic"]
 
@@ -28,45 +28,52 @@ class Isotonic:
     """A step function that does not fall.
 
     Attributes:
-      thresholds: ascending; `values[j]` holds from `thresholds[j]` on, and `values[0]` also below. Entries that are not
-        used come last and have the threshold inf.
-      values: in [0, 1].
+      thresholds: ascending, shape [N]; `values[j]` holds from `thresholds[j]` on, and `values[0]` also below. Unused
+        entries come last and have the threshold inf.
+      values: calibrated confidences in [0, 1], shape [N].
+
+    Example:
+      >>> from mixjax.recalibration import fit_isotonic
+      >>> print(fit_isotonic([0.2, 0.4, 0.6, 0.8], [0, 1, 0, 1]).thresholds)
+      [0.2 0.4 0.8 inf]
     """
 
     thresholds: Float[Array, " N"]
     values: Float[Array, " N"]
 
     def __call__(self, confidence: ArrayLike) -> Float[Array, "*batch"]:
-        """Confidences of the shape and dtype of `confidence` (float32 at least).
+        """Return calibrated confidences in the shape and dtype (float32 at least) of `confidence`.
 
-        Raises:
-          ValueError: for a confidence outside [0, 1], which under `jit` gives NaN.
+        A confidence outside [0, 1] raises ValueError, and is NaN under `jit`.
         """
         (confidence,) = as_floats(confidence=confidence)
         thresholds, values = (jnp.asarray(part, confidence.dtype) for part in (self.thresholds, self.values))
-        return refuse_outside(confidence, _apply(confidence, thresholds, values))
+        return raise_if_outside(confidence, _apply(confidence, thresholds, values))
 
 
 def fit_isotonic(
     confidence: ArrayLike, correct: ArrayLike, *, weights: ArrayLike | None = None, where: ArrayLike | None = None
 ) -> Isotonic:
-    """The non-decreasing function of confidence that is next to correctness in (weighted) least squares.
+    """Fit the non-decreasing function of confidence that is nearest to correctness in (weighted) least squares.
 
     Args:
       confidence: in [0, 1], shape [N]; of a binary classifier the probability of the positive class.
       correct: 0 or 1 (or boolean), shape [N].
-      weights: of the rows, finite and not negative, shape [N]; a weight of 2 is the row twice.
-      where: rows that count, boolean, shape [N]; the others may hold anything.
+      weights, where: as in docs/conventions.md.
 
     Returns:
-      A function of confidences, and a pytree. Its values are NaN for NaN in a row that counts and where no row does;
-      under `jit` also for the wrong values that raise outside of it.
+      A function of confidences, and a pytree. NaN as in `mixjax.recalibration`.
 
     Raises:
       ValueError, TypeError: as `ece`.
+
+    Example:
+      >>> from mixjax.recalibration import fit_isotonic
+      >>> print(fit_isotonic([0.2, 0.4, 0.6, 0.8], [0, 1, 0, 1])([0.1, 0.5, 0.9]))
+      [0.  0.5 1. ]
     """
     rows = Rows.of(confidence, correct, weights, where)
-    return Isotonic(*rows.answer(_fit(rows)))
+    return Isotonic(*rows.raise_if_invalid(_fit(rows)))
 
 
 @jax.jit
@@ -82,6 +89,6 @@ def _apply(confidence: jax.Array, thresholds: jax.Array, values: jax.Array) -> j
 def _fit(rows: Rows) -> tuple[jax.Array, jax.Array]:
     rows = rows.clean()
     counted = rows.counted > 0
-    function = fit(sorted_rows(rows))
+    function = isotonic_fit(sorted_rows(rows))
     sound = jnp.any(counted) & ~jnp.any(jnp.isnan(rows.confidence))
     return function.thresholds, jnp.where(sound, function.values, jnp.nan)

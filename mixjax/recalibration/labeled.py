@@ -1,7 +1,7 @@
-"""Held-out logits with their labels, checked and made safe to fit to; and how a fit that has no answer says so.
+"""Held-out logits with their labels, checked and made safe to fit to, and the errors of a fit without a minimum.
 
-A row that is masked counts for nothing, whatever it holds. Wrong values and fits without a minimum raise where they
-are known, and give NaN where they are traced.
+A masked row counts for nothing, whatever it holds. Wrong values and fits without a minimum raise where they are known,
+and give NaN where they are traced.
 """
 
 from __future__ import annotations
@@ -23,10 +23,14 @@ from mixjax.numerics.arguments import as_floats
 Parameters = TypeVar("Parameters")
 
 
-class Clean(NamedTuple):
-    """Rows to compute with: what is wrong is NaN, what is masked 0; `share` sums to 1, and `lost` says that NaN counts.
+class CleanLogits(NamedTuple):
+    """Rows to compute with.
 
-    Where no row counts, NaN does.
+    Attributes:
+      logits: NaN where a row is wrong, 0 where it is masked.
+      labels: class of each row, 0 where the row is wrong or masked.
+      share: weights that sum to 1.
+      lost: True if a wrong row counts, or if no row does.
     """
 
     logits: Float[Array, "N *K"]
@@ -34,13 +38,19 @@ class Clean(NamedTuple):
     share: Float[Array, " N"]
     lost: Bool[Array, ""]
 
-    def start(self, size: int) -> Float[Array, " size"]:
-        """Zeros, of the device, in `shard_map`, as the rows are."""
+    def zeros(self, size: int) -> Float[Array, " size"]:
+        """Return zeros that vary over devices, in `shard_map`, as the rows do."""
         return jnp.zeros(size, self.share.dtype) + jnp.where(self.lost, 0.0, jnp.zeros((), self.share.dtype))
 
 
-class Fit(NamedTuple):
-    """`status` is 0 for a minimum, otherwise 1 + the place of the reason; `gradient_norm` is that of the mean loss."""
+class FitResult(NamedTuple):
+    """The end of a fit.
+
+    Attributes:
+      parameters: those of the minimum, or NaN.
+      status: 0 for a minimum, otherwise 1 + the index of the reason.
+      gradient_norm: norm of the gradient of the mean loss.
+    """
 
     parameters: tuple[jax.Array, ...]
     status: Int[Array, ""]
@@ -49,16 +59,16 @@ class Fit(NamedTuple):
     @classmethod
     def of(
         cls, parameters: tuple[jax.Array, ...], problems: Sequence[jax.Array], norm: jax.Array, lost: jax.Array
-    ) -> Fit:
-        """NaN parameters for the first problem that there is, and for data that are lost."""
+    ) -> FitResult:
+        """Replace the parameters by NaN if there is a problem, of which the first counts, or if data are lost."""
         status = jnp.select(list(problems), list(jnp.arange(1, len(problems) + 1, dtype=np.int32)), jnp.int32(0))
         status = jnp.where(lost, 0, status)
         good = (status == 0) & ~lost
         return cls(tuple(jnp.where(good, value, jnp.nan) for value in parameters), status, norm)
 
 
-class LabelledLogits(NamedTuple):
-    """Checked in shape and dtype, not in value; `clean` makes them safe to compute with."""
+class LabeledLogits(NamedTuple):
+    """Logits and labels, checked in shape and dtype, not in value; `clean` makes them safe to compute with."""
 
     logits: Float[Array, "N *K"]
     labels: Int[Array, " N"]
@@ -68,8 +78,8 @@ class LabelledLogits(NamedTuple):
     @classmethod
     def of(
         cls, logits: ArrayLike, labels: ArrayLike, weights: ArrayLike | None, where: ArrayLike | None
-    ) -> LabelledLogits:
-        """Logits of K classes, shape [N, K].
+    ) -> LabeledLogits:
+        """Check logits of K classes, shape [N, K].
 
         Raises:
           ValueError, TypeError: for wrong shapes or dtypes.
@@ -84,8 +94,8 @@ class LabelledLogits(NamedTuple):
     @classmethod
     def binary(
         cls, logits: ArrayLike, labels: ArrayLike, weights: ArrayLike | None, where: ArrayLike | None
-    ) -> LabelledLogits:
-        """Logits of the positive class, shape [N], and labels 0 or 1 of any dtype.
+    ) -> LabeledLogits:
+        """Check logits of the positive class, shape [N], and labels 0 or 1 of any dtype.
 
         Raises:
           ValueError, TypeError: for wrong shapes or dtypes.
@@ -98,7 +108,7 @@ class LabelledLogits(NamedTuple):
     @classmethod
     def _with(
         cls, logits: jax.Array, labels: jax.Array, weights: ArrayLike | None, where: ArrayLike | None
-    ) -> LabelledLogits:
+    ) -> LabeledLogits:
         dtype = np.dtype(logits.dtype)
         numbers = None if weights is None else as_numbers("weights", weights, dtype)
         mask = None if where is None else as_mask(where)
@@ -107,8 +117,8 @@ class LabelledLogits(NamedTuple):
                 raise ValueError(f"{name} must have shape [N], here {logits.shape[:1]}, got {value.shape}")
         return cls(logits, labels, numbers, mask)
 
-    def clean(self) -> Clean:
-        """For use under `jit`."""
+    def clean(self) -> CleanLogits:
+        """Return rows to compute with under `jit`."""
         right = jnp.isfinite(self.logits)
         right = (right.all(axis=-1) if self.logits.ndim == 2 else right) & self._right_labels(self.labels)
         counted = jnp.ones(right.shape, np.int32)
@@ -123,28 +133,28 @@ class LabelledLogits(NamedTuple):
             return row.reshape(row.shape + (1,) * (self.logits.ndim - 1))
 
         logits = jnp.where(over_rows(right), self.logits, jnp.nan)
-        return Clean(
+        return CleanLogits(
             jnp.where(over_rows(kept), logits, 0.0),
             jnp.where(kept & right, self.labels, jnp.zeros((), self.labels.dtype)).astype(np.int32),
             counted.astype(self.logits.dtype) / mass,
             jnp.any(kept & ~right) | ~(mass > 0),
         )
 
-    def answer(self, fit: Fit, reasons: Sequence[str]) -> tuple[jax.Array, ...]:
-        """The parameters, or an error that says why there are none.
+    def raise_if_invalid(self, result: FitResult, reasons: Sequence[str]) -> tuple[jax.Array, ...]:
+        """Return the parameters, or raise the reason why there are none.
 
         Raises:
-          ValueError: for the first row that is kept and wrong, and for data that have no minimum.
+          ValueError: for the first row that counts and is wrong, and for data that have no minimum.
           RuntimeError: for the last of the reasons, with the norm of the gradient.
         """
-        if known_nan(self, fit.parameters):
+        if known_nan(self, result.parameters):
             self._refuse_wrong()
-            status = int(fit.status)
+            status = int(result.status)
             if status == len(reasons):
-                raise RuntimeError(f"{reasons[-1]} (the norm of the gradient is {float(fit.gradient_norm):.3g})")
+                raise RuntimeError(f"{reasons[-1]} (the norm of the gradient is {float(result.gradient_norm):.3g})")
             if status:
                 raise ValueError(reasons[status - 1])
-        return fit.parameters
+        return result.parameters
 
     def _right_labels(self, labels: jax.Array | np.ndarray) -> jax.Array | np.ndarray:
         if self.logits.ndim == 1:
@@ -161,8 +171,8 @@ class LabelledLogits(NamedTuple):
             refuse("weights", weights, (weights >= 0) & np.isfinite(weights), "finite and not negative", self.where)
 
 
-def refuse_infinite(logits: jax.Array, probs: jax.Array) -> jax.Array:
-    """The probabilities that logits are turned into, unless they are NaN because of an infinite logit that is known.
+def raise_if_infinite(logits: jax.Array, probs: jax.Array) -> jax.Array:
+    """Return the probabilities of logits, or raise if they are NaN because a known logit is infinite.
 
     Raises:
       ValueError: for the first row (of the first axis) with a logit that is not below infinity.
@@ -173,8 +183,8 @@ def refuse_infinite(logits: jax.Array, probs: jax.Array) -> jax.Array:
     return probs
 
 
-def refuse_outside(confidence: jax.Array, result: jax.Array) -> jax.Array:
-    """What confidences are turned into, unless it is NaN because of a known one outside [0, 1].
+def raise_if_outside(confidence: jax.Array, result: jax.Array) -> jax.Array:
+    """Return the calibrated confidences, or raise if they are NaN because a known confidence is outside [0, 1].
 
     Raises:
       ValueError: for the first row with such a confidence.

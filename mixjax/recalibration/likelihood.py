@@ -3,9 +3,9 @@ r"""The likelihood of the labels, and its derivatives, without cancellation.
 With margins :math:`d_k` of the classes over the label (whose own is 0), everything follows from the log odds against
 the label, :math:`o = \log \sum_{k \ne y} e^{d_k}`:
 
-    loss = log(1 + e^o),    p_k = e^{d_k} / (1 + e^o),    1 - p_y = s(o),
+    loss = log(1 + e^o),    p_k = e^{d_k} / (1 + e^o),    1 - p_y = s(o).
 
-so that small losses and residuals have all their digits: in float32 a softmax close to 1 has none.
+So small losses and residuals have all their digits, of which a softmax close to 1 has none in float32.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from jaxtyping import Array, Bool, Float
 
 
 class Likelihood(NamedTuple):
-    """Of each row the negative log likelihood, of each class its probability and the probability minus the outcome."""
+    """The negative log likelihood of each row, probabilities of the classes, and probabilities minus the outcome."""
 
     loss: Float[Array, " N"]
     probs: Float[Array, "N K"]
@@ -26,7 +26,7 @@ class Likelihood(NamedTuple):
 
 
 def likelihood(margins: Float[Array, "N K"], is_label: Bool[Array, "N K"]) -> Likelihood:
-    """Of labels under softmax(margins); the margin of the label is 0."""
+    """Return the likelihood of labels under softmax(margins); the margin of the label is 0."""
     others = jnp.where(is_label, -jnp.inf, margins)
     highest = jax.lax.stop_gradient(jnp.max(others, axis=-1, keepdims=True))
     odds = jnp.exp(others - highest)
@@ -39,10 +39,10 @@ def likelihood(margins: Float[Array, "N K"], is_label: Bool[Array, "N K"]) -> Li
 
 
 def one_hot(labels: jax.Array, num_classes: int) -> Bool[Array, "N K"]:
-    """Whether a class is the label."""
+    """Return True where a class is the label."""
     return labels[:, None] == jnp.arange(num_classes, dtype=labels.dtype)[None]
 
 
-def over_label(logits: jax.Array, is_label: jax.Array) -> Float[Array, "N K"]:
-    """Logits minus that of the label, which is exactly 0."""
+def margins_over_label(logits: jax.Array, is_label: jax.Array) -> Float[Array, "N K"]:
+    """Subtract the logit of the label, whose margin is exactly 0."""
     return logits - jnp.sum(jnp.where(is_label, logits, 0.0), axis=-1, keepdims=True)

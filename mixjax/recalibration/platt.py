@@ -1,8 +1,8 @@
 r"""Platt scaling of a binary score: s(scale * logit + bias), s the logistic function.
 
-Platt fits to softened targets, (N_1 + 1) / (N_1 + 2) for the N_1 positives and 1 / (N_0 + 2) for the N_0 negatives:
-what the rule of succession says of rows that all turned out one way. Those have a minimum also where the classes are
-separated; 0 and 1 have one if and only if the ranges of the logits of the two classes overlap.
+Platt fits to softened targets, (N_1 + 1) / (N_1 + 2) for the N_1 positives and 1 / (N_0 + 2) for the N_0 negatives, by
+the rule of succession. These have a minimum also where the classes are separated; the targets 0 and 1 have one if and
+only if the ranges of the logits of the two classes overlap.
 
 Reference: J. Platt, "Probabilistic outputs for support vector machines" (1999); H.-T. Lin, C.-J. Lin, R. C. Weng
 (Machine Learning 68, 2007).
@@ -20,8 +20,8 @@ from jaxtyping import Array, Float
 
 from mixjax.calibration.rows.sums import total
 from mixjax.numerics.arguments import as_floats
-from mixjax.numerics.newton import Expansion, minimise, standardized
-from mixjax.recalibration.labeled import Clean, Fit, LabelledLogits, refuse_infinite
+from mixjax.numerics.newton import Expansion, minimize, standardized
+from mixjax.recalibration.labeled import CleanLogits, FitResult, LabeledLogits, raise_if_infinite
 
 __all__ = ["Platt", "fit_platt"]
 
@@ -36,24 +36,28 @@ _REASONS = (
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True, eq=False)
 class Platt:
-    """sigmoid(scale * logits + bias).
+    """The map sigmoid(scale * logits + bias).
 
     Attributes:
       scale, bias: scalars.
+
+    Example:
+      >>> from mixjax.recalibration import Platt
+      >>> round(float(Platt(scale=0.5, bias=-1.0)(0.0)), 3)
+      0.269
     """
 
     scale: Float[Array, ""]
     bias: Float[Array, ""]
 
     def __call__(self, logits: ArrayLike) -> Float[Array, "*batch"]:
-        """Probabilities of the positive class, of the shape and dtype of `logits` (float32 at least).
+        """Return probabilities of the positive class in the shape and dtype (float32 at least) of `logits`.
 
-        Raises:
-          ValueError: for a logit of infinity, which under `jit` gives NaN.
+        A logit of infinity raises ValueError, and is NaN under `jit`.
         """
         (logits,) = as_floats(logits=logits)
         scale, bias = (jnp.asarray(value, logits.dtype) for value in (self.scale, self.bias))
-        return refuse_infinite(logits, _apply(logits, scale, bias))
+        return raise_if_infinite(logits, _apply(logits, scale, bias))
 
 
 def fit_platt(
@@ -64,18 +68,17 @@ def fit_platt(
     weights: ArrayLike | None = None,
     where: ArrayLike | None = None,
 ) -> Platt:
-    """The scale and the bias under which held-out labels are the most likely.
+    """Fit the scale and the bias that make held-out labels most likely.
 
     Args:
       logits: of the positive class (or any score), finite, shape [N].
       labels: 0 or 1, shape [N].
-      smoothing: Platt's targets; False fits to 0 and 1, the maximum of the likelihood. Static.
-      weights: of the rows, finite and not negative, shape [N]; a weight of 2 is the row twice.
-      where: rows that count, boolean, shape [N]; the others may hold anything.
+      smoothing: True for Platt's targets; False fits to 0 and 1, the maximum of the likelihood. Static.
+      weights, where: as in docs/conventions.md.
 
     Returns:
-      A function of logits, and a pytree. Its scale is negative where higher logits go with the label 0. NaN for NaN
-      in a row that counts and where no row does; under `jit` and `vmap` also for what raises outside of them.
+      A function of logits, and a pytree. Its scale is negative if higher logits go with the label 0. NaN as in
+      `mixjax.recalibration`.
 
     Raises:
       ValueError: for wrong shapes or values, with the first offending row; if all logits are equal; without
@@ -84,11 +87,17 @@ def fit_platt(
       RuntimeError: if the iteration does not converge, with the norm of the gradient.
 
     Accuracy: 1e-9 of the logits in float64, 2e-5 in float32: tests/recalibration/test_platt.py.
+
+    Example:
+      >>> from mixjax.recalibration import fit_platt
+      >>> fitted = fit_platt([-1.0, 0.0, 1.0, 2.0], [0, 1, 0, 1])
+      >>> f"{fitted.scale:.3f} {fitted.bias:.3f}"
+      '0.411 -0.206'
     """
     if not isinstance(smoothing, bool):
         raise TypeError(f"smoothing must be a bool, got {type(smoothing).__name__}")
-    rows = LabelledLogits.binary(logits, labels, weights, where)
-    return Platt(*rows.answer(_fit(rows, smoothing), _REASONS))
+    rows = LabeledLogits.binary(logits, labels, weights, where)
+    return Platt(*rows.raise_if_invalid(_fit(rows, smoothing), _REASONS))
 
 
 @jax.jit
@@ -97,19 +106,19 @@ def _apply(logits: jax.Array, scale: jax.Array, bias: jax.Array) -> jax.Array:
 
 
 @partial(jax.jit, static_argnames="smoothing")
-def _fit(rows: LabelledLogits, smoothing: bool) -> Fit:
+def _fit(rows: LabeledLogits, smoothing: bool) -> FitResult:
     clean = rows.clean()
     target = _targets(rows, clean) if smoothing else clean.labels.astype(clean.logits.dtype)
     score = standardized(clean.logits, clean.share)
     separated = jnp.zeros((), bool) if smoothing else _separated(clean)
-    minimum = minimise(lambda point: _expansion(point, score.values, target, clean.share), clean.start(2))
+    minimum = minimize(lambda point: _expansion(point, score.values, target, clean.share), clean.zeros(2))
     scale = minimum.point[0] / score.scale
     problems = (score.constant, separated, ~minimum.converged)
-    return Fit.of((scale, minimum.point[1] - scale * score.shift), problems, minimum.gradient_norm, clean.lost)
+    return FitResult.of((scale, minimum.point[1] - scale * score.shift), problems, minimum.gradient_norm, clean.lost)
 
 
-def _targets(rows: LabelledLogits, clean: Clean) -> jax.Array:
-    """Softened; weights are numbers of rows."""
+def _targets(rows: LabeledLogits, clean: CleanLogits) -> jax.Array:
+    """Return Platt's targets; weights are numbers of rows."""
     counted = jnp.ones_like(clean.share) if rows.weights is None else rows.weights
     counted = jnp.where(clean.share > 0, counted, 0.0)
     positive = total(jnp.where(clean.labels == 1, counted, 0.0))
@@ -117,20 +126,20 @@ def _targets(rows: LabelledLogits, clean: Clean) -> jax.Array:
     return jnp.where(clean.labels == 1, (positive + 1.0) / (positive + 2.0), 1.0 / (negative + 2.0))
 
 
-def _separated(clean: Clean) -> jax.Array:
-    """Whether no logit of one class is strictly inside the range of the other's."""
+def _separated(clean: CleanLogits) -> jax.Array:
+    """Return whether no logit of one class is strictly inside the range of the other's."""
 
-    def outer(label: int) -> tuple[jax.Array, jax.Array]:
+    def logit_range(label: int) -> tuple[jax.Array, jax.Array]:
         here = (clean.labels == label) & (clean.share > 0)
         low = jnp.min(jnp.where(here, clean.logits, jnp.inf), initial=jnp.inf)
         return low, jnp.max(jnp.where(here, clean.logits, -jnp.inf), initial=-jnp.inf)
 
-    (low, high), (other_low, other_high) = outer(0), outer(1)
+    (low, high), (other_low, other_high) = logit_range(0), logit_range(1)
     return (high <= other_low) | (other_high <= low)
 
 
 def _expansion(point: jax.Array, score: jax.Array, target: jax.Array, share: jax.Array) -> Expansion:
-    """The mean cross-entropy of the targets, and its derivatives in (scale, bias)."""
+    """Return the mean cross-entropy of the targets, and its derivatives in (scale, bias)."""
     logits = point[0] * score + point[1]
     one, zero = jax.nn.sigmoid(logits), jax.nn.sigmoid(-logits)
     loss = target * jax.nn.softplus(-logits) + (1.0 - target) * jax.nn.softplus(logits)

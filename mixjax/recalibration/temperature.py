@@ -1,4 +1,4 @@
-r"""Temperature scaling: one number T for all classes, softmax(logits / T).
+r"""Temperature scaling: softmax(logits / T), with one number T for all classes.
 
 The negative log likelihood is convex in the inverse temperature,
 
@@ -21,9 +21,9 @@ from jaxtyping import Array, Float
 
 from mixjax.calibration.rows.sums import total
 from mixjax.numerics.arguments import as_floats
-from mixjax.numerics.newton import Expansion, minimise
-from mixjax.recalibration.labeled import Clean, Fit, LabelledLogits, refuse_infinite
-from mixjax.recalibration.likelihood import likelihood, one_hot, over_label
+from mixjax.numerics.newton import Expansion, minimize
+from mixjax.recalibration.labeled import CleanLogits, FitResult, LabeledLogits, raise_if_infinite
+from mixjax.recalibration.likelihood import likelihood, margins_over_label, one_hot
 
 __all__ = ["Temperature", "fit_temperature"]
 
@@ -40,51 +40,59 @@ _REASONS = (
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True, eq=False)
 class Temperature:
-    """softmax(logits / temperature).
+    """The map softmax(logits / temperature).
 
     Attributes:
-      temperature: above 0, a scalar; above 1 it takes confidence away.
+      temperature: a scalar above 0; above 1 it lowers confidence.
+
+    Example:
+      >>> from mixjax.recalibration import Temperature
+      >>> round(float(Temperature(2.0)([2.0, 0.0])[0]), 3)
+      0.731
     """
 
     temperature: Float[Array, ""]
 
     def __call__(self, logits: ArrayLike) -> Float[Array, "*batch K"]:
-        """Probabilities, of the shape and dtype of `logits` (float32 at least), classes along the last axis.
+        """Return probabilities in the shape and dtype (float32 at least) of `logits`, classes along the last axis.
 
-        Raises:
-          ValueError: for a logit of infinity, which under `jit` gives NaN; -inf is a probability of 0.
+        A logit of infinity raises ValueError, and is NaN under `jit`; -inf is a probability of 0.
         """
         (logits,) = as_floats(logits=logits)
-        return refuse_infinite(logits, _apply(logits, jnp.asarray(self.temperature, logits.dtype)))
+        return raise_if_infinite(logits, _apply(logits, jnp.asarray(self.temperature, logits.dtype)))
 
 
 def fit_temperature(
     logits: ArrayLike, labels: ArrayLike, *, weights: ArrayLike | None = None, where: ArrayLike | None = None
 ) -> Temperature:
-    """The temperature under which held-out labels are the most likely.
+    """Fit the temperature that makes held-out labels most likely.
 
     Args:
       logits: finite, shape [N, K], K >= 2.
       labels: whole numbers in [0, K), shape [N].
-      weights: of the rows, finite and not negative, shape [N]; a weight of 2 is the row twice.
-      where: rows that count, boolean, shape [N]; the others may hold anything.
+      weights, where: as in docs/conventions.md.
 
     Returns:
-      A function of logits, and a pytree. Its temperature is NaN for NaN in a row that counts and where no row does;
-      under `jit` and `vmap` also for what raises outside of them.
+      A function of logits, and a pytree. NaN as in `mixjax.recalibration`.
 
     Raises:
-      ValueError: for wrong shapes or values, with the first offending row; and if no temperature is the best: all
-        logits are equal, every label has the largest logit of its row (T -> 0), or the labels' logits are not above
-        the average of their rows (T -> infinity).
+      ValueError: for wrong shapes or values, with the first offending row; and if no temperature is the best: in each
+        row all logits are equal, every label has the largest logit of its row (T -> 0), or the labels' logits are not
+        above the average of their rows (T -> infinity).
       TypeError: for wrong dtypes.
       RuntimeError: if the iteration does not converge, with the norm of the gradient.
 
-    Accuracy: 1e-12 of the temperature in float64, 1e-5 in float32: tests/recalibration/test_temperature.py. About ten
-    passes over the logits.
+    Accuracy: 1e-12 of the temperature in float64, 1e-5 in float32: tests/recalibration/test_temperature.py.
+    Cost: about ten passes over the logits.
+
+    Example:
+      >>> from mixjax.recalibration import fit_temperature
+      >>> logits, labels = [[0, 0], [0, 1], [0, 0], [2, 2], [2, 1], [1, 2]], [1, 0, 0, 1, 0, 1]
+      >>> round(float(fit_temperature(logits, labels).temperature), 3)
+      1.443
     """
-    rows = LabelledLogits.of(logits, labels, weights, where)
-    return Temperature(*rows.answer(_fit(rows), _REASONS))
+    rows = LabeledLogits.of(logits, labels, weights, where)
+    return Temperature(*rows.raise_if_invalid(_fit(rows), _REASONS))
 
 
 @jax.jit
@@ -94,25 +102,25 @@ def _apply(logits: jax.Array, temperature: jax.Array) -> jax.Array:
 
 
 @jax.jit
-def _fit(rows: LabelledLogits) -> Fit:
+def _fit(rows: LabeledLogits) -> FitResult:
     clean = rows.clean()
     is_label = one_hot(clean.labels, clean.logits.shape[1])
     counts = (clean.share > 0)[:, None]
-    margins = jnp.where(counts, over_label(clean.logits, is_label), 0.0)
+    margins = jnp.where(counts, margins_over_label(clean.logits, is_label), 0.0)
     largest = jnp.max(jnp.abs(margins), initial=0.0)
     equal, right = largest == 0, ~jnp.any(margins > 0)
     unit = jnp.where(equal, 1.0, largest)
     unit *= jnp.where(equal, 1.0, jnp.sqrt(total(clean.share * jnp.mean((margins / unit) ** 2, axis=-1))))
     margins /= unit
     worse = ~(total(clean.share * jnp.mean(margins, axis=-1)) < 0)
-    minimum = minimise(lambda beta: _expansion(beta, margins, is_label, clean), clean.start(1))
+    minimum = minimize(lambda beta: _expansion(beta, margins, is_label, clean), clean.zeros(1))
     failed = ~minimum.converged | ~(minimum.point[0] > 0)
     problems = (equal, right, worse, failed)
-    return Fit.of((unit / minimum.point[0],), problems, minimum.gradient_norm, clean.lost)
+    return FitResult.of((unit / minimum.point[0],), problems, minimum.gradient_norm, clean.lost)
 
 
-def _expansion(beta: jax.Array, margins: jax.Array, is_label: jax.Array, clean: Clean) -> Expansion:
-    """L, L' and L'' at beta, as above."""
+def _expansion(beta: jax.Array, margins: jax.Array, is_label: jax.Array, clean: CleanLogits) -> Expansion:
+    """Return L, L' and L'' at beta."""
     loss, probs, _ = likelihood(beta[0] * margins, is_label)
     mean = jnp.sum(probs * margins, axis=-1, keepdims=True)
     variance = jnp.sum(probs * (margins - mean) ** 2, axis=-1)

@@ -1,7 +1,6 @@
-"""Named columns from npz, csv and parquet files; nothing that is read can execute code.
+"""Named columns from npz, csv and parquet files; no content can execute code.
 
-A cell that is empty is masked. How the file itself would call a row (the line of a csv file) comes along, for whoever
-has to complain about it.
+An empty cell is masked. Error messages name a row as the file does (the line of a csv file).
 """
 
 from __future__ import annotations
@@ -19,14 +18,14 @@ from mixjax.runs import RunError
 from mixjax.runs.npz import read_arrays
 from mixjax.runs.untrusted import printable
 
-_CHUNK = 400_000  # cells of a csv file that are text at a time, which takes 60 bytes for each
-_LONGEST = 2**24  # characters of a line of it
-_LIMIT = 2**32  # bytes of the columns of a parquet file, or as many as the file itself has
+_CHUNK = 400_000  # cells of a csv file to hold as text at a time, of 60 bytes each
+_LONGEST = 2**24  # characters of a line of a csv file
+_LIMIT = 2**32  # bytes of the columns of a parquet file, unless the file itself has more
 _MISSING = ("", "NA", "NaN", "nan", "null")
 
 
 class Columns(NamedTuple):
-    """Of a file: the names of all columns, the arrays of those that were wanted, and what it calls its rows."""
+    """The names of all columns of a file, the arrays of the wanted ones, and the file's names of rows."""
 
     names: list[str]
     arrays: dict[str, np.ndarray]  # np.ma.MaskedArray where cells are missing
@@ -34,9 +33,9 @@ class Columns(NamedTuple):
 
 
 def read_columns(path: Path, wanted: Callable[[str], bool], whole: str | None = None) -> Columns:
-    """The columns whose names are wanted; arrays of an npz file may have any shape.
+    """Read the columns whose names are wanted; arrays of an npz file may have any shape.
 
-    The cells of the column `whole` of a csv file have to be whole numbers; other files say what theirs are.
+    Cells of the column `whole` of a csv file must be whole numbers; other files state their dtypes.
 
     Raises:
       RunError: for a file that cannot be read, is empty or of an unknown kind, and for a cell that is not a number.
@@ -55,12 +54,12 @@ def read_columns(path: Path, wanted: Callable[[str], bool], whole: str | None = 
 
 
 def is_table(path: Path) -> bool:
-    """Whether a column is a vector: in a csv or parquet file, but not in an npz."""
+    """Return True for a csv or parquet file, whose columns are vectors, and False for an npz."""
     return path.suffix.lower() != ".npz"
 
 
-def _first_line(said: object) -> str:
-    return next(iter(str(said).splitlines()), "")
+def _first_line(message: object) -> str:
+    return next(iter(str(message).splitlines()), "")
 
 
 def _refuse_twice(path: Path, names: list[str]) -> None:
@@ -70,7 +69,7 @@ def _refuse_twice(path: Path, names: list[str]) -> None:
 
 
 def _refuse_many(path: Path, rows: int, columns: int) -> None:
-    """A few bytes of parquet can say a number any number of times."""
+    """Raise RunError for too many numbers, which a few bytes of parquet can stand for."""
     if 8 * rows * columns > max(_LIMIT, path.stat().st_size):
         raise RunError(f"{path} has {rows} rows in {columns} columns, which is more than {_LIMIT} bytes of numbers")
 
@@ -87,7 +86,7 @@ def _npz(path: Path, wanted: Callable[[str], bool], _: str | None) -> Columns:
 
 
 def _native(dtype: np.dtype) -> np.dtype:
-    """Of this machine's order of bytes, and no float of more than 64 bits, which JAX does not have."""
+    """Return the dtype in this machine's byte order, with at most 64 bits for a float, as in JAX."""
     return np.dtype(np.float64) if dtype.kind == "f" and dtype.itemsize > 8 else dtype.newbyteorder("=")
 
 
@@ -97,14 +96,14 @@ def _csv(path: Path, wanted: Callable[[str], bool], whole: str | None) -> Column
         with open(path, newline="", encoding="utf-8-sig") as file:
             reader = csv.reader(_lines(path, file), strict=True)
             names = [name.strip() for name in next(filter(None, reader), [])]
-            place = {name: k for k, name in enumerate(names)}
+            index = {name: k for k, name in enumerate(names)}
             _refuse_twice(path, names)
             parts: dict[str, list[Any]] = {name: [] for name in names if wanted(name)}
             rows = _cells(path, reader, len(names), lines)
             while chunk := list(islice(rows, max(1, _CHUNK // max(1, len(names))))):
                 start = len(lines) - len(chunk)
                 for name, part in parts.items():
-                    cells = (row[place[name]] for row in chunk)
+                    cells = (row[index[name]] for row in chunk)
                     part.append(_numbers(path, name, cells, lines[start:], name == whole))
     except UnicodeDecodeError:
         raise RunError(f"{path} is not a csv file in UTF-8") from None
@@ -115,7 +114,7 @@ def _csv(path: Path, wanted: Callable[[str], bool], whole: str | None) -> Column
 
 
 def _lines(path: Path, file: TextIO) -> Iterator[str]:
-    """The lines of a file, none of which takes more memory than `_LONGEST` characters."""
+    """Yield the lines of a file, each of fewer than `_LONGEST` characters."""
     while line := file.readline(_LONGEST):
         if len(line) == _LONGEST:
             raise RunError(f"{path} has a line of {_LONGEST} characters or more, and is not read")
@@ -123,7 +122,7 @@ def _lines(path: Path, file: TextIO) -> Iterator[str]:
 
 
 def _cells(path: Path, reader: Any, width: int, lines: list[int]) -> Iterator[list[str]]:
-    """Rows that are not blank; the line of each is appended to `lines`."""
+    """Yield rows that are not blank, and append the line of each to `lines`."""
     for cells in reader:
         if not cells:
             continue
@@ -134,7 +133,7 @@ def _cells(path: Path, reader: Any, width: int, lines: list[int]) -> Iterator[li
 
 
 def _numbers(path: Path, name: str, cells: Iterable[str], lines: list[int], whole: bool) -> np.ndarray:
-    """Whole numbers if all are written so, floating ones otherwise, unless they have to be `whole`."""
+    """Parse cells as whole numbers if all are, and otherwise as floating ones unless they must be `whole`."""
     cells = [cell.strip() for cell in cells]
     missing = [cell in _MISSING for cell in cells]
     filled = ["0" if empty else cell for cell, empty in zip(cells, missing, strict=True)]
@@ -150,7 +149,7 @@ def _numbers(path: Path, name: str, cells: Iterable[str], lines: list[int], whol
 
 
 def _number(cell: str, dtype: type) -> float:
-    """What a cell says; not what only Python takes for a number, like 1_000 and digits of other scripts."""
+    """Parse a cell; ValueError for numbers of Python alone, like 1_000 and digits of other scripts."""
     if "_" in cell or not cell.isascii():
         raise ValueError
     return int(cell) if dtype is np.int64 else float(cell)
@@ -185,7 +184,7 @@ def _parquet(path: Path, wanted: Callable[[str], bool], _: str | None) -> Column
 
 
 def _rows_of(metadata: Any) -> int:
-    """Rows as the file says, which are those of its parts, and that decide how much is allocated."""
+    """Return the number of rows, which decides how much to allocate and must be that of all parts."""
     parts = [metadata.row_group(part).num_rows for part in range(metadata.num_row_groups)]
     if min(parts, default=0) < 0 or sum(parts) != metadata.num_rows:
         raise ValueError(f"{metadata.num_rows} rows in all, and {sum(parts)} in its parts")
@@ -193,7 +192,7 @@ def _rows_of(metadata: Any) -> int:
 
 
 def _refuse_other_kinds(path: Path, name: str, kind: Any) -> None:
-    """Before anything is read: a few bytes of text or of a list can stand for any number of them."""
+    """Raise RunError for text and lists before they are read: a few bytes can stand for very many of them."""
     from pyarrow import types
 
     if not any(is_kind(kind) for is_kind in (types.is_integer, types.is_floating, types.is_boolean)):

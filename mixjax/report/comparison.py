@@ -1,11 +1,10 @@
 r"""Two models on the same rows: the differences of their errors, with paired intervals.
 
-Means of losses (NLL, Brier score, signed gap, accuracy) have paired differences row by row, and the normal interval
-of their mean. Binned errors are resampled on paired bins: a bootstrap sample of N rows is a multinomial draw of how
-many fall into each cell (bin and correctness under A, bin and correctness under B), and sums of confidences of both
-models within the cells, of which little is left to chance, drawn as normals with the same means and covariances. What
-the models have in common cancels, as it does when rows are resampled, at a cost that does not grow with the rows
-beyond the cells that hold any: at most (2 M)^2, and at most N.
+Means of losses (NLL, Brier score, signed gap, accuracy) have paired differences row by row, and the normal interval of
+their mean. Binned errors are resampled on paired bins. A bootstrap sample of N rows is a multinomial draw of the rows
+of each cell (bin and correctness under A, bin and correctness under B). The sums of confidences of both models within
+the cells vary little, and are drawn as normals with the same means and covariances. Common parts of the models cancel,
+as they do when rows are resampled; the cost grows with the cells that hold rows, at most (2 M)^2 and at most N.
 
 Intervals are the basic ones, as in `mixjax.calibration.intervals`. The bias of the plain ECE cancels in part only.
 """
@@ -18,13 +17,13 @@ from typing import NamedTuple
 import jax
 import numpy as np
 
-from mixjax.calibration.intervals import Interval
+from mixjax.calibration.intervals import Interval, basic_interval
 from mixjax.calibration.reliability_table import Reliability
 from mixjax.report.metrics import Metric, Report, interval_of_mean, losses, top_labels
 from mixjax.report.reading import FilePredictions
 from mixjax.runs import RunError
 
-_BLOCK = 1 << 22  # numbers that are drawn at a time
+_BLOCK = 1 << 22  # numbers to draw at a time
 
 
 @dataclass(frozen=True)
@@ -37,12 +36,9 @@ class Comparison:
 
 
 def check_pair(first: FilePredictions, second: FilePredictions) -> None:
-    """Both must be of the same rows: as many, with as many classes and the same labels.
+    """Raise RunError unless both files have the same number of rows, the same classes and the same labels.
 
-    Of kind "binary" labels are not known, and correctness may differ; the rows are taken to be the same.
-
-    Raises:
-      RunError: if they are not.
+    Files of kind "binary" have no labels, and correctness may differ; their rows are taken to be the same.
     """
     if len(first) != len(second):
         raise RunError(
@@ -58,7 +54,7 @@ def check_pair(first: FilePredictions, second: FilePredictions) -> None:
 
 
 def compare(first: Report, second: Report) -> Comparison:
-    """The differences second - first, with paired intervals."""
+    """Return the differences second - first, with paired intervals."""
     settings = first.settings
     key = jax.random.fold_in(settings.keys()[0], 1)
     differences = _differences_of_means(first, second, settings.level)
@@ -74,7 +70,7 @@ def _differences_of_means(first: Report, second: Report, level: float) -> dict[s
     for report in (first, second):
         confidence, correct = (np.asarray(part, np.float64) for part in top_labels(report.file))
         rows.append({report.metrics[0].name: correct, "signed gap": confidence - correct, **losses(report.file)})
-    with np.errstate(invalid="ignore"):  # losses of a row that are infinite under both have no difference
+    with np.errstate(invalid="ignore"):  # infinite losses of a row under both models have no difference
         return {name: interval_of_mean(rows[1][name] - rows[0][name], level) for name in rows[0]}
 
 
@@ -101,14 +97,11 @@ def _differences_of_bins(rng: np.random.Generator, first: Report, second: Report
         normal = rng.standard_normal((2, *count.shape))
         noise = np.sqrt(count) * np.einsum("ijc,jrc->irc", cells.root, normal)
         drawn.append(_errors(count, noise, cells))
-    tails = [0.5 * (1 - settings.level), 0.5 * (1 + settings.level)]
     intervals = {}
     for name, truth in (("ECE", "ECE"), ("debiased squared error", "plain squared error")):
         errors = np.concatenate([part[name] for part in drawn], axis=1)
         estimate, world = (np.diff(observed[which][:, 0])[0] for which in (name, truth))
-        sample = errors[1] - errors[0]
-        low, high = np.quantile(sample - world, tails)
-        intervals[name] = Interval(*map(float, (estimate, estimate - high, estimate - low, sample.std(ddof=1))))
+        intervals[name] = basic_interval(estimate, world, errors[1] - errors[0], settings.level)
     return intervals
 
 
@@ -133,22 +126,22 @@ def _cells(first: Report, second: Report) -> _Cells:
 
 
 def _bin_of(confidence: np.ndarray, table: Reliability) -> np.ndarray:
-    """The bin of each row: bins are intervals of confidence, and the table has the lowest of each."""
+    """Return the bin of each row, from the lowest confidence of each bin."""
     filled = np.flatnonzero(np.asarray(table.count) > 0)
     lowest = np.asarray(table.lowest)[filled]
     return filled[np.searchsorted(lowest, confidence.astype(lowest.dtype), side="right") - 1]
 
 
 def _cholesky(aa: np.ndarray, ab: np.ndarray, bb: np.ndarray) -> np.ndarray:
-    """Lower triangular roots of 2 x 2 covariances, which may be singular."""
+    """Return lower triangular roots of 2 x 2 covariances, which may be singular."""
     first = np.sqrt(aa)
     cross = np.where(first > 0, ab / np.where(first > 0, first, 1), 0)
     return np.stack([[first, np.zeros_like(first)], [cross, np.sqrt(np.maximum(bb - cross**2, 0))]])
 
 
 def _errors(count: np.ndarray, noise: np.ndarray, cells: _Cells) -> dict[str, np.ndarray]:
-    """Errors of both models [2, samples] for counts [samples, cells] and noise in the sums of confidence [2, ...]."""
-    found: dict[str, list[np.ndarray]] = {"ECE": [], "plain squared error": [], "debiased squared error": []}
+    """Return errors of both models [2, samples] for counts [samples, cells] and noise in the sums of confidence."""
+    errors: dict[str, list[np.ndarray]] = {"ECE": [], "plain squared error": [], "debiased squared error": []}
     rows = count.sum(axis=1)
     for model in (0, 1):
         order = np.argsort(cells.bins[model], kind="stable")
@@ -160,7 +153,7 @@ def _errors(count: np.ndarray, noise: np.ndarray, cells: _Cells) -> dict[str, np
         )
         size, residual, spread = (np.add.reduceat(part[:, order], starts, axis=1) for part in parts)
         unbiased = np.where(size > 1, (residual**2 - spread) / np.maximum(size - 1, 1), 0)
-        found["ECE"].append(np.abs(residual).sum(axis=1) / rows)
-        found["plain squared error"].append((residual**2 / np.maximum(size, 1)).sum(axis=1) / rows)
-        found["debiased squared error"].append(unbiased.sum(axis=1) / rows)
-    return {name: np.stack(values) for name, values in found.items()}
+        errors["ECE"].append(np.abs(residual).sum(axis=1) / rows)
+        errors["plain squared error"].append((residual**2 / np.maximum(size, 1)).sum(axis=1) / rows)
+        errors["debiased squared error"].append(unbiased.sum(axis=1) / rows)
+    return {name: np.stack(values) for name, values in errors.items()}

@@ -1,9 +1,9 @@
-"""Reliability diagrams on the Axes that you give, from tables that `mixjax.calibration.reliability` has computed.
+"""Reliability diagrams on given Axes, from tables of `mixjax.calibration.reliability`.
 
-Points are (mean confidence, accuracy) of the bins that hold rows, with Clopper and Pearson's bars, and
-hollow where a bin has fewer than `FEW`; boxes are the
-consistency band, where a point lies with the probability `level` if the scores are calibrated (Brocker and Smith,
-2007). On the diagonal confidence and accuracy agree; below it a model is overconfident.
+Points are (mean confidence, accuracy) of the bins that hold rows, with Clopper and Pearson's bars, and hollow for a bin
+of fewer than `FEW` rows. Boxes are the consistency band, where a point lies with the probability `level` if the scores
+are calibrated (Brocker and Smith, 2007). On the diagonal confidence and accuracy agree; below it a model is
+overconfident.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ DIAGONAL: dict[str, Any] = {"color": "0.5", "linewidth": 0.8, "linestyle": "-", 
 
 
 class Look(NamedTuple):
-    """How a model is drawn: told apart by colour, by marker and by line, so that it prints in grey too."""
+    """The color, marker and line of a model, which differ all three so that models differ in a grey print too."""
 
     color: str
     marker: str
@@ -46,15 +46,15 @@ def draw_reliability(
     joined: bool = True,
     edges: np.ndarray | None = None,
 ) -> None:
-    """A model's points with bars, over its consistency band; rows must have no weights.
+    """Draw a model's points with bars, over its consistency band; rows must have no weights.
 
     Args:
-      table: of `reliability`; empty bins are not drawn.
-      level: of the bars and of the band.
-      label: of the points, in a legend.
-      band: draw the band; the bands of several models on one Axes cannot be told apart.
-      joined: draw a line through the points.
-      edges: of equal-width bins, the sides of the boxes; by default a box is as wide as the scores in its bin.
+      table: result of `reliability`; empty bins are not drawn.
+      level: level of the bars and of the band.
+      label: name of the points in a legend.
+      band: True to draw the band; bands of several models on one Axes look alike.
+      joined: True to draw a line through the points.
+      edges: edges of equal-width bins, the sides of the boxes; by default a box is as wide as the scores in its bin.
     """
     filled = np.asarray(table.count) > 0
     confidence, accuracy = (np.asarray(part, np.float64)[filled] for part in (table.confidence, table.accuracy))
@@ -62,19 +62,12 @@ def draw_reliability(
     if band:
         _draw_band(ax, table, level, filled, edges)
     bars = np.maximum([accuracy - low, high - accuracy], 0)
-    style = {
-        "color": look.color,
-        "markersize": 3,
-        "linewidth": 0.8,
-        "elinewidth": 0.7,
-        "capsize": 1.2,
-        "capthick": 0.7,
-    }
+    style = {"color": look.color, "markersize": 3, "linewidth": 0.8, "elinewidth": 0.7, "capsize": 1.2, "capthick": 0.7}
     line: dict[str, Any] = {"linestyle": look.line if joined else "", "label": label or None, "mfc": "white", **style}
     ax.errorbar(confidence, accuracy, bars, fmt=look.marker, zorder=3, clip_on=False, **line)
     many = np.asarray(table.count)[filled] >= FEW
     full: dict[str, Any] = {"linestyle": "", "marker": look.marker, "markersize": 3, "color": look.color}
-    if many.any():  # no points would have a place all the same, beside the figure, which has to have room for it
+    if many.any():  # an empty line would still take room beside the figure
         ax.plot(confidence[many], accuracy[many], zorder=4, clip_on=False, **full)
 
 
@@ -90,7 +83,7 @@ def _draw_band(ax: Axes, table: Reliability, level: float, filled: np.ndarray, e
 
 
 def draw_diagonal(ax: Axes) -> None:
-    """Where confidence is accuracy, on Axes from 0 to 1."""
+    """Draw the diagonal, where confidence is accuracy, on Axes from 0 to 1."""
     ax.plot([0, 1], [0, 1], **DIAGONAL)
     ax.set_xlim(0, 1)
     ax.set_ylim(0, 1)
@@ -99,7 +92,7 @@ def draw_diagonal(ax: Axes) -> None:
 
 
 def draw_histogram(ax: Axes, count: np.ndarray, *, look: Look = LOOKS[0], fill: bool = True) -> None:
-    """The share of rows in equal-width bins: filled, or for several models on one Axes the outline."""
+    """Draw the share of rows in equal-width bins: filled, or for several models on one Axes the outline."""
     share = np.asarray(count, np.float64) / np.sum(count, dtype=np.float64)
     edges = np.linspace(0, 1, len(share) + 1)
     style: dict[str, Any] = {"fill": True, "linewidth": 0} if fill else {"linestyle": look.line, "linewidth": 1}

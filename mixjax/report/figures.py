@@ -19,19 +19,19 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-MOST_PANELS = 12  # classes that are drawn; of more, those with the largest ECE
+MOST_PANELS = 12  # classes to draw, those with the largest ECE
 _LONGEST = 18  # letters of a name in a legend
 _LEGEND: dict[str, Any] = {"frameon": False, "handlelength": 1.8, "labelspacing": 0.25}
 _WIDE = 2 * COLUMN_WIDTH + 0.2  # inches, a page of two columns
 
 
 def reliability_figure(reports: Sequence[Report], labels: Sequence[str]) -> Figure:
-    """Reliability of up to six models on one Axes, over the histograms of their confidence; one column wide."""
+    """Draw reliability of up to six models on one Axes, over histograms of their confidence; one column wide."""
     from matplotlib.figure import Figure
 
     figure = Figure()
     keys = _keys(reports, labels)
-    main, below = _placed(figure, 0.13 * len(keys) + 0.08)
+    main, below = _add_axes(figure, 0.13 * len(keys) + 0.08)
     alone, settings = len(reports) == 1, reports[0].settings
     draw_diagonal(main)
     for report, look in zip(reports, LOOKS, strict=False):
@@ -47,8 +47,8 @@ def reliability_figure(reports: Sequence[Report], labels: Sequence[str]) -> Figu
     return figure
 
 
-def _placed(figure: Figure, legend: float) -> tuple[Axes, Axes]:
-    """A square of Axes above low ones of the same width, under a legend of so many inches."""
+def _add_axes(figure: Figure, legend: float) -> tuple[Axes, Axes]:
+    """Add square Axes above low ones of the same width, under a legend of a height in inches."""
     left, right, bottom, low, space = 0.5, 0.1, 0.42, 0.65, 0.1
     side = COLUMN_WIDTH - left - right
     height = bottom + low + space + side + 0.08 + legend
@@ -59,7 +59,7 @@ def _placed(figure: Figure, legend: float) -> tuple[Axes, Axes]:
 
 
 def classes_figure(report: Report) -> tuple[Figure, list[int]]:
-    """A panel for each class, at most `MOST_PANELS`, and the classes that were drawn; two columns wide."""
+    """Draw a panel for each class, at most `MOST_PANELS`, two columns wide; also return the drawn classes."""
     from matplotlib.figure import Figure
 
     shown = report.worst_classes(MOST_PANELS)
@@ -90,7 +90,7 @@ def classes_figure(report: Report) -> tuple[Figure, list[int]]:
 
 
 def picture(figure: Figure, kind: str) -> bytes:
-    """The bytes of a "png" or "svg" file, the same for the same figure; call it within `paper_style`."""
+    """Return the bytes of a "png" or "svg" file, the same for the same figure; call it within `paper_style`."""
     import matplotlib
 
     buffer = io.BytesIO()
@@ -102,7 +102,7 @@ def picture(figure: Figure, kind: str) -> bytes:
 
 
 def pictures(reports: Sequence[Report], labels: Sequence[str]) -> dict[str, bytes]:
-    """The files of a report by name: reliability and, of one model with classes, reliability class by class."""
+    """Return files by name: reliability and, for one model with classes, reliability class by class."""
     with paper_style():
         figures = {"reliability": reliability_figure(reports, labels)}
         if len(reports) == 1 and reports[0].classes:
@@ -133,14 +133,14 @@ def _keys(reports: Sequence[Report], labels: Sequence[str]) -> list[Any]:
 
 
 def _plain(label: str) -> str:
-    """Short, and with no meaning to matplotlib, to which $ is mathematics and a leading _ hides an entry."""
+    """Shorten a label, and escape $ and a leading _, which have a meaning to matplotlib."""
     label = "".join(" " if unicodedata.category(letter) == "Cc" else letter for letter in label)
     short = label if len(label) <= _LONGEST else f"{label[: _LONGEST - 1]}…"
     return f"{' ' * short.startswith('_')}{short}".replace("$", r"\$")
 
 
 def _explained(settings: Settings, band: bool) -> list[Any]:
-    """Keys of what is not a model."""
+    """Return the legend keys of bars, hollow points, band and diagonal."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 

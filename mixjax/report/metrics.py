@@ -1,4 +1,4 @@
-"""The numbers of a report: the public estimators of `mixjax.calibration`, each with its interval where it has one.
+"""The numbers of a report: the public estimators of `mixjax.calibration`, with intervals where there are any.
 
 Binned errors and the signed gap have bootstrap intervals (their coverage is in docs/estimators.md), accuracy has
 Clopper and Pearson's, means of losses have normal ones.
@@ -14,7 +14,7 @@ import numpy as np
 
 from mixjax import calibration, scores
 from mixjax.calibration.intervals import Interval, bootstrap_intervals, mean_interval
-from mixjax.calibration.reliability_table import Reliability, clopper_pearson, reliability
+from mixjax.calibration.reliability_table import Reliability, check_level, clopper_pearson, reliability
 from mixjax.calibration.rows.bins import Binning, Closed, check_bins
 from mixjax.calibration.significance import CalibrationTest, calibration_test
 from mixjax.numerics.arguments import check_size
@@ -23,7 +23,7 @@ from mixjax.report.reading import FilePredictions
 
 @dataclass(frozen=True)
 class Settings:
-    """What the numbers depend on besides the predictions; wrong ones raise ValueError."""
+    """The options of a report; wrong ones raise ValueError."""
 
     num_bins: int = 15
     binning: Binning = "equal-width"
@@ -35,8 +35,7 @@ class Settings:
     def __post_init__(self) -> None:
         check_bins(self.num_bins, self.binning, self.closed)
         check_size("seed", self.seed, least=0)
-        if not 0 < self.level < 1:
-            raise ValueError(f"level must be between 0 and 1, got {self.level}")
+        check_level(self.level)
 
     @property
     def bins(self) -> dict:
@@ -49,7 +48,7 @@ class Settings:
         return {**self.bins, "level": self.level, "replicates": self.replicates}
 
     def keys(self) -> jax.Array:
-        """Three keys: of the intervals, of the test, and of the classes."""
+        """Return three keys, for the intervals, the test, and the classes."""
         return jax.random.split(jax.random.key(self.seed, impl="threefry2x32"), 3)
 
 
@@ -61,8 +60,8 @@ class Metric(NamedTuple):
     meaning: str
 
 
-class OfClass(NamedTuple):
-    """What a class was said to be, and how often it came true: the binary problem (probs[:, k], labels == k)."""
+class ClassMetrics(NamedTuple):
+    """The numbers of one class k: those of the binary problem (probs[:, k], labels == k)."""
 
     rows: int
     mean_probability: float
@@ -74,28 +73,28 @@ class OfClass(NamedTuple):
 
 @dataclass(frozen=True)
 class Report:
-    """All numbers of one file, and what the diagrams are drawn from."""
+    """All numbers of one file, and the tables of its diagrams."""
 
     file: FilePredictions
     settings: Settings
     metrics: tuple[Metric, ...]
     test: CalibrationTest
     table: Reliability
-    histogram: np.ndarray  # rows in equal-width bins, whatever the bins of the table
-    classes: tuple[OfClass, ...] = ()
+    histogram: np.ndarray  # rows in equal-width bins, also if the bins of the table are not
+    classes: tuple[ClassMetrics, ...] = ()
 
     def metric(self, name: str) -> Metric:
-        """The metric of a name."""
+        """Return the metric of a name."""
         return next(metric for metric in self.metrics if metric.name == name)
 
     def worst_classes(self, most: int) -> list[int]:
-        """At most so many classes, those with the largest ECE, in their order."""
-        errors = np.array([of_class.ece.estimate for of_class in self.classes])
+        """Return at most `most` classes, those with the largest ECE, in ascending order."""
+        errors = np.array([metrics.ece.estimate for metrics in self.classes])
         return sorted(np.argsort(-errors, kind="stable")[:most].tolist())
 
 
 def report_on(file: FilePredictions, settings: Settings) -> Report:
-    """Every number of a file without missing rows."""
+    """Compute every number of a file without missing rows."""
     key_intervals, key_test, key_classes = settings.keys()
     confidence, correct = top_labels(file)
     metrics = (
@@ -120,7 +119,7 @@ def report_on(file: FilePredictions, settings: Settings) -> Report:
 
 
 def top_labels(file: FilePredictions) -> tuple[jax.Array, jax.Array]:
-    """(confidence, correct) of the predicted class, or as they are in the file."""
+    """Return (confidence, correct) of the predicted class; a file of kind "binary" has them."""
     if file.kind == "binary":
         return jax.numpy.asarray(file.scores), jax.numpy.asarray(file.labels)
     to_scores = scores.top_label_from_logits if file.kind == "logits" else scores.top_label
@@ -128,16 +127,17 @@ def top_labels(file: FilePredictions) -> tuple[jax.Array, jax.Array]:
 
 
 def probabilities(file: FilePredictions) -> np.ndarray:
-    """Of each class, as `scores` has them."""
+    """Return the probabilities of the classes, as `mixjax.scores` computes them."""
     if file.kind == "logits":
         return np.asarray(jax.nn.softmax(jax.numpy.asarray(_at_least_float32(file.scores)), axis=-1))
     return file.scores
 
 
 def losses(file: FilePredictions) -> dict[str, np.ndarray]:
-    """NLL and Brier score of each row, in float64; means of these are `nll` and `brier_score`.
+    """Return NLL and Brier score of each row in float64, whose means are `nll` and `brier_score`.
 
-    Of kind "binary" the confidence is the probability that the row comes true, and the Brier score counts it once.
+    In a file of kind "binary" the confidence is the probability that the row comes true, and the Brier score counts it
+    once.
     """
     if file.kind == "binary":
         f, y = file.scores.astype(np.float64), file.labels
@@ -145,7 +145,7 @@ def losses(file: FilePredictions) -> dict[str, np.ndarray]:
     chosen = np.arange(len(file)), file.labels
     given = file.scores.astype(np.float64)
     if file.kind == "logits":
-        with np.errstate(over="ignore"):  # a difference of minus infinity is a probability of 0
+        with np.errstate(over="ignore"):  # a difference of -inf is a probability of 0
             shifted = given - given.max(axis=1, keepdims=True)
         log_total = np.log(np.exp(shifted).sum(axis=1))
         nll = log_total - shifted[chosen]
@@ -158,9 +158,9 @@ def losses(file: FilePredictions) -> dict[str, np.ndarray]:
 
 
 def interval_of_mean(values: np.ndarray, level: float) -> Interval:
-    """`mean_interval`, and of infinite losses the mean alone."""
+    """Return `mean_interval`, or for infinite losses the mean alone."""
     if np.isfinite(values).all():
-        return mean_interval(values, level)
+        return mean_interval(values, level=level)
     return Interval(float("nan") if np.isnan(values).any() else float("inf"), *[float("nan")] * 3)
 
 
@@ -189,7 +189,7 @@ def _histogram(confidence: jax.Array, correct: jax.Array, settings: Settings) ->
 def _accuracy(file: FilePredictions, correct: jax.Array, level: float) -> Metric:
     name, right = "mean correctness" if file.kind == "binary" else "accuracy", int(np.asarray(correct).sum())
     share = right / len(file)
-    low, high = clopper_pearson(right, len(file), level)
+    low, high = clopper_pearson(right, len(file), level=level)
     error = np.sqrt(share * (1 - share) / len(file))
     return Metric(name, Interval(share, float(low), float(high), float(error)), MEANING[name])
 
@@ -224,15 +224,15 @@ def _without_interval(name: str, value: jax.Array) -> Metric:
     return Metric(name, Interval(float(value), *[float("nan")] * 3), MEANING[name])
 
 
-def _classwise(key: jax.Array, file: FilePredictions, settings: Settings) -> tuple[OfClass, ...]:
+def _classwise(key: jax.Array, file: FilePredictions, settings: Settings) -> tuple[ClassMetrics, ...]:
     probs = probabilities(file)
 
-    def of_class(k: int) -> OfClass:
+    def of_class(k: int) -> ClassMetrics:
         confidence, correct = probs[:, k], file.labels == k
         found = bootstrap_intervals(jax.random.fold_in(key, k), confidence, correct, **settings.bootstrap)
         table = reliability(confidence, correct, **settings.bins)
         mean = float(confidence.mean(dtype=np.float64))
-        return OfClass(int(correct.sum()), mean, float(correct.mean()), found.ece, found.signed_gap, table)
+        return ClassMetrics(int(correct.sum()), mean, float(correct.mean()), found.ece, found.signed_gap, table)
 
     return tuple(of_class(k) for k in range(file.num_classes))
 

@@ -1,4 +1,4 @@
-"""Numbers as a reader wants them: as many digits as the interval lets through, and a minus that is one."""
+"""Numbers as text: as many digits as the interval supports, and a true minus sign."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ MINUS = "\N{MINUS SIGN}"
 
 
 def rounded(value: float, digits: int = 4) -> str:
-    """A number with so many decimals; "-" where there is none."""
+    """Format a number with `digits` decimals; "-" for NaN."""
     if math.isnan(value):
         return "-"
     text = f"{value:.{digits}f}" if math.isfinite(value) else f"{value:g}"
@@ -18,13 +18,13 @@ def rounded(value: float, digits: int = 4) -> str:
 
 
 def decimals(interval: Interval) -> int:
-    """Two digits of the standard error, 3 to 6 decimals; 4 without one."""
+    """Return the decimals that show two digits of the standard error, 3 to 6; 4 without a standard error."""
     error = interval.standard_error
     return int(min(max(1 - math.floor(math.log10(error)), 3), 6)) if 0 < error < math.inf else 4
 
 
 def ends(interval: Interval, digits: int | None = None) -> str:
-    """[low, high], or nothing where there is no interval."""
+    """Format [low, high]; the empty string without an interval."""
     if math.isnan(interval.low) or math.isnan(interval.high):
         return ""
     digits = decimals(interval) if digits is None else digits
@@ -32,17 +32,17 @@ def ends(interval: Interval, digits: int | None = None) -> str:
 
 
 def estimate(interval: Interval, digits: int | None = None) -> str:
-    """The estimate, with the digits of its interval or those that are wanted."""
+    """Format the estimate, with `digits` decimals or those of its interval."""
     return rounded(interval.estimate, decimals(interval) if digits is None else digits)
 
 
 def with_interval(interval: Interval) -> str:
-    """The estimate and its interval."""
+    """Format the estimate and its interval."""
     return f"{estimate(interval)} {ends(interval)}".strip()
 
 
 def p_value(value: float, draws: int = 999) -> str:
-    """A Monte Carlo p-value; the smallest possible one is said to be so."""
+    """Format a Monte Carlo p-value; the smallest possible one is "at most" that."""
     if math.isnan(value):
         return "-"
     return f"at most {1 / (draws + 1):g}" if value <= 1.0001 / (draws + 1) else f"{value:.3f}"

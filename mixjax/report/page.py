@@ -1,6 +1,6 @@
-"""One HTML page that holds all of a report: pictures inline, no script, nothing that is fetched from anywhere.
+"""One HTML page that holds all of a report: pictures inline, no script, nothing to fetch.
 
-The policy in its head forbids a browser to load anything else, should something slip in.
+The policy in its head forbids a browser to load anything else.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
 
 
 def report_page(report: Report, pictures: Mapping[str, bytes], made: Mapping[str, object]) -> str:
-    """The page of one file.
+    """Return the page of one file.
 
     Args:
       report: all numbers.
       pictures: "reliability.svg" and, with classes, "classes.svg".
-      made: the origin of the page: the command and versions.
+      made: the origin of the page, which is the command and versions.
     """
     parts = [
         f"<h1>Calibration of {escape(report.file.name)}</h1>",
@@ -62,7 +62,7 @@ def report_page(report: Report, pictures: Mapping[str, bytes], made: Mapping[str
 def comparison_page(
     comparison: Comparison, labels: Sequence[str], pictures: Mapping[str, bytes], made: Mapping[str, object]
 ) -> str:
-    """The page of two files; `labels` are those of the legend."""
+    """Return the page of two files; `labels` are those of the legend."""
     reports = comparison.first, comparison.second
     title = f"Calibration of {labels[0]} and {labels[1]}"
     parts = [
@@ -102,7 +102,7 @@ def _page(title: str, parts: Iterable[str]) -> str:
 
 
 def _table(headings: Sequence[str], rows: Iterable[Sequence[str]], numbers: Iterable[int]) -> str:
-    """Text is escaped here; `numbers` are the columns that are aligned to the right."""
+    """Return a table of escaped text; the columns `numbers` are aligned to the right."""
     numeric = set(numbers)
 
     def cells(tag: str, row: Sequence[str]) -> str:
@@ -147,11 +147,10 @@ def _picture(what: str, svg: bytes, caption: str, kind: str = "column") -> str:
 
 def _rows(report: Report) -> str:
     file = report.file
-    said = {"binary": "confidences and whether each came true"}.get(
-        file.kind, f"{file.kind} of {file.num_classes} classes"
-    )
+    binary = file.kind == "binary"
+    scores = "confidences and whether each came true" if binary else f"{file.kind} of {file.num_classes} classes"
     dropped = f" ({file.dropped} with NaN were dropped)" if file.dropped else ""
-    return f"{len(file)} rows{dropped}, {said}"
+    return f"{len(file)} rows{dropped}, {scores}"
 
 
 def _caption(report: Report) -> str:

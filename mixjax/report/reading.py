@@ -1,6 +1,6 @@
-"""Predictions from a file, checked: what they are is said by the caller, never guessed from their values.
+"""Predictions from a file, checked: the caller states their kind, which is never guessed from their values.
 
-| said | npz: arrays | csv and parquet: columns |
+| kind | npz: arrays | csv and parquet: columns |
 |---|---|---|
 | logits | `logits` [N, K], `labels` [N] | `logit_0` to `logit_{K-1}`, `label` |
 | probs | `probs` [N, K], `labels` [N] | `prob_0` to `prob_{K-1}`, `label` |
@@ -32,7 +32,7 @@ Kind = Literal["logits", "probs", "binary"]
 
 @dataclass(frozen=True)
 class Names:
-    """Names that differ from the usual ones; of scores in a table it is what comes before the number of the class."""
+    """The names of arrays or columns; `scores` of a table is the prefix of the class number."""
 
     scores: str | None = None
     labels: str | None = None
@@ -42,17 +42,17 @@ class Names:
 
 @dataclass(frozen=True)
 class FilePredictions:
-    """Predictions of a file: checked, but for the rows that are missing.
+    """The predictions of a file, checked but for missing rows.
 
     Attributes:
-      name: of the file, without its folder.
-      sha256: of its content.
-      kind: what `scores` are.
-      scores: logits or probabilities [N, K]; of kind "binary" the confidences [N].
-      labels: whole numbers in [0, K), shape [N]; of kind "binary" whether each came true, 0 or 1.
-      missing: rows with a NaN or an empty cell, shape [N].
-      row_name: what the file calls a row.
-      dropped: rows that were left out.
+      name: name of the file, without its folder.
+      sha256: checksum of its content.
+      kind: kind of the scores.
+      scores: logits or probabilities [N, K]; confidences [N] for kind "binary".
+      labels: whole numbers in [0, K), shape [N]; for kind "binary" 1 if the row came true, else 0.
+      missing: True for a row with a NaN or an empty cell, shape [N].
+      row_name: the file's name of a row.
+      dropped: number of rows left out.
     """
 
     name: str
@@ -69,15 +69,15 @@ class FilePredictions:
 
     @property
     def num_classes(self) -> int:
-        """K; 2 of kind "binary"."""
+        """The number of classes K; 2 for kind "binary"."""
         return 2 if self.kind == "binary" else self.scores.shape[1]
 
 
 def read_predictions(path: Path, kind: Kind, names: Names | None = None) -> FilePredictions:
-    """Predictions of an npz, csv or parquet file; rows that hold NaN are marked as missing and not checked.
+    """Read predictions of an npz, csv or parquet file; rows that hold NaN are marked as missing and not checked.
 
     Raises:
-      RunError: for what is wrong with the file, in one sentence.
+      RunError: if something is wrong with the file, in one sentence.
     """
     names = names or Names()
     scores, labels, missing, row_name = (_binary if kind == "binary" else _classes)(path, kind, names)
@@ -87,7 +87,7 @@ def read_predictions(path: Path, kind: Kind, names: Names | None = None) -> File
 
 
 def without_missing(files: Sequence[FilePredictions], drop: bool) -> list[FilePredictions]:
-    """The rows that no file misses; of several files the rows are paired.
+    """Return the rows that no file misses; rows of several files are paired.
 
     Raises:
       RunError: if rows are missing and are not to be dropped, or if none is left.
@@ -182,7 +182,7 @@ def _is_of_class(name: str, prefix: str) -> bool:
 
 
 def _stacked(path: Path, columns: Columns, prefix: str) -> np.ndarray:
-    """The columns of classes 0 to K - 1, side by side."""
+    """Stack the columns of classes 0 to K - 1."""
     count = sum(_is_of_class(name, prefix) for name in columns.names)
     parts = [_column(path, columns, f"{prefix}{k}") for k in range(max(count, 1))]
     return np.ma.stack(parts, axis=1)
@@ -210,7 +210,7 @@ def _check_lengths(path: Path, name: str, values: np.ndarray, other_name: str, o
 
 
 def _first_float(labels: np.ndarray, columns: Columns) -> str:
-    """Which label is the first that is no whole number, or that there is."""
+    """Describe the first label that is no whole number, or the first label at all."""
     values = np.ma.getdata(labels)
     kept = ~np.ma.getmaskarray(labels) & ~np.isnan(values)
     broken = kept & (values != np.floor(values))
@@ -220,7 +220,7 @@ def _first_float(labels: np.ndarray, columns: Columns) -> str:
 
 @dataclass(frozen=True)
 class _Check:
-    """Refuses the first row that is neither missing nor right."""
+    """A check that raises RunError for the first row that is neither missing nor right."""
 
     path: Path
     columns: Columns
@@ -233,8 +233,9 @@ class _Check:
             row = int(np.argmax(rows))
             column = "" if wrong.ndim == 1 else f", class {int(np.argmax(wrong[row]))}"
             value = values[row] if wrong.ndim == 1 else values[row][wrong[row]][0]
-            place = f"{self.columns.row_name(row)}{column}"
-            raise RunError(f"{self.path}: {name} must be {rule}, got {shown(value)} in {place}")
+            raise RunError(
+                f"{self.path}: {name} must be {rule}, got {shown(value)} in {self.columns.row_name(row)}{column}"
+            )
 
 
 def _check_probs(check: _Check, name: str, probs: np.ndarray) -> None:

@@ -1,4 +1,4 @@
-"""Recalibration of one file by a map that is fitted on another: the rows before and after, for a comparison."""
+"""Recalibration of one file by a map fitted on another: the rows before and after, for a comparison."""
 
 from __future__ import annotations
 
@@ -12,9 +12,7 @@ from mixjax import recalibration
 from mixjax.report.reading import FilePredictions, Kind
 from mixjax.runs import RunError
 
-Fit = Callable[[np.ndarray, np.ndarray], Any]
-
-METHODS: dict[str, tuple[Kind, str, Fit]] = {  # what it is for, its name in a sentence, and how it is fitted
+METHODS: dict[str, tuple[Kind, str, Callable[..., Any]]] = {  # kind of scores, name in a sentence, fit
     "temperature": ("logits", "temperature scaling", recalibration.fit_temperature),
     "vector": ("logits", "vector scaling", recalibration.fit_vector_scaling),
     "platt": ("logits", "Platt scaling", recalibration.fit_platt),
@@ -24,11 +22,7 @@ METHODS: dict[str, tuple[Kind, str, Fit]] = {  # what it is for, its name in a s
 
 
 def check_method(method: str, kind: Kind) -> None:
-    """A method is for one kind of scores.
-
-    Raises:
-      RunError: for another kind.
-    """
+    """Raise RunError unless a method is for this kind of scores."""
     wanted, name, _ = METHODS[method]
     if kind != wanted:
         fitting = ", ".join(other for other, (of, _, _) in METHODS.items() if of == kind) or "none"
@@ -36,10 +30,10 @@ def check_method(method: str, kind: Kind) -> None:
 
 
 def recalibrated(file: FilePredictions, method: str, held_out: FilePredictions) -> tuple[FilePredictions, str]:
-    """The file with new probabilities, and what was fitted, in words.
+    """Return the file with new probabilities, and a description of the fit.
 
     Raises:
-      RunError: if the files have other classes, there is no best fit, or what it makes of the file is not a number.
+      RunError: if the files have different classes, there is no best fit, or a new probability is NaN.
     """
     if file.num_classes != held_out.num_classes:
         raise RunError(
@@ -61,19 +55,21 @@ def recalibrated(file: FilePredictions, method: str, held_out: FilePredictions) 
     if method == "platt":
         scores = np.stack([1 - scores, scores], axis=1)
     kind: Kind = "binary" if file.kind == "binary" else "probs"
-    return dataclasses.replace(file, name=f"{file.name} after {name}", kind=kind, scores=scores), _said(name, fitted)
+    return dataclasses.replace(file, name=f"{file.name} after {name}", kind=kind, scores=scores), _description(
+        name, fitted
+    )
 
 
 def _scores(file: FilePredictions, method: str) -> np.ndarray:
-    """What a method takes: logits, of two classes their difference, or confidences."""
+    """Return the scores that a method takes: logits, the difference of two logits, or confidences."""
     if method != "platt":
         return file.scores
-    with np.errstate(over="ignore"):  # of huge logits the difference may be infinite, which is refused then
+    with np.errstate(over="ignore"):  # a difference of huge logits may be infinite, and is refused then
         return file.scores[:, 1] - file.scores[:, 0]
 
 
-def _said(name: str, fitted: Any) -> str:
-    """The name, and the numbers of what has one or two of them."""
+def _description(name: str, fitted: Any) -> str:
+    """Return the name, with the parameters if they are scalars."""
     numbers = {
         field.name: np.asarray(getattr(fitted, field.name))
         for field in dataclasses.fields(fitted)

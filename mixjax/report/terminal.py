@@ -9,11 +9,11 @@ from mixjax.report.comparison import Comparison
 from mixjax.report.metrics import Metric, Report
 from mixjax.report.numbers import decimals, ends, estimate, p_value, rounded
 
-MOST_CLASSES = 10  # classes that are listed; of more, those with the largest ECE
+MOST_CLASSES = 10  # classes to list, those with the largest ECE
 
 
 def print_report(report: Report) -> None:
-    """Metrics with intervals, the calibration test, and the classes."""
+    """Print metrics with intervals, the calibration test, and the classes."""
     tables = [metrics_table(report.metrics, _title(report), report.settings.level)]
     if report.classes:
         tables.append(_classes_table(report))
@@ -25,7 +25,7 @@ def print_report(report: Report) -> None:
 
 
 def print_comparison(comparison: Comparison, labels: Sequence[str]) -> None:
-    """Both models side by side, and the paired differences."""
+    """Print both models side by side, and the paired differences."""
     from rich.text import Text
 
     console = _console()
@@ -44,13 +44,13 @@ def print_comparison(comparison: Comparison, labels: Sequence[str]) -> None:
 
 
 def sentence_on_test(report: Report) -> str:
-    """What the test of calibration found."""
+    """Describe the result of the calibration test."""
     statistic, p, num_bins = map(float, report.test)
     return f"test of calibration: statistic {rounded(statistic, 2)} at {num_bins:.0f} bins, p-value {p_value(p)}"
 
 
 def metrics_table(metrics: Sequence[Metric], title: str, level: float) -> Any:
-    """A table of rich."""
+    """Return a rich table of metrics."""
     table = _table(title)
     for heading, side in (("", "left"), ("estimate", "right"), (f"interval, level {level:g}", "right")):
         table.add_column(heading, justify=side)
@@ -60,9 +60,9 @@ def metrics_table(metrics: Sequence[Metric], title: str, level: float) -> Any:
 
 
 def class_cells(report: Report, k: int) -> tuple[str, ...]:
-    """Class, rows, frequency, mean probability, ECE and signed gap with intervals; the same digits in all rows."""
+    """Format class, rows, frequency, mean probability, ECE and signed gap; the same digits in all rows."""
     c = report.classes[k]
-    digits = [max(decimals(getattr(of, name)) for of in report.classes) for name in ("ece", "signed_gap")]
+    digits = [max(decimals(getattr(each, name)) for each in report.classes) for name in ("ece", "signed_gap")]
     ece, gap = (
         (estimate(interval, n), ends(interval, n)) for interval, n in zip((c.ece, c.signed_gap), digits, strict=True)
     )

@@ -16,7 +16,7 @@ import hashlib
 import json
 import os
 import weakref
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ from mixjax.runs.errors import RunError, Tell, explained
 from mixjax.runs.inventory import Inventory
 from mixjax.runs.lease import PERIOD, Lease
 from mixjax.runs.lock import LOCK, Hold, hold
-from mixjax.runs.manifest import FORMAT, read_manifest, refuse_difference
+from mixjax.runs.manifest import FORMAT, differences, read_manifest, refuse_difference
 from mixjax.runs.shards import MOST_BYTES, seal, unseal
 from mixjax.runs.storage import Location, PathOrUrl, each, located, modified
 from mixjax.runs.untrusted import printable, read_content, refuse_links
@@ -61,7 +61,8 @@ class RunDirectory:
         """Create the run, or resume it if the folder holds the same spec, made by the same environment.
 
         Args:
-          path: a folder, or the URL of one in a store, that is new, empty, or holds this run.
+          path: a folder, or the URL of one in a store, that is new, empty, or holds this run. A folder with the
+            manifest of another run and nothing computed is taken over.
           spec: JSON values that determine every number of the run.
           environment: versions, source and device, on which the last digits depend.
           layout: the cut of the work into units; a run that is resumed keeps its own.
@@ -77,6 +78,7 @@ class RunDirectory:
           RunError: if the folder holds something else, cannot be written, or another process is at work in it.
         """
         run = cls(path, {}, product)
+        parts = {"spec": spec, "environment": environment, "layout": layout, "config": config or {}}
         try:
             with explained(run.path):
                 run.path.mkdir(parents=True, exist_ok=True)
@@ -85,9 +87,13 @@ class RunDirectory:
                 refuse_links(run.path)
                 if not (run.path / "manifest.json").exists():
                     run._lock(lock, warn)
-                    parts = {"spec": spec, "environment": environment, "layout": layout, "config": config or {}}
                     write_once(run.path / "manifest.json", _json({"format": FORMAT, **parts}))
                 run.manifest = read_manifest(run.path)
+                if lock and differences(run.manifest["spec"], spec) and run._unused():
+                    run._lock(lock, warn)
+                    warn(f"{run.path} held a run of another spec without a finished unit; it holds this run now")
+                    write_atomically(run.path / "manifest.json", _json({"format": FORMAT, **parts}))
+                    run.manifest = read_manifest(run.path)
                 refuse_difference(run.path, "spec", run.manifest["spec"], spec)
                 if run.finished:
                     run._report_earlier(environment, warn)
@@ -203,10 +209,21 @@ class RunDirectory:
             self._hold = Lease(self.path, warn, period=PERIOD)
         self._release = weakref.finalize(self, self._hold.close)
 
-    def _refuse_strangers(self) -> None:
+    def _strangers(self) -> Iterator[Location]:
+        """List the files that a run which has just begun does not have."""
         for child in self.path.iterdir():
             if child.name not in ("shards", LOCK, "manifest.json") and not child.name.startswith(TEMPORARY):
-                raise RunError(f"{self.path} holds files that are not a run; choose another output folder")
+                yield child
+
+    def _unused(self) -> bool:
+        """Return whether the folder holds a manifest and nothing that was computed."""
+        shards = self.path / "shards"
+        return not any(self._strangers()) and not (shards.exists() and any(shards.iterdir()))
+
+    def _refuse_strangers(self) -> None:
+        for child in self._strangers():
+            name = printable(child.name)
+            raise RunError(f"{self.path} holds files that are not a run ({name}); choose another folder (--out)")
 
     def _report_earlier(self, environment: Mapping[str, str], warn: Tell) -> None:
         """Report that other code, or another release of JAX, made the finished run."""
@@ -220,7 +237,7 @@ class RunDirectory:
 
     def _refuse_environment(self, environment: Mapping[str, str], allow_mixed: bool | None) -> None:
         if not allow_mixed and dict(environment) not in self.environments:
-            way = " (--allow-mixed goes on all the same)" if allow_mixed is not None else ""
+            way = ", or --allow-mixed to go on all the same" if allow_mixed is not None else ""
             refuse_difference(self.path, "environment", self.manifest["environment"], environment, way)
 
     def _list_environment(self, environment: Mapping[str, str]) -> None:

@@ -86,7 +86,7 @@ def refuse_difference(
 ) -> None:
     """Raise a RunError that describes the difference, if there is one."""
     if found := differences(stored, wanted):
-        raise RunError(f"{path} holds a run of another {what} ({found}); choose another output folder{way}")
+        raise RunError(f"{path} holds a run of another {what} ({found}); choose another folder (--out){way}")
 
 
 def _brief(value: object) -> str:

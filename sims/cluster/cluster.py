@@ -1,13 +1,14 @@
-"""The parts of a run on the workers of a Dask cluster: the same parts, and the same numbers to the last bit.
+"""The parts of a run on the workers of a Dask cluster: the same numbers to the last bit.
 
-A task names a study, a configuration and a few parts; a worker makes the work of it and computes the parts as a single
-process would. Results come back to the client, which alone writes: no disk is shared. The tasks of a worker that dies
-are done again by others, and so is a task that takes far longer than the rest: that cannot change a number.
+A task names a study, a configuration and a few parts; a worker makes the work from it and computes the parts as one
+process would. The client alone writes: no disk is shared. Other workers repeat the tasks of a worker that dies, and a
+task that takes far longer than the rest; that cannot change a number.
 """
 
 from __future__ import annotations
 
 import logging
+import re
 import signal
 import threading
 import warnings
@@ -21,16 +22,17 @@ from mixjax.runs import ENVIRONMENT, RunError, Tell, differences
 from ..engine.devices import usable_cores
 from ..engine.program import HostArrays
 from ..engine.work import Store, Work
-from .tasks import Tasks, is_here, scheduler_there, worker_provenance
+from ..loading import brief
+from .tasks import Tasks, has_code, scheduler_there, worker_provenance
 
 if TYPE_CHECKING:
     from distributed import Client
 
 _CODE = ("mixjax", "commit", "jax", "jaxlib")  # what client and workers have in common
 AHEAD = 3  # tasks a thread of the cluster that are submitted and not yet stored
-TASK = 1.0  # seconds that a task is to take, if parts are shorter: each costs the client 15 ms
+TASK = 1.0  # seconds of a task, if parts are shorter: each task costs the client 15 ms
 DEATHS = 10  # of local workers over one task, before it is taken to be the cause
-PATIENCE = 30.0  # seconds for a scheduler to answer, and for its first worker to come
+PATIENCE = 30.0  # seconds for a scheduler to respond, and for its first worker to join
 MOST_WORKERS = 1000
 LOCAL = {  # settings of Dask for workers on this machine
     "distributed.scheduler.allowed-failures": DEATHS,
@@ -41,10 +43,10 @@ LOCAL = {  # settings of Dask for workers on this machine
 
 
 class Cluster:
-    """A Dask cluster as a place where work is done, as a context.
+    """A Dask cluster that computes the parts of work, as a context.
 
     Attributes:
-      made_with: what its workers are, as in `mixjax.runs.provenance`.
+      made_with: the provenance of its workers, as in `mixjax.runs.provenance`.
     """
 
     def __init__(self, *, workers: int | None = None, scheduler: str | None = None, patience: float = PATIENCE):
@@ -70,9 +72,9 @@ class Cluster:
     def compute(
         self, work: Work, names: Sequence[str], layout: Mapping[str, int], store: Store, warn: Tell = print
     ) -> Iterator[str]:
-        """Compute the parts of these names, hand each to `store`, and yield its name then, in any order.
+        """Compute parts, hand each to `store`, and yield its name, in any order.
 
-        Few tasks are under way at a time, so that memory does not grow with their number.
+        Few tasks run at a time, so that memory does not grow with their number.
 
         Raises:
           RunError: if the workers fail, or the scheduler is lost.
@@ -92,13 +94,13 @@ class Cluster:
 
 
 def _taken(waiting: deque[str], seconds: float | None, ahead: int) -> tuple[str, ...]:
-    """The parts of the next task: TASK seconds of them, and fewer towards the end, which all threads reach together."""
+    """Take the parts of the next task: TASK seconds of them, and fewer at the end, so that all threads end together."""
     number = min(TASK / seconds, len(waiting) / ahead) if seconds else 1
     return tuple(waiting.popleft() for _ in range(max(1, int(number))))
 
 
 def cluster_of(workers: int | None, scheduler: str | None) -> AbstractContextManager[Cluster | None]:
-    """The cluster that options ask for, as a context; None where they ask for none.
+    """Return the cluster of the options as a context, which gives None where they ask for none.
 
     Raises:
       RunError: for options that contradict each other, and as `Cluster` does.
@@ -109,11 +111,13 @@ def cluster_of(workers: int | None, scheduler: str | None) -> AbstractContextMan
         raise RunError("give either workers, to be started here, or the address of a scheduler, not both")
     if workers is not None and not (type(workers) is int and 1 <= workers <= MOST_WORKERS):
         raise RunError(f"workers must be from 1 to {MOST_WORKERS}, got {workers!r}")
+    if scheduler is not None and not re.search(r":\d+$", scheduler.rstrip("/")):
+        raise RunError(f"the address of a scheduler ends in its port, as in tcp://host:8786, got {scheduler!r}")
     return Cluster(workers=workers, scheduler=scheduler)
 
 
 def _connected(opened: ExitStack, workers: int | None, scheduler: str | None, patience: float) -> Client:
-    """A client of a new local cluster, or of the scheduler at an address."""
+    """Return a client of a new local cluster, or of the scheduler at an address."""
     try:
         import dask
         from distributed import Client, LocalCluster
@@ -135,7 +139,7 @@ def _connected(opened: ExitStack, workers: int | None, scheduler: str | None, pa
         versions = client.get_versions()
     except Exception as error:  # noqa: BLE001 - of all kinds: an address of IPv6 where there is none fails an assertion
         raise RunError(
-            f"no Dask scheduler answers at {scheduler} ({_brief(error)}); start one, as in: dask scheduler"
+            f"no Dask scheduler answers at {scheduler} ({brief(error)}); start one, as in: dask scheduler"
         ) from None
     here, there = (versions[side]["packages"] for side in ("client", "scheduler"))
     wanted = ("distributed", "msgpack")
@@ -146,7 +150,7 @@ def _connected(opened: ExitStack, workers: int | None, scheduler: str | None, pa
 
 @contextmanager
 def _interrupts_ignored() -> Iterator[None]:
-    """For the processes that are started meanwhile: Ctrl-C, which a terminal sends to all, is for this one to obey."""
+    """Let processes that start meanwhile ignore Ctrl-C, which a terminal sends to all of them."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -158,24 +162,24 @@ def _interrupts_ignored() -> Iterator[None]:
 
 
 def local_options(threads: int) -> dict[str, Any]:
-    """How workers on this machine are started that have so many threads each."""
+    """Return the options of workers on this machine with so many threads each."""
     env = {"NPROC": str(threads)}  # or XLA keeps one for each core, in each worker, and those wait by spinning
     return {"dashboard_address": None, "silence_logs": logging.CRITICAL, "env": env}
 
 
 def _agreed(client: Client, patience: float) -> dict[str, str | int]:
-    """What the workers are, once there is one."""
+    """Wait for a worker, and return the provenance of all, which must be alike."""
     try:
         client.wait_for_workers(1, timeout=patience)
     except TimeoutError:
         address = client.scheduler_info()["address"]
         raise RunError(f"the scheduler at {address} has no workers; start some, as in: dask worker") from None
     try:
-        client.run_on_scheduler(is_here)  # it takes tasks apart, and needs the code for that
+        client.run_on_scheduler(has_code)  # it takes tasks apart, and needs the code for that
         made_with: dict[str, dict[str, str | int]] = client.run(worker_provenance)
     except Exception as error:  # noqa: BLE001 - Dask makes one of its own of what is raised there
         advice = "start them in a clone of the same commit, with PYTHONPATH=."
-        raise RunError(f"the scheduler or its workers cannot run this code ({_brief(error)}); {advice}") from None
+        raise RunError(f"the scheduler or its workers cannot run this code ({brief(error)}); {advice}") from None
     (first, wanted), *others = sorted(made_with.items())
     for address, other in others:
         if found := differences(_part(wanted, ENVIRONMENT), _part(other, ENVIRONMENT), f"on {first}", f"on {address}"):
@@ -187,7 +191,3 @@ def _agreed(client: Client, patience: float) -> dict[str, str | int]:
 
 def _part(made_with: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
     return {name: made_with.get(name) for name in names}
-
-
-def _brief(error: Exception) -> str:
-    return str(error).split("\n")[0][:200] or type(error).__name__

@@ -1,8 +1,7 @@
-"""Tasks of a Dask cluster: a few at a time, done again where a worker dies, and given to others where one hangs."""
+"""Tasks of a Dask cluster: a few at a time, submitted again where a worker dies, and to others where one hangs."""
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import statistics
 import threading
@@ -15,12 +14,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mixjax.runs import ENVIRONMENT, RunError, Tell, differences, provenance
 
-from ..configuration import configured
-from ..engine.division import work_of
+from ..configuration import work_of
 from ..engine.program import HostArrays
 from ..engine.self_test import check_backend
-from ..engine.work import Work, plain
-from ..studies import STUDIES
+from ..engine.work import Work
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -34,7 +31,7 @@ _preparing = threading.Lock()
 
 @contextmanager
 def scheduler_there() -> Iterator[None]:
-    """Turn the loss of a scheduler into one sentence."""
+    """Turn the loss of a scheduler into a RunError."""
     try:
         yield
     except (CancelledError, OSError) as error:
@@ -45,14 +42,13 @@ def scheduler_there() -> Iterator[None]:
 
 
 class Tasks:
-    """What is under way, and who is waited for."""
+    """The tasks that the workers compute now."""
 
     def __init__(
         self, client: Client, work: Work, layout: Mapping[str, int], environment: dict[str, str], warn: Tell = print
     ):
         self.client, self.warn = client, warn
-        config = json.dumps(dataclasses.asdict(work.config), default=plain)
-        self.task = (work.study.name, config, dict(layout), environment)
+        self.task = (work.study.name, json.dumps(work.stored_config), dict(layout), environment)
         self.running: dict[Names, list[Future]] = {}
         self.since: dict[Names, float] = {}
         self.took: list[float] = []
@@ -60,18 +56,18 @@ class Tasks:
 
     @property
     def seconds_of_a_part(self) -> float | None:
-        """What a worker needed for one of late; None if no task is done."""
+        """The median seconds of a worker for a recent part; None if no task is done."""
         return statistics.median(self.computing[-_LATE:]) if self.computing else None
 
     def submit(self, names: Names, **where: Any) -> None:
-        """Give parts to the cluster, once more if they are there already."""
+        """Submit parts to the cluster, once more if they were submitted before."""
         tries = self.running.setdefault(names, [])
         key = f"{self.task[0]}/{names[0]}/{len(tries)}/{time.monotonic_ns()}"
         tries.append(self.client.submit(compute_parts, self.task, names, key=key, pure=False, **where))
         self.since[names] = time.monotonic()
 
     def finished(self) -> list[tuple[str, HostArrays]]:
-        """Parts that are done, after waiting for a task for a while; what takes too long is given to others too."""
+        """Return the parts that are done, after waiting at most 5 s; submit what takes too long to others too."""
         from distributed import wait
 
         futures = {future.key: (names, future) for names, tries in self.running.items() for future in tries}
@@ -91,7 +87,7 @@ class Tasks:
         return results
 
     def _fetched(self, names: Names, future: Future) -> list[HostArrays] | None:
-        """What a task gave; None if the worker that has it does not answer, and then another is asked to compute it."""
+        """Fetch the parts of a task; None if its worker does not respond, and then submit it to another."""
         try:
             done = _result(future, timeout=HANGING[0])
         except TimeoutError:
@@ -105,7 +101,7 @@ class Tasks:
         return done.parts
 
     def _help(self) -> None:
-        """Give what hangs to workers that do not have it."""
+        """Submit what hangs to workers that do not have it."""
         limit = max(HANGING[0], HANGING[1] * statistics.median(self.took)) if self.took else float("inf")
         late = [names for names, since in self.since.items() if time.monotonic() - since > limit]
         if not late:
@@ -116,7 +112,7 @@ class Tasks:
             self._elsewhere(names, [worker for worker, has in busy.items() if not keys & set(has)])
 
     def _elsewhere(self, names: Names, workers: list[str]) -> None:
-        """Give parts to one of these workers, or to any that comes when they are gone."""
+        """Submit parts to one of these workers, or to any that joins when they are gone."""
         if workers:
             self.submit(names, workers=workers, allow_other_workers=True)
         elif not self.running[names]:
@@ -124,7 +120,7 @@ class Tasks:
 
 
 class Done(NamedTuple):
-    """What a task gives: its parts, what there is to remark on, and how long they took to compute."""
+    """The result of a task: its parts, warnings, and the seconds that they took to compute."""
 
     parts: list[HostArrays]
     remarks: list[str]
@@ -132,7 +128,7 @@ class Done(NamedTuple):
 
 
 def compute_parts(task: tuple[str, str, dict[str, int], dict[str, str]], names: Names) -> Done:
-    """Parts of a run, on a worker that is as the others are.
+    """Compute parts of a run, on a worker of the same code and device as the others.
 
     Raises:
       RunError: on a worker of another version or device, or one that computes wrongly.
@@ -150,27 +146,27 @@ def compute_parts(task: tuple[str, str, dict[str, int], dict[str, str]], names: 
     return Done(parts, remarks, time.perf_counter() - started)
 
 
-def is_here() -> None:
-    """Nothing: whoever can call it has this code."""
+def has_code() -> None:
+    """Do nothing: whoever can call this has the code."""
 
 
 @lru_cache(maxsize=1)
 def worker_provenance() -> dict[str, str | int]:
-    """What a worker is."""
+    """Return the provenance of a worker."""
     return provenance()
 
 
 @lru_cache(maxsize=4)
 def _work(study: str, config: str) -> Work:
-    return work_of(STUDIES[study], configured(study, **json.loads(config)))
+    return work_of(study, **json.loads(config))
 
 
 def _result(future: Future, timeout: float) -> Done:
-    """What a task gave.
+    """Fetch the result of a task.
 
     Raises:
       RunError: if workers died over it.
-      TimeoutError: if it does not come.
+      TimeoutError: if it does not arrive.
     """
     from distributed.scheduler import KilledWorker
 

@@ -1,7 +1,7 @@
-"""The simulation engine: one compiled program computes all units of work, on threads and devices.
+"""Units of work on threads and devices.
 
-Units are spread over threads and devices: their numbers are the same to the last bit in any order, cut into any sizes,
-on any number of cores or devices, and after any restart.
+Their numbers are the same to the last bit in any order, cut into any sizes, on any number of cores or devices, and
+after any restart.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Result = TypeVar("Result")
 
 
 def tiles_on_devices(experiment: Experiment, grid: Grid, *, study: str, seed: int, layout: Layout) -> list[Tiles]:
-    """Where the units of a grid are computed: one for each local device."""
+    """Return the tiles of a grid, for each local device."""
     return [Tiles(experiment, grid, device, study=study, seed=seed, layout=layout) for device in jax.local_devices()]
 
 
@@ -38,10 +38,9 @@ def compute(
     threads: int | None = None,
     warn: Tell = print,
 ) -> Iterator[Unit]:
-    """Compute the units on these devices, hand the moments of each to `store`, and yield it when it is stored.
+    """Compute units on the devices, hand the moments of each to `store`, and yield each unit when it is stored.
 
-    By default a CPU has a thread for each of its cores, and an accelerator two: one of them is served while the
-    other brings in results.
+    By default a CPU has a thread for each core, and an accelerator two: one computes while the other fetches results.
 
     Raises:
       RunError: if memory has no room for one cell.
@@ -64,7 +63,7 @@ def compute(
 def _in_order(
     pool: Executor, function: Callable[[Item], Result], items: Iterable[Item], ahead: int
 ) -> Iterator[Result]:
-    """Results in the order of the items, of which no more than `ahead` are waiting at a time."""
+    """Yield the results in the order of the items, at most `ahead` of which wait at a time."""
     waiting: deque[Future[Result]] = deque()
     for item in items:
         waiting.append(pool.submit(function, item))

@@ -1,4 +1,4 @@
-"""What there is to compute on: cores, devices, and the memory of each."""
+"""Cores, devices, and the memory of each."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ SHARE = 0.5  # of a device's memory that programs may take together; the rest is
 
 
 def usable_cores() -> int:
-    """Cores that this process may use."""
+    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def default_threads() -> int:
-    """A thread for each core of a CPU, and two for each accelerator."""
+    """Return the number of threads: one for each core of a CPU, two for each accelerator."""
     devices = jax.local_devices()
     return usable_cores() if devices[0].platform == "cpu" else 2 * len(devices)
 
 
 def room_on(device: jax.Device) -> int:
-    """Bytes that one call of a program may take there: SHARE of the memory, for all threads that use it.
+    """Return the bytes that one call of a program may take: SHARE of the memory, divided among the threads.
 
-    An accelerator tells its memory; where it does not, there is no bound. Devices of a CPU have that of the machine.
+    Devices of a CPU share the memory of the machine. An accelerator that does not report its memory has no bound.
     """
     if device.platform == "cpu":
         return int(SHARE * memory() / default_threads())

@@ -1,24 +1,66 @@
-"""How a run is carried out: the folder it is kept in, the parts that are missing, and the table at the end."""
+"""The execution of work: open its folder, compute the parts that are missing, and make the table at the end."""
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import xarray as xr
 
-from mixjax.runs import ENVIRONMENT, Location, RunDirectory, RunError, explained, provenance, write_atomically
+from mixjax.runs import (
+    ENVIRONMENT,
+    Inventory,
+    Location,
+    RunDirectory,
+    RunError,
+    Tell,
+    counted,
+    explained,
+    provenance,
+    write_atomically,
+)
 
+from .devices import default_threads
+from .forecast import duration, several
 from .self_test import check_backend
-from .work import ExecutionOptions, Work, plain
+from .work import Work
+
+if TYPE_CHECKING:
+    from ..cluster.cluster import Cluster
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExecutionOptions:
+    """Options that change no number.
+
+    Attributes:
+      progress: called with (finished, all) parts.
+      announce: called with the size of the work and its expected time, before it begins.
+      warn: called with a line about what is damaged, missing or strange.
+      allow_mixed: whether another version or device may resume a run.
+      cluster: computes in place of this process; it makes the run's environment.
+      command: the recorded origin of the run.
+      part: (k, n) computes every n-th part from the k-th, and leaves the others to other machines.
+    """
+
+    progress: Progress | None = None
+    announce: Tell | None = None
+    warn: Tell = print
+    allow_mixed: bool = False
+    cluster: Cluster | None = None
+    command: str = ""
+    part: tuple[int, int] = (1, 1)
 
 
 def execute(work: Work, out: Location, options: ExecutionOptions) -> bool:
-    """Compute and store what the folder does not hold yet; returns whether the run is finished.
+    """Compute and store what the folder does not hold yet; return whether the run is finished.
 
     Raises:
       RunError: for a folder that cannot be used, and for a backend that computes wrongly.
@@ -29,7 +71,7 @@ def execute(work: Work, out: Location, options: ExecutionOptions) -> bool:
             return True
         started = time.perf_counter()
         check_backend()
-        computed, number = work.compute_missing(directory, options)
+        computed, number = compute_missing(work, directory, options)
         if options.part != (1, 1) and not complete(work, directory):
             return False
         finish(work, directory, made_with | {"command": options.command}, started, f"{computed} of {number}")
@@ -37,20 +79,62 @@ def execute(work: Work, out: Location, options: ExecutionOptions) -> bool:
 
 
 def opened(work: Work, out: Location, made_with: Mapping[str, Any], options: ExecutionOptions) -> RunDirectory:
-    """The folder of the run, for what is at work here."""
+    """Open the folder of the run in the environment that computes it."""
     return RunDirectory.open(
         out,
         spec=work.spec,
         environment={name: str(made_with[name]) for name in ENVIRONMENT},
         layout=work.layout(str(made_with["platform"])),
-        config=json.loads(json.dumps(dataclasses.asdict(work.config), default=plain)),
+        config=work.stored_config,
         allow_mixed=options.allow_mixed,
         warn=options.warn,
     )
 
 
+def compute_missing(work: Work, directory: RunDirectory, options: ExecutionOptions) -> tuple[int, int]:
+    """Compute and store the parts that are not stored; return how many these were, and of how many."""
+    layout = directory.manifest["layout"]
+    names = work.names(layout)
+    found = directory.inventory(names)
+    first, step = options.part
+    mine = names[first - 1 :: step]
+    missing = [name for name in mine if name not in found.stored]
+    for remark in [*found.remarks(), *_gaps(mine, found)]:
+        options.warn(f"{directory.path}: {remark}")
+    _announce(work, options, layout, len(missing), len(mine))
+    progress = options.progress or (lambda done, total: None)
+    progress(len(mine) - len(missing), len(mine))
+    compute = partial(options.cluster.compute, work) if options.cluster else work.compute
+    parts = compute(missing, layout, directory.write, options.warn)
+    for done, _ in enumerate(parts, start=len(mine) - len(missing) + 1):
+        progress(done, len(mine))
+    return len(missing), len(mine)
+
+
+def _announce(work: Work, options: ExecutionOptions, layout: Mapping[str, int], left: int, number: int) -> None:
+    """Announce what is to be computed, and the least time that it takes."""
+    if options.announce is None:
+        return
+    stored = "" if left == number else f", {left:,} of them left" if left else ", all of them stored"
+    options.announce(f"{work.study.name}: {work.size(number)}{stored}")
+    seconds = work.seconds(layout, left, options.warn) if left and not options.cluster else None
+    if seconds is not None:
+        threads = several(default_threads(), "thread")
+        options.announce(
+            f"at least {duration(seconds)} with {threads} here, at the rate of a first tile and with its compilation; "
+            "the table comes after that"
+        )
+
+
+def _gaps(names: Sequence[str], found: Inventory) -> list[str]:
+    """Report the parts that are missing before the last one that is stored."""
+    last = max((index for index, name in enumerate(names) if name in found.stored), default=0)
+    gone = [name for name in names[:last] if name not in found.stored and name not in found.damaged]
+    return [f"{counted(gone, 'shard')} missing before the last that is stored: to be computed"] if gone else []
+
+
 def complete(work: Work, directory: RunDirectory) -> bool:
-    """Whether all parts are stored."""
+    """Return whether all parts are stored."""
     names = work.names(directory.manifest["layout"])
     return len(directory.inventory(names).stored) == len(names)
 
@@ -61,7 +145,7 @@ def finish(work: Work, directory: RunDirectory, made_with: Mapping[str, Any], st
     table.attrs |= {
         "study": work.study.name,
         "summary": work.study.summary,
-        "config": json.dumps(dataclasses.asdict(work.config), default=plain),
+        "config": json.dumps(work.stored_config),
         "seed": work.seed,
         "provenance": json.dumps(dict(made_with)),
     }
@@ -78,7 +162,7 @@ def finish(work: Work, directory: RunDirectory, made_with: Mapping[str, Any], st
 
 
 def _table(work: Work, directory: RunDirectory) -> xr.Dataset:
-    """The table of all shards; each is as it was written, but by whom nobody knows."""
+    """Make the table; the checksum of a shard holds, but nobody knows who wrote it."""
     try:
         return work.table(directory)
     except (KeyError, ValueError, TypeError, IndexError) as error:

@@ -1,10 +1,10 @@
-"""What a run will be, said before it starts: its size, and how long it takes at the rate of a first measured tile."""
+"""Numbers and times in words, for what is announced before a run starts."""
 
 from __future__ import annotations
 
 
 def amount(number: float) -> str:
-    """As in 950, 70 million, 1.5e12."""
+    """Write a number as in 950, 70 million, 1.5 billion."""
     for size, name in ((1e12, "trillion"), (1e9, "billion"), (1e6, "million")):
         if number >= size:
             return f"{number / size:.3g} {name}"
@@ -12,12 +12,12 @@ def amount(number: float) -> str:
 
 
 def several(number: int, thing: str) -> str:
-    """As in 1 unit, 2,000 units."""
+    """Write a number of things as in 1 unit, 2,000 units."""
     return f"{number:,} {thing}{'s' * (number != 1)}"
 
 
 def duration(seconds: float) -> str:
-    """As in 45 s, 3 min, 2.5 h or 6 days."""
+    """Write a time as in 45 s, 3 min, 2.5 h or 6 days."""
     for size, name in ((86400, "days"), (3600, "h"), (60, "min")):
         if seconds >= 3 * size:
             return f"{seconds / size:.2g} {name}"

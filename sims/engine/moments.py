@@ -1,6 +1,7 @@
-"""Means and spreads that are merged from parts: what a study keeps of its replicates.
+"""Means and spreads of replicates, merged from parts.
 
-A part is stored as three arrays a value, `value.count`, `value.mean` and `value.m2` (sum of squared deviations).
+A part stores three arrays a value: `value.count`, `value.mean` and `value.m2` (sum of squared deviations, in double
+precision; shards of before have it in single precision).
 """
 
 from __future__ import annotations
@@ -19,14 +20,14 @@ _ROWS = 8 if jax.__version_info__ >= (0, 11) else 1  # what XLA for CPUs adds at
 
 @dataclass(frozen=True)
 class Moments:
-    """Replicates, mean and sum of squared deviations of a value, in float64, with a leading axis of cells."""
+    """The count, mean and sum of squared deviations of a value, in float64, with a leading axis of cells."""
 
     count: np.ndarray
     mean: np.ndarray
     m2: np.ndarray
 
     def merge(self, other: Moments) -> Moments:
-        """Those of both samples together (Chan, Golub and LeVeque 1979)."""
+        """Return the moments of both samples together (Chan, Golub and LeVeque 1979)."""
         count = self.count + other.count
         part = np.divide(other.count, count, out=np.zeros_like(self.mean), where=count > 0)
         delta = other.mean - self.mean
@@ -42,9 +43,9 @@ class Moments:
 
 
 def merged(blocks: Iterable[Iterable[Mapping[str, np.ndarray]]]) -> dict[str, Moments]:
-    """The moments of every value over all blocks of replicates, each of which comes as parts, cells in order.
+    """Return the moments of every value over all blocks, merged in order in float64.
 
-    Blocks are merged in order, in float64.
+    Each block comes as its parts, cells in order.
 
     Raises:
       ValueError, KeyError: for parts that are not those of one experiment.
@@ -66,7 +67,11 @@ def merged(blocks: Iterable[Iterable[Mapping[str, np.ndarray]]]) -> dict[str, Mo
 
 
 def moments_of(name: str, values: jax.Array, wanted: jax.Array) -> dict[str, jax.Array]:
-    """The stored form of the moments along the last axis, under `jit`; NaN is left out and not counted."""
+    """Return the moments along the last axis, under `jit`, for `stored_form`; NaN is left out and not counted.
+
+    The squares of deviations of 1e-21 have no single precision: deviations are divided by a power of two first, which
+    rounds nothing, so that the largest is from 1/2 to 1.
+    """
     *shape, replicates = values.shape
     size = math.prod(shape)
     rows = values.reshape(size, replicates)
@@ -75,6 +80,17 @@ def moments_of(name: str, values: jax.Array, wanted: jax.Array) -> dict[str, jax
     keep = jnp.isfinite(rows) & wanted[None, :]
     count = jnp.sum(keep, axis=-1, dtype=jnp.int32)
     mean = jnp.sum(jnp.where(keep, rows, 0.0), axis=-1) / jnp.maximum(count, 1).astype(rows.dtype)
-    m2 = jnp.sum(jnp.where(keep, rows - mean[:, None], 0.0) ** 2, axis=-1)
-    moments = {f"{name}.count": count, f"{name}.mean": mean, f"{name}.m2": m2}
-    return {name: moment[:size].reshape(shape) for name, moment in moments.items()}
+    deviations = jnp.where(keep, rows - mean[:, None], 0.0)
+    _, exponent = jnp.frexp(jnp.max(jnp.abs(deviations), axis=-1))
+    m2 = jnp.sum(jnp.ldexp(deviations, -exponent[:, None]) ** 2, axis=-1)
+    moments = {"count": count, "mean": mean, "m2": m2, "exponent": exponent}
+    return {f"{name}.{kind}": moment[:size].reshape(shape) for kind, moment in moments.items()}
+
+
+def stored_form(moments: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Return the arrays of a shard: the sums of squares in double precision, at their own scale."""
+    stored = {name: array for name, array in moments.items() if not name.endswith(".exponent")}
+    for name in (name for name in stored if name.endswith(".m2")):
+        exponent = moments[name.removesuffix("m2") + "exponent"]
+        stored[name] = np.ldexp(stored[name].astype(np.float64), 2 * exponent)
+    return stored

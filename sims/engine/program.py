@@ -1,7 +1,7 @@
-"""The compiled program that all units of a grid go through, on one device.
+"""The compiled program that computes all units of a grid, on one device.
 
-It computes cells in tiles of fixed shape, one after another, and the number of tiles is data: the same program serves
-units and grids of every size.
+It computes cells in tiles of fixed shape, one after another. The number of tiles is data: the same program serves units
+and grids of every size.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ HostArrays = dict[str, np.ndarray]
 
 @dataclass(frozen=True)
 class Experiment:
-    """What is computed in a cell: two functions of arrays whose first axis is cells and whose last is replicates.
+    """Two functions of arrays whose first axis is cells and whose last is replicates: draw, then score.
 
     Attributes:
       sample: (key, cells, settings, replicates) -> any pytree: the random part.
@@ -41,7 +41,7 @@ class Experiment:
 
 
 class Program(NamedTuple):
-    """What is compiled for tiles of one size.
+    """A program that is compiled for tiles of one size.
 
     Attributes:
       call: (origin: seed and study; size: block, replicates, tiles; settings; cells) -> moments.
@@ -61,7 +61,7 @@ def compiled(
     settings: tuple[tuple[str, int], ...],
     device: jax.Device,
 ) -> Program:
-    """The program for these cells and numbers of settings; one tile after another."""
+    """Compile the program for these cells and numbers of settings; it computes one tile after another."""
 
     def program(origin: jax.Array, size: jax.Array, settings: Arrays, cells: Arrays) -> Arrays:
         key = jax.random.key(origin[0], impl="threefry2x32")
@@ -95,7 +95,7 @@ def compiled(
 
 
 def _bytes_of(call: jax.stages.Compiled) -> int:
-    """Scratch, results and arguments."""
+    """Return the bytes of scratch, results and arguments."""
     taken = call.memory_analysis()
     parts = ("temp_size_in_bytes", "output_size_in_bytes", "argument_size_in_bytes")
     return sum(int(getattr(taken, part, 0)) for part in parts)

@@ -1,8 +1,8 @@
-"""Whether the installed XLA computes rightly here: known answers, checked at the start of every run.
+"""A self-test of the installed XLA: known numbers, checked at the start of every run.
 
-Releases of jaxlib have returned wrong numbers without a word (jax-ml/jax#39103, #40633). The canary sings what a run is
-made of: random words, normals in the far tail, a population error, and a product that is followed by a sum, at a shape
-that jaxlib 0.10.2 gets wrong on CPUs. Once compiled it takes some milliseconds.
+Releases of jaxlib have returned wrong numbers silently (jax-ml/jax#39103, #40633). The test computes what a run is made
+of: random words, normals in the far tail, a population error, and a product that is followed by a sum, at a shape that
+jaxlib 0.10.2 gets wrong on CPUs. Once compiled it takes some milliseconds.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ ROWS = (np.arange(32769 * 3).reshape(-1, 3) % 7 - 2).astype(np.float32)
 
 
 def check_backend() -> None:
-    """Compute what is known, on the default device; once in a process.
+    """Compute the known numbers on the default device, once in a process.
 
     Raises:
       RunError: if anything is wrong, with what to do.
@@ -54,19 +54,19 @@ def check_backend() -> None:
 
 @lru_cache(maxsize=2)
 def _wrong(_: bool) -> tuple[str, ...]:
-    return faults(jax.jit(_song)(COUNTERS, KEYS, TAILS, LAWS, MATRIX, ROWS))
+    return faults(jax.jit(_test_values)(COUNTERS, KEYS, TAILS, LAWS, MATRIX, ROWS))
 
 
-def _song(counters: Any, keys: Any, tails: Any, laws: Any, matrix: Any, rows: Any) -> tuple[jax.Array, ...]:
+def _test_values(counters: Any, keys: Any, tails: Any, laws: Any, matrix: Any, rows: Any) -> tuple[jax.Array, ...]:
     words = jnp.stack(threefry_2x32((keys[:, 0], keys[:, 1]), (counters[:, 0], counters[:, 1])), axis=1)
     errors = population_ece(ScoreLaw(laws[:, 0], laws[:, 1]))
     sums = jax.vmap(lambda row: jnp.sum((matrix @ row) ** 2))(rows)
     return words, normal_from_word(tails), errors, sums
 
 
-def faults(sung: tuple[jax.Array, ...]) -> tuple[str, ...]:
-    """What is wrong of (words, normals, population errors, sums of squares), in words."""
-    words, normals, errors, sums = map(np.asarray, sung)
+def faults(values: tuple[jax.Array, ...]) -> tuple[str, ...]:
+    """Return the names of those of (words, normals, population errors, sums of squares) that are wrong."""
+    words, normals, errors, sums = map(np.asarray, values)
     exact = ((ROWS.astype(np.int64) @ MATRIX.T.astype(np.int64)) ** 2).sum(axis=1)
     right = {
         "random words": np.array_equal(words, WORDS),

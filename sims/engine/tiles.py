@@ -1,7 +1,7 @@
-"""How many cells are computed at a time: as many as the layout says, and fewer where memory has no room for them.
+"""Tiles: the cells that are computed together, as many as the layout says and fewer where memory is short.
 
-XLA says of a program what it takes. Where that is more than there is room for, or where memory is refused all the
-same, when compiling or when computing, the tile is halved and the work goes on.
+XLA reports the memory that a program takes. Where that is more than there is, or where an allocation fails all the
+same, the tile is halved and the work goes on.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from mixjax.runs.memory import wants_memory
 from ..grid import Grid
 from .devices import room_on
 from .forecast import several
+from .moments import stored_form
 from .program import BLOCK, TILES, Experiment, HostArrays, Program, compiled
 from .units import Layout, Unit
 
@@ -29,7 +30,7 @@ Size = tuple[int, int]
 
 
 class Tiles:
-    """The units of a grid on one device, in tiles that have room there. Threads share it.
+    """The units of a grid on one device, in tiles that fit its memory. Threads share it.
 
     Attributes:
       size: cells of a tile, and how many of them are drawn together.
@@ -45,27 +46,23 @@ class Tiles:
         self._lock = threading.Lock()
 
     def prepare(self, warn: Tell) -> None:
-        """Compile, for the largest tile that there is room for.
+        """Compile for the largest tile that fits.
 
         Raises:
-          RunError: if there is no room for the smallest.
+          RunError: if the smallest does not fit.
         """
-        self._fitted(self._program, warn)
+        self._run_halving(self._program, warn)
 
     def moments(self, unit: Unit, warn: Tell) -> HostArrays:
-        """The moments of a unit's cells, of the same bits whatever the tile (compared on CPUs).
-
-        Args:
-          unit: of the grid.
-          warn: told of a tile that is halved.
+        """Compute the moments of a unit's cells, the same bits whatever the tile (compared on CPUs).
 
         Raises:
-          RunError: if there is no room for the smallest tile.
+          RunError: if the smallest tile does not fit.
         """
-        return self._fitted(lambda size: self._computed(size, unit), warn)
+        return self._run_halving(lambda size: self._computed(size, unit), warn)
 
-    def _fitted(self, compute: Callable[[Size], Result], warn: Tell) -> Result:
-        """What `compute` gives at the size of now, after halving it as often as memory asks."""
+    def _run_halving(self, compute: Callable[[Size], Result], warn: Tell) -> Result:
+        """Call `compute` with the tile's size, halved as often as memory runs out."""
         while True:
             size = self.size
             try:
@@ -77,7 +74,7 @@ class Tiles:
             self._halve(size, reason, warn)
 
     def _halve(self, tried: Size, reason: str, warn: Tell) -> None:
-        """Go on with a smaller tile, unless another thread has seen to it already."""
+        """Halve the tile, unless another thread has done so already."""
         with self._lock:
             if self.size != tried:
                 return
@@ -94,10 +91,10 @@ class Tiles:
                  f"which {effect}")  # fmt: skip
 
     def _program(self, size: Size) -> Program:
-        """Compiled once, whoever asks.
+        """Compile the program of a tile, once for all threads.
 
         Raises:
-          MemoryError: if it takes more than there is room for, by XLA's account; the smallest is tried all the same.
+          MemoryError: if it does not fit, by XLA's account; the smallest is tried all the same.
         """
         settings = tuple((name, len(values)) for name, values in self._settings.items())
         with self._lock:
@@ -108,7 +105,7 @@ class Tiles:
         return program
 
     def _computed(self, size: Size, unit: Unit) -> HostArrays:
-        """The moments of a unit's cells, in calls of at most TILES tiles."""
+        """Compute the moments of a unit's cells, in calls of at most TILES tiles."""
         program, (tile, _) = self._program(size), size
         parts: dict[str, list[np.ndarray]] = {}
         for start in range(unit.start, unit.stop, TILES * tile):
@@ -117,11 +114,11 @@ class Tiles:
             shape = np.array([unit.block, unit.replicates, -(-number // tile)], np.int32)
             for name, moment in program.call(self._origin, shape, self._settings, cells).items():
                 parts.setdefault(name, []).append(np.asarray(moment).reshape(-1, *moment.shape[2:])[:number])
-        return {name: np.concatenate(arrays) for name, arrays in parts.items()}
+        return stored_form({name: np.concatenate(arrays) for name, arrays in parts.items()})
 
 
 def smaller(tile_cells: int, draw_cells: int) -> Size | None:
-    """About half the tile, None where nothing smaller gives the same bits.
+    """Return about half the tile, None where nothing smaller gives the same bits.
 
     XLA folds away an axis of one, and a loop of one turn, and may round differently then: a tile keeps two cells, and
     two groups of cells that are drawn together if it had more than one.

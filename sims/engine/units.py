@@ -1,7 +1,7 @@
-"""Units of work: ranges of cells and blocks of replicates, and how the work of a grid is cut into them.
+"""Units of work: ranges of cells and blocks of replicates, into which the work of a grid is cut.
 
-The draws of a unit are keyed by what they are (the study, the block, and the values of the cell: `sample_scores`), and
-every cell is computed in a tile by the same program for one device. So the cut changes no number.
+The key of a draw follows from the study, the block and the values of the cell (`sample_scores`), and one program
+computes every cell of a device. So the cut changes no number.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import NamedTuple
 from ..grid import Grid
 from .program import BLOCK
 
-MOST_CELLS = 2**16  # of a unit or a tile; a run is gone on with as it was cut, whoever cut it
+MOST_CELLS = 2**16  # of a unit or a tile; a resumed run keeps its cut
 
 
 class Unit(NamedTuple):  # of which there may be a million
@@ -30,14 +30,14 @@ class Unit(NamedTuple):  # of which there may be a million
 
 @dataclass(frozen=True)
 class Layout:
-    """How work is cut: for speed, and for memory.
+    """The cut of the work, for speed and for memory.
 
     Attributes:
       unit_cells: cells of a unit, at most; one result file each. Changes no number.
-      tile_cells: cells that are scored together, a multiple of draw_cells; fewer where memory has no room for them,
-        which changes no number on a CPU, and was not compared elsewhere (`mixjax.sims.engine.tiles`).
-      draw_cells: cells that are drawn together. XLA may round differently where this differs; a run keeps what it was
-        begun with, and a platform has one default.
+      tile_cells: cells that are scored together, a multiple of draw_cells; fewer where memory is short, which changes
+        no number on a CPU, and was not compared elsewhere (`mixjax.sims.engine.tiles`).
+      draw_cells: cells that are drawn together. XLA may round differently where this differs; a resumed run keeps its
+        own, and a platform has one default.
     """
 
     unit_cells: int
@@ -52,12 +52,12 @@ class Layout:
 
 
 def layout_for(platform: str) -> Layout:
-    """Small tiles that stay in a core's cache; on an accelerator, tiles that fill it, if memory has room for them."""
+    """Return small tiles that stay in a core's cache; for an accelerator, tiles that fill it."""
     return Layout(64, 8, 1) if platform == "cpu" else Layout(4096, 512, 512)
 
 
 def plan(grid: Grid, replicates: int, layout: Layout) -> list[Unit]:
-    """All units of a run, in order."""
+    """Return all units of a run, in order."""
     cells = grid.num_cells
     ends = [(start, min(start + layout.unit_cells, cells)) for start in range(0, cells, layout.unit_cells)]
     blocks = [(block, min(BLOCK, replicates - block * BLOCK)) for block in range(-(-replicates // BLOCK))]

@@ -1,70 +1,46 @@
-"""The work of a study: what identifies it, what is still missing of it, and the table that is made of all of it."""
+"""The work of a study: what identifies it, its parts, how each is computed, and the table that is made of all.
+
+A grid is cut into units of cells and replicates; any other study consists of the pieces that it names.
+"""
 
 from __future__ import annotations
 
+import itertools
+import json
+import time
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
-from typing import Any, Protocol
+from dataclasses import asdict
+from itertools import groupby
+from typing import Any
 
 import numpy as np
 import xarray as xr
 
-from mixjax.runs import Inventory, RunDirectory, Tell, counted
+from mixjax.runs import RunDirectory, RunError, Tell
+from mixjax.runs.untrusted import printable
 
-from ..study import Study
+from ..grid import whole
+from ..study import GridStudy, PiecewiseStudy, Study
+from .compute import compute, tiles_on_devices
 from .devices import default_threads
-from .forecast import duration, several
-from .program import HostArrays
+from .forecast import amount, several
+from .keys import check_distinct_words
+from .moments import merged
+from .program import BLOCK, HostArrays
+from .tiles import Tiles
+from .units import Layout, Unit, layout_for, plan
 
-Progress = Callable[[int, int], None]
 Store = Callable[[str, HostArrays], None]
-
-
-class Place(Protocol):
-    """Where work can be done other than in this process."""
-
-    @property
-    def made_with(self) -> Mapping[str, Any]:
-        """What it is, as in `mixjax.runs.provenance`."""
-        ...
-
-    def compute(
-        self, work: Work, names: Sequence[str], layout: Mapping[str, int], store: Store, warn: Tell = print
-    ) -> Iterator[str]:
-        """As `Work.compute`, in any order."""
-        ...
-
-
-@dataclass(frozen=True, kw_only=True)
-class ExecutionOptions:
-    """How a run is carried out, which changes no number.
-
-    Attributes:
-      progress: called with (finished, all) parts.
-      announce: told what is to be computed and how long that takes, before it begins.
-      warn: told what was found damaged, missing or strange.
-      allow_mixed: whether a run that was begun with another version or device may be gone on with.
-      cluster: where to compute, in place of this process; it makes the run's environment.
-      command: what to record as the origin of the run.
-      part: (k, n) to compute every n-th part from the k-th, and leave the others to other machines.
-    """
-
-    progress: Progress | None = None
-    announce: Tell | None = None
-    warn: Tell = print
-    allow_mixed: bool = False
-    cluster: Place | None = None
-    command: str = ""
-    part: tuple[int, int] = (1, 1)
+MOST_UNITS = 2**20
 
 
 class Work(ABC):
-    """What a run computes: named parts, each of which is stored when it is finished, and the table made of all.
+    """Named parts, each of which is stored when it is finished, and the table made of all.
 
     Attributes:
-      spec: what the numbers are, as JSON.
+      spec: JSON values that determine every number.
     """
 
     study: Study
@@ -72,95 +48,156 @@ class Work(ABC):
     seed: int
     spec: dict[str, Any]
 
-    @abstractmethod
+    @property
+    def stored_config(self) -> dict[str, Any]:
+        """The configuration as JSON."""
+        config: dict[str, Any] = json.loads(
+            json.dumps(asdict(self.config), default=lambda axis: np.asarray(axis).tolist())
+        )
+        return config
+
     def layout(self, platform: str) -> dict[str, int]:
-        """How the work is cut where it is begun; a run keeps it."""
+        """Return how work that begins on a platform is cut; a run keeps it."""
+        return {}
 
     @abstractmethod
     def names(self, layout: Mapping[str, int]) -> list[str]:
-        """Of all parts, in the order in which they are computed."""
+        """Return the names of all parts, in the order in which they are computed."""
 
-    @abstractmethod
-    def compute(
-        self, names: Sequence[str], layout: Mapping[str, int], store: Store, warn: Tell = print
-    ) -> Iterator[str]:
-        """Compute the parts of these names in this process, hand each to `store`, and yield its name then.
-
-        `warn` is told of want of memory, here and below.
-        """
-
-    @abstractmethod
-    def prepare(self, layout: Mapping[str, int], warn: Tell = print) -> None:
-        """Compile what `part` needs, so that threads which call it do not do so each for itself."""
+    def prepare(self, layout: Mapping[str, int], warn: Tell = print) -> None:  # noqa: B027 - nothing by default
+        """Compile what `part` needs, so that threads which call it do not compile it several times."""
 
     @abstractmethod
     def part(self, name: str, layout: Mapping[str, int], warn: Tell = print) -> HostArrays:
-        """One part, of the same bits as from `compute`."""
+        """Compute one part, of the same bits as from `compute`."""
+
+    def compute(
+        self, names: Sequence[str], layout: Mapping[str, int], store: Store, warn: Tell = print
+    ) -> Iterator[str]:
+        """Compute parts in this process, hand each to `store`, and yield its name; `warn` reports a lack of memory."""
+        for name in names:
+            store(name, self.part(name, layout, warn))
+            yield name
 
     @abstractmethod
     def table(self, directory: RunDirectory) -> xr.Dataset:
-        """The table, of everything that is stored."""
+        """Make the table from all parts, which are stored in a directory."""
 
     @abstractmethod
     def size(self, number: int) -> str:
-        """What is to be computed, with the number of its parts, in words."""
+        """Describe the work and the number of its parts in words."""
 
     def seconds(self, layout: Mapping[str, int], number: int, warn: Tell = print) -> float | None:
-        """How long that many parts take here, from a quick measurement; None where there is none."""
+        """Measure how long compiling and computing so many parts take here; None if that cannot be measured."""
         return None
 
-    def compute_missing(self, directory: RunDirectory, options: ExecutionOptions) -> tuple[int, int]:
-        """Compute and store what is not yet stored; returns how many parts that were, and of how many."""
-        layout = directory.manifest["layout"]
-        names = self.names(layout)
-        found = directory.inventory(names)
-        first, step = options.part
-        mine = names[first - 1 :: step]
-        missing = [name for name in mine if name not in found.stored]
-        for remark in [*found.remarks(), *_gaps(mine, found)]:
-            options.warn(f"{directory.path}: {remark}")
-        if options.announce is not None:
-            self._announce(options, layout, len(missing), len(mine))
-        report = PartProgress(options.progress, len(mine) - len(missing), len(mine))
-        compute = partial(options.cluster.compute, self) if options.cluster else self.compute
-        for _ in compute(missing, layout, directory.write, options.warn):
-            report.advance()
-        return len(missing), len(mine)
 
-    def _announce(self, options: ExecutionOptions, layout: Mapping[str, int], left: int, number: int) -> None:
-        """Say what is to be computed, and what it costs."""
-        announce = options.announce or print
-        stored = "" if left == number else f", {left:,} of them left" if left else ", all of them stored"
-        announce(f"{self.study.name}: {self.size(number)}{stored}")
-        seconds = self.seconds(layout, left, options.warn) if left and not options.cluster else None
-        if seconds is not None:
-            threads = several(default_threads(), "thread")
-            announce(f"about {duration(seconds)} with {threads} here, at the rate of a first tile")
+class GridWork(Work):
+    """Cells and blocks of replicates, through the engine; a part is a `Unit`."""
+
+    def __init__(self, study: GridStudy, config: Any, layout: Layout | None = None):
+        self.study: GridStudy = study
+        self.config, self.wanted = config, layout
+        self.grid = study.grid(config)
+        self.experiment = study.experiment_of(self.grid)
+        self.replicates, self.seed = whole("replicates", config.replicates, 1), whole("seed", config.seed, 0)
+        self._turn = itertools.count()
+        self._divided: dict[str, int] | None = None
+        self._units_by_name: dict[str, Unit] = {}
+        self._tiles: list[Tiles] = []
+        numbers = {"replicates": self.replicates, "seed": self.seed, "block": BLOCK}
+        self.spec = {"study": study.name, **numbers, **self.grid.spec()}
+
+    def layout(self, platform: str) -> dict[str, int]:
+        return asdict(self.wanted or layout_for(platform))
+
+    def names(self, layout: Mapping[str, int]) -> list[str]:
+        return [unit.name for unit in self._units(layout)]
+
+    def prepare(self, layout: Mapping[str, int], warn: Tell = print) -> None:
+        self._divide(layout)
+        for tiles in self._tiles:
+            tiles.prepare(warn)
+
+    def part(self, name: str, layout: Mapping[str, int], warn: Tell = print) -> HostArrays:
+        self._divide(layout)
+        return self._tiles[next(self._turn) % len(self._tiles)].moments(self._units_by_name[name], warn)
+
+    def compute(
+        self, names: Sequence[str], layout: Mapping[str, int], store: Store, warn: Tell = print
+    ) -> Iterator[str]:
+        self._divide(layout)
+        units = [self._units_by_name[name] for name in names]
+        finished = compute(self._tiles, units, lambda unit, arrays: store(unit.name, arrays), warn=warn)
+        return (unit.name for unit in finished)
+
+    def size(self, number: int) -> str:
+        settings = len(next(iter(self.grid.settings.values()), (0.0,)))
+        total = amount(self.grid.num_cells * settings * self.replicates)
+        factors = [several(self.grid.num_cells, "cell"), several(settings, "setting")]
+        return f"{' x '.join(factors)} x {self.replicates:,} replicates = {total}, in {several(number, 'unit')}"
+
+    def seconds(self, layout: Mapping[str, int], number: int, warn: Tell = print) -> float | None:
+        self._divide(layout)
+        unit, threads = next(iter(self._units_by_name.values())), min(default_threads(), number)
+        tile = unit._replace(stop=min(unit.stop, unit.start + layout["tile_cells"]))
+        times = []
+        for _ in range(3):  # the first compiles
+            started = time.perf_counter()
+            deque(compute(self._tiles, [tile] * threads, lambda *_: None, threads=threads, warn=warn), maxlen=0)
+            times.append(time.perf_counter() - started)
+        compiling = times[0] - min(times)
+        return compiling + min(times) * -(-(unit.stop - unit.start) // layout["tile_cells"]) * number / threads
+
+    def table(self, directory: RunDirectory) -> xr.Dataset:
+        # units are in order of blocks, and of cells in a block
+        blocks = groupby(self._units(directory.manifest["layout"]), key=lambda unit: unit.block)
+        moments = merged(directory.read_all([unit.name for unit in block]) for _, block in blocks)
+        return self.study.table(self.config, self.grid, moments).assign_attrs(replicates=self.replicates)
+
+    def _divide(self, layout: Mapping[str, int]) -> None:
+        """Cut the grid into units and put them on the devices, once."""
+        if self._divided != layout:
+            options: dict[str, Any] = {"study": self.study.name, "seed": self.seed, "layout": _checked(layout)}
+            self._tiles = tiles_on_devices(self.experiment, self.grid, **options)
+            self._units_by_name = {unit.name: unit for unit in self._units(layout)}
+            self._divided = dict(layout)
+
+    def _units(self, layout: Mapping[str, int]) -> list[Unit]:
+        cells, blocks = -(-self.grid.num_cells // _checked(layout).unit_cells), -(-self.replicates // BLOCK)
+        if cells * blocks > MOST_UNITS:
+            raise RunError(f"a run may have at most {MOST_UNITS:,} units, each of which is a file, got {cells:,} of "
+                           f"cells by {blocks:,} of replicates; cut it into several runs")  # fmt: skip
+        return plan(self.grid, self.replicates, _checked(layout))
 
 
-def _gaps(names: Sequence[str], found: Inventory) -> list[str]:
-    """What to say of parts that are missing before the last that is stored."""
-    last = max((index for index, name in enumerate(names) if name in found.stored), default=0)
-    gone = [name for name in names[:last] if name not in found.stored and name not in found.damaged]
-    return [f"{counted(gone, 'shard')} missing before the last that is stored: to be computed"] if gone else []
+def _checked(layout: Mapping[str, int]) -> Layout:
+    """Check the layout of a manifest, which anybody may have written."""
+    try:
+        return Layout(**layout)
+    except (TypeError, ValueError) as error:
+        raise RunError(f"the manifest's layout is none that this release has: {printable(error)}") from None
 
 
-class PartProgress:
-    """Progress that is told of each finished part."""
+class PieceWork(Work):
+    """The pieces of a `PiecewiseStudy`, one after another."""
 
-    def __init__(self, progress: Progress | None, finished: int, total: int):
-        self.progress, self.finished, self.total = progress, finished, total
-        self._tell()
+    def __init__(self, study: PiecewiseStudy, config: Any):
+        self.study: PiecewiseStudy = study
+        self.config = config
+        self.seed = whole("seed", config.seed, 0)
+        self.pieces = study.pieces(config)
+        check_distinct_words(study.streams(config) if study.streams else self.pieces)
+        self.spec = {"study": study.name, **self.stored_config}
 
-    def advance(self) -> None:
-        self.finished += 1
-        self._tell()
+    def names(self, layout: Mapping[str, int]) -> list[str]:
+        return list(self.pieces)
 
-    def _tell(self) -> None:
-        if self.progress:
-            self.progress(self.finished, self.total)
+    def part(self, name: str, layout: Mapping[str, int], warn: Tell = print) -> HostArrays:
+        return self.pieces[name]()
 
+    def size(self, number: int) -> str:
+        return several(number, "piece")
 
-def plain(value: Any) -> Any:
-    """JSON for what an axis may be given as."""
-    return np.asarray(value).tolist()
+    def table(self, directory: RunDirectory) -> xr.Dataset:
+        return self.study.table(self.config, {name: directory.read(name) for name in self.pieces})

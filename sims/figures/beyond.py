@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from mixjax.plots import COLORS, COLUMN_WIDTH, MARKERS, decades, panels, points_with_bars
+from mixjax.plots import COLORS, COLUMN_WIDTH, MARKERS, Figure, decades, panels, points_with_bars
 
-from ..study import Figure
-from .captions import last_crossing, theta_label
+from .captions import theta_label
+from .marks import legend
 
 DASHES = ("solid", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)))
 
@@ -28,7 +28,7 @@ def beyond_figures() -> tuple[Figure, ...]:
 
 
 def _pairs(table: xr.Dataset) -> Any:
-    """A row for each theta, and a column for each p/n."""
+    """Draw a row for each theta, and a column for each p/n."""
     cells = [(theta, ratio) for theta in range(table.sizes["theta_norm"]) for ratio in range(table.sizes["ratio"])]
     figure, axes = panels(len(cells), table.sizes["ratio"], height=1.9, width=2 * COLUMN_WIDTH, share_y=False)
     for ax, (theta, ratio) in zip(axes, cells, strict=True):
@@ -41,13 +41,12 @@ def _pairs(table: xr.Dataset) -> Any:
     for ax in axes[-table.sizes["ratio"] :]:
         ax.set_xlabel("random pairs / $n$ (epochs)")
     figure.supylabel("ECE", fontsize="medium")
-    handles, _ = axes[0].get_legend_handles_labels()
-    figure.legend(handles=handles, loc="outside upper center", ncols=4, frameon=False)
+    legend(figure, axes[0], 4)
     return figure
 
 
 def _shown(table: xr.Dataset) -> tuple[float, float]:
-    """From and to how many epochs."""
+    """Return the range of epochs that is drawn."""
     return 0.6 * float(table["epochs"].min()), 1.6 * float(table["epochs"].max())
 
 
@@ -99,8 +98,7 @@ def _unequal(table: xr.Dataset) -> Any:
         ax.set_xlim(0.5 * float(table["imbalanced_ratio"].min()), 1.5 * float(table["imbalanced_ratio"].max()))
         decades(ax, x=True)
     axes[0].set_ylabel(r"ECE(mix) $-$ ECE")
-    handles, _ = axes[0].get_legend_handles_labels()
-    figure.legend(handles=handles, loc="outside upper center", ncols=4, frameon=False)
+    legend(figure, axes[0], 4)
     return figure
 
 
@@ -118,13 +116,9 @@ def _unequal_caption(table: xr.Dataset) -> str:
 
 
 def _classes(table: xr.Dataset) -> Any:
-    """Against p/n, and against the ratio by which K classes are over-confident; and class by class."""
+    """Draw the change against p/n, against (K - 1) p/n, and class by class."""
     kinds = table["kind"].values
-    shown = (
-        (kinds[0], False, "predicted class"),
-        (kinds[0], True, "predicted class"),
-        (kinds[1], False, "class-wise"),
-    )
+    shown = ((kinds[0], False, "predicted class"), (kinds[0], True, "predicted class"), (kinds[1], False, "class-wise"))
     figure, axes = panels(3, 3, height=2.3, width=2 * COLUMN_WIDTH, share_y=False)
     for ax, (kind, effective, title) in zip(axes, shown, strict=True):
         ax.axhline(0, color="0.6", linewidth=0.6)
@@ -138,13 +132,12 @@ def _classes(table: xr.Dataset) -> Any:
         decades(ax, x=True)
     axes[1].sharey(axes[0])
     axes[0].set_ylabel(r"ECE(mix) $-$ ECE")
-    handles, _ = axes[0].get_legend_handles_labels()
-    figure.legend(handles=handles, loc="outside upper center", ncols=6, frameon=False, handlelength=2.8)
+    legend(figure, axes[0], 6, handlelength=2.8)
     return figure
 
 
 def _draw_class_change(ax: Any, row: xr.Dataset, number: int, factor: int) -> None:
-    """The limit of one K as a line, and training sets as points at their p/n, of which p is K at least."""
+    """Draw the limit of one K as a line, and training sets as points at their p/n, of which p is K at least."""
     n, count = int(row.attrs["n"]), int(row["classes"])
     realized = np.maximum(count, np.rint(row["classes_ratio"].values * n)) / n
     color = (*COLORS, "0.3")[number % 7]
@@ -165,72 +158,3 @@ def _classes_caption(table: xr.Dataset) -> str:
         "against p/n and against (K - 1) p/n, of which the best Mixup weight is a function. Right: class-wise, mean of "
         "the K claims."
     )
-
-
-# --- report ------------------------------------------------------------------------------------------
-
-
-def beyond_report(table: xr.Dataset) -> str:
-    head = "# Finitely many pairs, unequal classes, and more than two"
-    return "\n".join([head, "", *_pairs_rows(table), "", *_unequal_rows(table), "", *_class_rows(table)])
-
-
-def _pairs_rows(table: xr.Dataset) -> list[str]:
-    rows = [
-        "Pairs / n in the limit from which Mixup with random pairs beats no Mixup, and from which its ECE is within "
-        "10 % of ECE(no Mixup) of that of the expectation over pairs.",
-        "",
-        "| alpha = beta | \\|theta\\| / sigma | p/n | beats no Mixup from | within 10 % from | ECE, no Mixup | "
-        "expectation | one epoch |",
-        "|---|---|---|---|---|---|---|---|",
-    ]
-    for alpha in table["alpha"].values:
-        for theta in table["theta_norm"].values:
-            for ratio in table["ratio"].values:
-                rows.append(_pairs_row(table.sel(alpha=alpha, theta_norm=theta, ratio=ratio)))
-    return rows
-
-
-def _pairs_row(cell: xr.Dataset) -> str:
-    plain, expectation = float(cell["ece_plain_limit"]), float(cell["ece_expectation_limit"])
-    curve, epochs = cell["ece_pairs_limit"].values, cell["fine_epochs"].values
-    beats = last_crossing(epochs, curve - plain)
-    near = last_crossing(epochs, np.abs(curve - expectation) - 0.1 * plain)
-    one = float(np.interp(0.0, np.log(epochs), curve))
-    values = (f"{float(cell[name]):g}" for name in ("alpha", "theta_norm", "ratio"))
-    return f"| {' | '.join([*values, beats, near, f'{plain:.4f}', f'{expectation:.4f}', f'{one:.4f}'])} |"
-
-
-def _unequal_rows(table: xr.Dataset) -> list[str]:
-    rows = [
-        "p/n in the limit beyond which Mixup helps with unequal classes, up to 10.",
-        "",
-        f"| P(y = +1) | {' | '.join(map(str, table['error'].values))} |",
-        "|---" * (1 + table.sizes["error"]) + "|",
-    ]
-    for rate in table["positive_rate"].values:
-        found = [
-            last_crossing(table["fine_ratio"].values, table["change_limit"].sel(positive_rate=rate, error=e).values)
-            for e in table["error"].values
-        ]
-        rows.append(f"| {rate:g} | {' | '.join(found)} |")
-    return rows
-
-
-def _class_rows(table: xr.Dataset) -> list[str]:
-    rows = [
-        "p/n in the limit beyond which Mixup helps with K classes, and ECE at p/n = 1: of the predicted class, and "
-        "class-wise.",
-        "",
-        "| K | helps beyond | ECE, no Mixup | Mixup | class-wise: helps beyond | ECE, no Mixup | Mixup |",
-        "|---|---|---|---|---|---|---|",
-    ]
-    for count in table["classes"].values:
-        cells = []
-        for kind in table["kind"].values:
-            row = table.sel(classes=count, kind=kind)
-            cells.append(last_crossing(row["class_ratio"].values, (row["classes_mix"] - row["classes_plain"]).values))
-            at_one = row.sel(class_ratio=1, method="nearest")
-            cells += [f"{float(at_one[f'classes_{name}']):.4f}" for name in ("plain", "mix")]
-        rows.append(f"| {count} | {' | '.join(cells)} |")
-    return rows

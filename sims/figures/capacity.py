@@ -12,14 +12,11 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from mixjax.plots import COLORS, MARKERS, line_key, points_with_bars
+from mixjax.plots import COLORS, MARKERS, Figure, line_key, points_with_bars
 
-from ..study import Figure
-from .captions import NAMES, PLAIN_NAMES, listed, omitted, panel_places, representatives, settings_text, theta_label
-from .monotonicity import monotonicity_figures
+from .captions import NAMES, PLAIN_NAMES, listed, omitted, panel_positions, representatives, settings_text, theta_label
+from .monotonicity import THEOREMS, monotonicity_figures
 from .slices import label_slices, slice_legend, slice_panels
-
-THEOREMS = {"ece": "3.3", "mce": "5.3"}
 
 
 def capacity_figures() -> tuple[Figure, ...]:
@@ -31,10 +28,10 @@ def capacity_figures() -> tuple[Figure, ...]:
 
 
 def _derivatives(table: xr.Dataset, metric: str) -> Any:
-    places = panel_places(table, "n", "mixup")
-    figure, axes = slice_panels(len(places))
-    for ax, place in zip(axes, places, strict=True):
-        panel, name = table.isel(place), f"{metric}_derivative"
+    positions = panel_positions(table, "n", "mixup")
+    figure, axes = slice_panels(len(positions))
+    for ax, position in zip(axes, positions, strict=True):
+        panel, name = table.isel(position), f"{metric}_derivative"
         for order, index in enumerate(_thetas(table)):
             line = panel.isel(theta_norm=index).sortby("realized_ratio")
             points_with_bars(ax, line["realized_ratio"].values, line[name].values, line[f"{name}_se"].values,
@@ -44,7 +41,7 @@ def _derivatives(table: xr.Dataset, metric: str) -> Any:
             ax.plot(line["realized_ratio_curve"].values, curve, color=COLORS[order], linewidth=0.9)
         ax.axhline(0.0, color="0.4", linewidth=0.6, zorder=0)
         ax.set_xscale("log")
-        if len(places) > 1:
+        if len(positions) > 1:
             ax.set_title(rf"$n = {int(panel['n'])}$, $\beta = {float(panel['beta']):g}$", pad=3)
     label_slices(axes, "$p/n$", plain=True)
     figure.supylabel(rf"d{NAMES[metric]}/d$\alpha$ at $\alpha = 0^+$", fontsize="medium")
@@ -59,9 +56,9 @@ def _thetas(table: xr.Dataset) -> list[int]:
 
 def _caption(table: xr.Dataset, metric: str) -> str:
     name = PLAIN_NAMES[metric]
-    places, thetas = panel_places(table, "n", "mixup"), _thetas(table)
+    positions, thetas = panel_positions(table, "n", "mixup"), _thetas(table)
     drawn = table.isel(
-        {dim: np.unique([place[dim] for place in places]) for dim in ("n", "mixup")} | {"theta_norm": thetas}
+        {dim: np.unique([position[dim] for position in positions]) for dim in ("n", "mixup")} | {"theta_norm": thetas}
     )
     positive = 1.0 - float(drawn["derivative_negative"].min())
     return (
@@ -72,7 +69,7 @@ def _caption(table: xr.Dataset, metric: str) -> str:
         "and lies above the limit where p/n is small. No band shows the training sets, whose derivatives are nearly "
         f"two-pointed. The paper claims a decrease with p/n for large theta (Theorem {THEOREMS[metric]}). "
         f"{omitted('values of theta', len(thetas), table.sizes['theta_norm'])}"
-        f"{omitted('panels (n, beta)', len(places), table.sizes['n'] * table.sizes['mixup'])}"
+        f"{omitted('panels (n, beta)', len(positions), table.sizes['n'] * table.sizes['mixup'])}"
         f"{settings_text(drawn, 'beta = ' + listed(drawn['beta'].values))}"
     )
 

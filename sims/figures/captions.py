@@ -1,4 +1,4 @@
-"""Words that the figures share, and which part of a table is drawn where all of it would be too much."""
+"""Words that the figures share, and the part of a table that is drawn where all of it would be too much."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ MOST = 6  # panels of a figure, and lines of a panel: as many as there are colou
 
 
 def representatives(values: np.ndarray, most: int = MOST) -> list[int]:
-    """Places of at most `most` values, in increasing order: the smallest, the largest, and some evenly between."""
+    """Return the positions of at most `most` values, in increasing order: both ends, and some evenly between."""
     order = np.argsort(values, kind="stable")
-    return [int(order[round(place)]) for place in np.linspace(0, len(values) - 1, min(len(values), most))]
+    return [int(order[round(position)]) for position in np.linspace(0, len(values) - 1, min(len(values), most))]
 
 
-def setting_places(table: xr.Dataset) -> list[int]:
-    """The Mixup settings to draw, from the smallest weight to the largest."""
+def setting_positions(table: xr.Dataset) -> list[int]:
+    """Return the positions of the Mixup settings to draw, from the smallest weight to the largest."""
     return representatives(table["t"].values)
 
 
-def panel_places(table: xr.Dataset, *dims: str) -> list[dict[str, int]]:
-    """The panels of a figure that has one for each combination of values along some axes, in increasing order."""
+def panel_positions(table: xr.Dataset, *dims: str) -> list[dict[str, int]]:
+    """Return the positions of the panels, one for each combination of values along some axes, in increasing order."""
     orders = [np.argsort(table["beta" if dim == "mixup" else dim].values, kind="stable") for dim in dims]
-    places = [dict(zip(dims, map(int, place), strict=True)) for place in product(*orders)]
-    return [places[index] for index in representatives(np.arange(len(places)))]
+    positions = [dict(zip(dims, map(int, position), strict=True)) for position in product(*orders)]
+    return [positions[index] for index in representatives(np.arange(len(positions)))]
 
 
 def omitted(what: str, shown: int, size: int) -> str:
-    """A sentence that says how many are drawn, if not all are."""
+    """Return a sentence about how many are drawn, if not all are."""
     return "" if shown == size else f"Drawn: {shown} of the {size} {what}, evenly spread. "
 
 
@@ -47,21 +47,26 @@ def theta_label(theta_norm: xr.DataArray) -> str:
 
 
 def listed(values: np.ndarray) -> str:
-    """The values, or from where to where there are how many."""
+    """List values, or their range and number if there are many."""
     if len(values) <= MOST:
         return ", ".join(f"{value:.10g}" for value in values)
     return f"{min(values):.10g} to {max(values):.10g} ({len(values)} values)"
 
 
 def settings_text(table: xr.Dataset, settings: str) -> str:
-    """Model, sizes, what is varied, replicates, and where the table comes from."""
-    made = json.loads(table.attrs["provenance"])
+    """Describe the model, sizes, settings, replicates and origin of a table."""
     fixed = f"; p = {listed(table['p'].values)}" if "p" in table.dims else ""
     return (
         f"Settings: Gaussian model, sigma = 1 (theta in units of sigma); n = {listed(table['n'].values)}{fixed}; "
         f"{settings}; {table.attrs['replicates']} training sets a cell, seed {table.attrs['seed']}. Without units. "
-        f"Made with mixjax {made['mixjax']} ({made['commit']}), jax {made['jax']}, on {made['platform']}."
+        f"{made_with(table)}"
     )
+
+
+def made_with(table: xr.Dataset) -> str:
+    """Return the sentence about the versions that made a table."""
+    made = json.loads(table.attrs["provenance"])
+    return f"Made with mixjax {made['mixjax']} ({made['commit']}), jax {made['jax']}, on {made['platform']}."
 
 
 def pairs_text(table: xr.Dataset) -> str:
@@ -69,11 +74,6 @@ def pairs_text(table: xr.Dataset) -> str:
     return f"(alpha, beta) = {pairs}"
 
 
-def last_crossing(x: np.ndarray, values: np.ndarray) -> str:
-    """Where values, on a logarithmic axis, go below 0 for good."""
-    above = np.flatnonzero(values >= 0)
-    if len(above) == 0 or above[-1] == len(x) - 1:
-        return "everywhere" if len(above) == 0 else "nowhere"
-    first = above[-1]
-    share = values[first] / (values[first] - values[first + 1])
-    return f"{np.exp(np.log(x[first]) * (1 - share) + np.log(x[first + 1]) * share):.3g}"
+def usual_bins(table: xr.Dataset, wanted: int = 15) -> int:
+    """Return the number of bins of a table that is nearest to the usual one."""
+    return int(min(table["bins"].values, key=lambda bins: abs(bins - wanted)))

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import xarray as xr
 
-from mixjax.plots import COLORS, COLUMN_WIDTH, MARKERS, decades, panels, points_with_bars
+from mixjax.plots import COLORS, COLUMN_WIDTH, MARKERS, Figure, decades, panels, points_with_bars
 
-from ..study import Figure
-from .captions import last_crossing, theta_label
+from .captions import theta_label
+from .marks import legend
 
 
 def fits_figures() -> tuple[Figure, ...]:
@@ -18,7 +17,7 @@ def fits_figures() -> tuple[Figure, ...]:
 
 
 def _changes(table: xr.Dataset) -> Any:
-    """A row for each theta, and a column for each fit."""
+    """Draw a row for each theta, and a column for each fit."""
     fits = table["fit"].values
     cells = [(theta, fit) for theta in range(table.sizes["theta_norm"]) for fit in fits]
     figure, axes = panels(len(cells), len(fits), height=1.9, width=2 * COLUMN_WIDTH)
@@ -35,8 +34,7 @@ def _changes(table: xr.Dataset) -> Any:
     for ax in axes[-len(fits) :]:
         ax.set_xlabel("$p/n$")
     figure.supylabel(r"ECE(mix) $-$ ECE", fontsize="medium")
-    handles, _ = axes[0].get_legend_handles_labels()
-    figure.legend(handles=handles, loc="outside upper center", ncols=len(handles), frameon=False)
+    legend(figure, axes[0], table.sizes["alpha"])
     return figure
 
 
@@ -63,38 +61,3 @@ def _caption(table: xr.Dataset) -> str:
         "paper's average, in the limit. Ridge: Mixup in expectation over pairs; logistic: "
         f"{int(table.attrs['epochs'])} n random pairs. mu is the penalty."
     )
-
-
-def fits_report(table: xr.Dataset) -> str:
-    """Where Mixup helps each fit, and what it is worth at the largest p/n."""
-    rows = [
-        "# Mixup of the average, of a ridge, and of a logistic fit",
-        "",
-        "p/n beyond which Mixup helps for good: the limit (up to 20), and the simulation at n = "
-        f"{int(table.attrs['n'])} (interpolated, from {float(table['ratio'].min()):g} to "
-        f"{float(table['ratio'].max()):g}). Against: cells whose sign differs from that of the average's boundary by "
-        "more than three standard errors.",
-        "",
-        "| fit | \\|theta\\| / sigma | alpha = beta | average's boundary | limit | simulated | against | "
-        "ECE at the largest p/n | with Mixup |",
-        "|---|---|---|---|---|---|---|---|---|",
-    ]
-    for fit in table["fit"].values:
-        for theta in table["theta_norm"].values:
-            rows += [_row(table.sel(fit=fit, theta_norm=theta, alpha=alpha)) for alpha in table["alpha"].values]
-    lost = float(table["not_converged"].max())
-    return "\n".join([*rows, "", f"Training sets without a converged fit: at most {lost:.2%} of a cell."])
-
-
-def _row(cell: xr.Dataset) -> str:
-    ratio, change = cell["ratio"].values, cell["change"].values
-    order = np.argsort(ratio)
-    known = np.isfinite(cell["change_limit"].values).all()
-    limit = last_crossing(cell["fine_ratio"].values, cell["change_limit"].values) if known else "unknown"
-    expected = np.where(ratio > float(cell["boundary"]), -1, 1)
-    against = int((change * expected < -3 * cell["change_se"].values).sum())
-    largest = cell.isel(ratio=int(order[-1]))
-    values = [str(cell["fit"].values), f"{float(cell['theta_norm']):g}", f"{float(cell['alpha']):g}"]
-    values += [f"{float(cell['boundary']):.3g}", limit, last_crossing(ratio[order], change[order])]
-    values += [f"{against} of {len(ratio)}", f"{float(largest['ece_plain']):.4f}", f"{float(largest['ece_mix']):.4f}"]
-    return f"| {' | '.join(values)} |"

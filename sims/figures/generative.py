@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import xarray as xr
 
 from mixjax import plots
+from mixjax.plots import Figure
 
-from ..study import Figure
+from .captions import made_with
+from .marks import legend
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 BAR = 0.005  # what learning may cost in ECE
 NAMES = {"plain": "without Mixup", "mixup": "with Mixup"}
+_ROWS = r"rows that $\hat h$ is learned from"
+Draw = Callable[["Axes", xr.Dataset], None]
 
 
 def generative_figures() -> tuple[Figure, ...]:
@@ -28,132 +32,62 @@ def generative_figures() -> tuple[Figure, ...]:
 
 
 def _ece(table: xr.Dataset) -> Any:
-    """ECE against n with the h_hat of most rows, over that of the exact inverse."""
-    figure, axes = _family_panels(table)
-    last = table.isel(rows=-1)
-    for ax, family in zip(axes, table["family"].values, strict=True):
+    """Draw ECE against n with the h_hat of most rows, over that of the exact inverse."""
+
+    def draw(ax: Axes, panel: xr.Dataset) -> None:
         for order, name in enumerate(table["classifier"].values):
-            row = last.sel(family=family, classifier=name)
+            row = panel.isel(rows=-1).sel(classifier=name)
             ax.errorbar(row["n"], row["ece"], 2 * row["ece_se"], label=f"{NAMES[name]}, learned", **_points(order))
             ax.plot(row["n"], row["exact"], color=plots.COLORS[order], linewidth=0.9, label=f"{NAMES[name]}, exact")
-        ax.set_xlabel("training sample size $n$")
-    axes[0].set_ylim(bottom=0)  # of all, once all is drawn
-    axes[0].set_ylabel("ECE")
-    return _with_legend(figure, axes, 4)
+
+    figure, axes = _drawn(table, draw, "training sample size $n$", "ECE", 4)
+    axes[0].set_ylim(bottom=0)
+    return figure
 
 
 def _excess(table: xr.Dataset) -> Any:
-    """ECE with the learned inverse minus ECE with the exact one, against the rows that it was learned from."""
-    figure, axes = _family_panels(table)
-    for ax, family in zip(axes, table["family"].values, strict=True):
+    """Draw ECE with the learned inverse minus ECE with the exact one, against the rows that it was learned from."""
+
+    def draw(ax: Axes, panel: xr.Dataset) -> None:
         ax.axhspan(-BAR, BAR, color="0.9", linewidth=0, zorder=0)
         ax.axhline(0, color="0.4", linewidth=0.6, zorder=0)
         for order, name in enumerate(table["classifier"].values):
-            row = table.sel(family=family, classifier=name)
-            bars = 2 * row["mean_excess_se"]
-            ax.errorbar(row["rows"], row["mean_excess"], bars, label=NAMES[name], **_points(order) | {"linestyle": "-"})
-        ax.set_xlabel(r"rows that $\hat h$ is learned from")
-    axes[0].set_ylabel("ECE, learned minus exact")
-    return _with_legend(figure, axes, 2)
+            row, look = panel.sel(classifier=name), _points(order) | {"linestyle": "-", "label": NAMES[name]}
+            ax.errorbar(row["rows"], row["mean_excess"], 2 * row["mean_excess_se"], **look)
+
+    return _drawn(table, draw, _ROWS, "ECE, learned minus exact", 2)[0]
 
 
 def _assumption(table: xr.Dataset) -> Any:
-    """E|delta_u| against the rows that the inverse was learned from."""
-    figure, axes = _family_panels(table)
-    for ax, family in zip(axes, table["family"].values, strict=True):
+    """Draw E|delta_u| against the rows that the inverse was learned from."""
+
+    def draw(ax: Axes, panel: xr.Dataset) -> None:
         for order, name in enumerate(table["direction"].values):
-            row = table.sel(family=family, direction=name)
+            row, look = panel.sel(direction=name), _points(order) | {"linestyle": "-"}
             label = name.replace("theta*", r"$\theta^*$")
-            ax.errorbar(
-                row["rows"], row["delta"], 2 * row["delta_se"], label=label, **_points(order) | {"linestyle": "-"}
-            )
+            ax.errorbar(row["rows"], row["delta"], 2 * row["delta_se"], label=label, **look)
         ax.set_yscale("log")
-        ax.set_xlabel(r"rows that $\hat h$ is learned from")
+
+    figure, axes = _drawn(table, draw, _ROWS, r"E$|\delta_u|$", 3)
     plots.decades(axes[0], y=True)
-    axes[0].set_ylabel(r"E$|\delta_u|$")
-    return _with_legend(figure, axes, 3)
+    return figure
 
 
-def _family_panels(table: xr.Dataset) -> tuple[Any, Sequence[Axes]]:
+def _drawn(table: xr.Dataset, draw: Draw, x: str, y: str, columns: int) -> tuple[Any, Sequence[Axes]]:
+    """Draw a panel for each family of generators, with a key of so many columns."""
     families = table["family"].values
     figure, axes = plots.panels(len(families), 3, height=2.3, width=2 * plots.COLUMN_WIDTH)
     for ax, family in zip(axes, families, strict=True):
-        ax.set_xscale("log")
-        ax.set_title(f"{family} $g$")
+        ax.set(xscale="log", title=f"{family} $g$", xlabel=x)
+        draw(ax, table.sel(family=family))
+    axes[0].set_ylabel(y)
+    legend(figure, axes[0], columns, where="lower")
     return figure, axes
 
 
 def _points(order: int) -> dict[str, Any]:
     return {"color": plots.COLORS[order], "marker": plots.MARKERS[order], "markersize": 3, "linestyle": "none",
             "linewidth": 0.9, "elinewidth": 0.8}  # fmt: skip
-
-
-def _with_legend(figure: Any, axes: Sequence[Axes], columns: int) -> Any:
-    handles, labels = axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=columns, frameon=False)
-    return figure
-
-
-def generative_report(table: xr.Dataset) -> str:
-    """What learning costs and what Assumption 3.1 is worth, by rows; and whether Mixup helps, by n."""
-    return "\n\n".join([_cost(table), _bar(table), _help(table)])
-
-
-def _cost(table: xr.Dataset) -> str:
-    lines = [
-        "Mean ± standard error over training seeds. Excess: ECE with the learned h_hat minus ECE with the exact "
-        "inverse on the same training sets, mean over n; delta: of Assumption 3.1; stretch: the largest spectral "
-        "norm of a Jacobian.",
-        "",
-        "| g | rows | excess, plain | excess, Mixup | E\\|delta\\| along theta* | random | E\\|delta\\|² along theta* "
-        "| stretch of g | of h_hat | Lipschitz bound of h_hat |",
-        "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
-    ]
-    for family in table["family"].values:
-        for rows in table["rows"].values:
-            row = table.sel(family=family, rows=rows)
-            cells = [_said(row, "mean_excess", 4, classifier=name, sign="+") for name in row["classifier"].values]
-            cells += [_said(row, "delta", 4, direction=name) for name in ("along theta*", "random")]
-            cells.append(_said(row, "delta_square", 4, direction="along theta*"))
-            cells += [_said(row, "stretch", 2, map=name) for name in ("g", "h_hat")] + [
-                _said(row, "bound", 1, map="h_hat")
-            ]
-            lines.append(f"| {family} | {rows:,} | {' | '.join(cells)} |")
-    return "\n".join(lines)
-
-
-def _bar(table: xr.Dataset) -> str:
-    """Whether both classifiers are within BAR + 3 standard errors of the exact inverse at every n."""
-    within = (abs(table["excess"]) <= BAR + 3 * table["excess_se"]).all(["n", "classifier"])
-    lines = [f"Within {BAR:g} + 3 standard errors of the exact inverse, both classifiers at every n:", ""]
-    lines += ["| g | " + " | ".join(f"{rows:,} rows" for rows in table["rows"].values) + " |"]
-    lines += ["|---|" + "---|" * table.sizes["rows"]]
-    for family in table["family"].values:
-        said = ["yes" if found else "no" for found in within.sel(family=family).values]
-        lines.append(f"| {family} | " + " | ".join(said) + " |")
-    return "\n".join(lines)
-
-
-def _help(table: xr.Dataset) -> str:
-    rows = int(table["rows"][-1])
-    lines = [
-        f"ECE(mix) - ECE at weight t = {table.attrs['t']:.3g} with the h_hat of {rows:,} rows, negative where Mixup "
-        "helps; exact: with the exact inverse, same training sets.",
-        "",
-        "| g | | " + " | ".join(f"n = {n}" for n in table["n"].values) + " |",
-        "|---|---|" + "---:|" * table.sizes["n"],
-    ]
-    for family in table["family"].values:
-        row = table.sel(family=family, rows=rows)
-        for name, text in (("difference", "learned"), ("exact_difference", "exact")):
-            cells = [_said(row.sel(n=n), name, 4, sign="+") for n in table["n"].values]
-            lines.append(f"| {family} | {text} | " + " | ".join(cells) + " |")
-    return "\n".join(lines)
-
-
-def _said(row: xr.Dataset, name: str, digits: int, sign: str = "", **place: str) -> str:
-    value, error = (float(row[part].sel(place)) for part in (name, f"{name}_se"))
-    return f"{value:{sign}.{digits}f} ± {error:.{digits}f}"
 
 
 def _ece_caption(table: xr.Dataset) -> str:
@@ -182,10 +116,10 @@ def _assumption_caption(table: xr.Dataset) -> str:
 
 
 def _settings(table: xr.Dataset) -> str:
-    made, config = json.loads(table.attrs["provenance"]), json.loads(table.attrs["config"])
+    config = json.loads(table.attrs["config"])
     return (
         f"Settings: p = {config['p']}, d = {config['d']} (coupling: {config['p']}), |theta| = {config['theta_norm']}, "
         f"Mixup weight t = {table.attrs['t']:.3g}, {config['training_seeds']} training seeds, "
         f"{config['training_sets']} training sets each, {config['draws']:,} test draws, seed {config['seed']}. Without "
-        f"units. Made with mixjax {made['mixjax']} ({made['commit']}), jax {made['jax']}, on {made['platform']}."
+        f"units. {made_with(table)}"
     )

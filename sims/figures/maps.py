@@ -1,7 +1,6 @@
 """Maps over p/n and |theta|: the difference that Mixup makes, and P(mix better), with two boundaries each.
 
-Colours are those of the first n; where a run has several, the boundary of each is drawn, so that their approach to
-the limit is seen.
+The colours show the first n. Where a run has several n, each has its boundary, so that the approach to the limit shows.
 """
 
 from __future__ import annotations
@@ -13,9 +12,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from mixjax.plots import COLUMN_WIDTH, cased_line, decades, heat_map, level_line, line_key, panels, signed
+from mixjax.plots import COLUMN_WIDTH, Figure, cased_line, decades, heat_map, level_line, line_key, panels
 
-from ..study import Figure
 from .captions import (
     NAMES,
     PLAIN_NAMES,
@@ -23,17 +21,12 @@ from .captions import (
     pairs_text,
     representatives,
     setting_label,
-    setting_places,
+    setting_positions,
     settings_text,
 )
+from .marks import LIMIT, MEASURED, color_bar, difference_bar, largest_size, legend
 
 MOST_SIZES = 3  # sample sizes whose boundaries are drawn
-MEASURED: tuple[dict[str, Any], ...] = (
-    {"color": "black", "linestyle": "solid", "linewidth": 1.5},
-    {"color": "black", "linestyle": (0, (5, 1.2, 1, 1.2)), "linewidth": 1.2},
-    {"color": "black", "linestyle": (0, (1, 1.2)), "linewidth": 1.2},
-)
-LIMIT: dict[str, Any] = {"color": "#F0E442", "linestyle": (0, (3, 3)), "linewidth": 0.9}  # yellow, edged with black
 NEVER = "0.75"  # the grey of cells where all training sets tie
 
 
@@ -60,12 +53,8 @@ def _difference_map(table: xr.Dataset, metric: str) -> Any:
     )
     if made is None:
         return None
-    figure, bar = made
-    bar.set_label(f"{NAMES[metric]}(mix) $-$ {NAMES[metric]}  (blue: Mixup better)")
-    bar.set_ticks(symmetric_ticks(largest))
-    bar.ax.xaxis.set_major_formatter(signed)
-    bar.minorticks_off()
-    return figure
+    difference_bar(*made, f"{NAMES[metric]}(mix) $-$ {NAMES[metric]}  (blue: Mixup better)", largest)
+    return made[0]
 
 
 def _better_map(table: xr.Dataset, metric: str) -> Any:
@@ -75,9 +64,8 @@ def _better_map(table: xr.Dataset, metric: str) -> Any:
     made = _map(table, metric, values, values, 0.5, partial(heat_map, center=0.5, limit=0.5, cmap="PuOr"))
     if made is None:
         return None
-    figure, bar = made
-    bar.set_label(f"P({NAMES[metric]}(mix) < {NAMES[metric]})  (purple: Mixup better)")
-    return figure
+    color_bar(*made, f"P({NAMES[metric]}(mix) < {NAMES[metric]})  (purple: Mixup better)")
+    return made[0]
 
 
 def _map(
@@ -87,8 +75,8 @@ def _map(
     contoured: Callable[[xr.Dataset], xr.DataArray],
     level: float,
     colors: Callable[..., Any],
-) -> tuple[Any, Any] | None:
-    """A panel for each Mixup setting, with boundaries and their key; the figure and its colour bar, if it is a map."""
+) -> tuple[Any, Any, Any] | None:
+    """Draw a panel for each Mixup setting; return the figure, its colours and panels, or None if there is no map."""
     across = "ratio" if "ratio" in table.dims else "p"
     if min(_laid_out(table.isel(n=0)).sizes[dim] for dim in (across, "theta_norm")) < 2:
         return None
@@ -111,23 +99,23 @@ def _map(
         decades(ax, x=True, y=True)
     _label_axes(axes, columns)
     _key(figure, table, sizes)
-    return figure, figure.colorbar(mesh, ax=axes, location="bottom", shrink=0.95, aspect=35, pad=0.02)
+    return figure, mesh, axes
 
 
 def _relative_difference(panel: xr.Dataset, metric: str) -> xr.DataArray:
-    """The difference over the sum: 0 where the difference is, and even enough to interpolate between cells."""
+    """Return the difference over the sum: 0 where the difference is 0, and smooth enough to interpolate."""
     total = panel[metric] + panel[f"{metric}_mix"]
     return (panel[f"{metric}_difference"] / total).where((total > 0) & ~_all_tie(panel, metric))
 
 
 def _drawn(table: xr.Dataset) -> tuple[list[int], list[int]]:
-    """The Mixup settings that have a panel, and the sample sizes that have a boundary."""
+    """Return the positions of the Mixup settings that have a panel, and of the sample sizes that have a boundary."""
     others = representatives(table["n"].values[1:], MOST_SIZES - 1)
-    return setting_places(table), [0, *(1 + place for place in others)]
+    return setting_positions(table), [0, *(1 + position for position in others)]
 
 
 def _laid_out(panel: xr.Dataset) -> xr.Dataset:
-    """The map of one n with p/n, as it was realised, and |theta| in increasing order; an equal p/n once."""
+    """Sort the map of one n by realised p/n, each once, and by |theta|."""
     _, first = np.unique(panel["realized_ratio"].values, return_index=True)
     return panel.isel({"ratio" if "ratio" in panel.dims else "p": first}).sortby("theta_norm")
 
@@ -146,26 +134,19 @@ def _label_axes(axes: Any, columns: int) -> None:
 
 
 def _key(figure: Any, table: xr.Dataset, sizes: list[int]) -> None:
-    """What each line is, above the panels."""
+    """Name each line above the panels."""
     keys = [
         line_key(f"simulation, $n = {int(table['n'][size])}$", casing="white", **style)
         for style, size in zip(MEASURED, sizes, strict=False)
     ]
     keys.append(line_key("limit $n \\to \\infty$", casing="black", **LIMIT))
-    figure.legend(handles=keys, loc="outside upper center", ncols=2, frameon=False, handlelength=3.2, columnspacing=1.2)
+    legend(figure, keys, 2, handlelength=3.2, columnspacing=1.2)
 
 
 def _largest(table: xr.Dataset, metric: str) -> float:
-    """The largest difference of those that are coloured."""
+    """Return the largest difference that is drawn."""
     drawn = table[f"{metric}_difference"].isel(n=0, mixup=_drawn(table)[0])
-    return float(np.nanmax(np.abs(drawn.values), initial=0.0)) or 1.0
-
-
-def symmetric_ticks(largest: float) -> list[float]:
-    """0 and, to either side, two round numbers a decade apart."""
-    power = 10.0 ** np.floor(np.log10(largest))
-    top = max(step for step in (1, 2, 5) if step * power <= largest) * power
-    return [-top, -top / 10, 0.0, top / 10, top]
+    return largest_size(drawn.values)
 
 
 def _difference_caption(table: xr.Dataset, metric: str) -> str:

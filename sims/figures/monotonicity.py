@@ -7,14 +7,12 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from mixjax.plots import COLORS, COLUMN_WIDTH, cased_line, decades, heat_map, level_line, line_key, panels
+from mixjax.plots import COLORS, COLUMN_WIDTH, Figure, cased_line, decades, heat_map, level_line, line_key, panels
 
-from ..study import Figure
 from .captions import NAMES, omitted, representatives
+from .marks import LIMIT, MEASURED, color_bar, legend
 
 THEOREMS = {"ece": "3.3", "mce": "5.3"}
-BOUNDARY: dict[str, Any] = {"color": "black", "linestyle": "solid", "linewidth": 1.5}
-TURNING: dict[str, Any] = {"color": "#F0E442", "linestyle": (0, (3, 3)), "linewidth": 0.9}
 
 
 def monotonicity_figures() -> tuple[Figure, ...]:
@@ -27,8 +25,8 @@ def monotonicity_figures() -> tuple[Figure, ...]:
 def _three_ways(table: xr.Dataset) -> Any:
     figure, axes = panels(2, 2, height=2.4, width=2 * COLUMN_WIDTH)
     for ax, metric in zip(axes, THEOREMS, strict=True):
-        for order, place in enumerate(_thetas(table)):
-            line = table.isel(exact_theta_curve=place)
+        for order, position in enumerate(_thetas(table)):
+            line = table.isel(exact_theta_curve=position)
             style: dict[str, Any] = {"color": COLORS[order], "linewidth": 0.0, "markeredgewidth": 0.7}
             label = rf"$|\theta|/\sigma = {float(line['exact_theta_curve']):g}$"
             ax.plot(line["exact_ratio_curve"], line[f"{metric}_closed"], color=COLORS[order], label=label)
@@ -44,7 +42,7 @@ def _three_ways(table: xr.Dataset) -> Any:
     keys = [*axes[0].get_legend_handles_labels()[0], line_key("closed form", color="0.3")]
     ways = {"autodiff": "o", "finite differences": "x"}
     keys += [line_key(way, linewidth=0.0, marker=m, color="0.3", markerfacecolor="none") for way, m in ways.items()]
-    figure.legend(handles=keys, loc="outside upper center", ncols=4, frameon=False)
+    legend(figure, keys, 4)
     return figure
 
 
@@ -76,19 +74,19 @@ def _map(table: xr.Dataset) -> Any:
     for ax, metric in zip(axes, THEOREMS, strict=True):
         growth = table[f"{metric}_growth"].values
         mesh = heat_map(ax, x, y, growth, center=0.0, limit=1.0, cmap="PuOr")
-        level_line(ax, x, y, growth, 0.0, **BOUNDARY)
+        level_line(ax, x, y, growth, 0.0, **MEASURED[0])
         if metric == "ece":
             turning = table["turning_ratio"].values
-            cased_line(ax, x, np.where(turning > 0, turning, np.nan), casing="black", **TURNING)
+            cased_line(ax, x, np.where(turning > 0, turning, np.nan), casing="black", **LIMIT)
         ax.set_title(f"{NAMES[metric]} (Theorem {THEOREMS[metric]})", pad=3)
         ax.set_xlabel(r"$|\theta|/\sigma$")
         ax.set_ylim(y[0], y[-1])
         decades(ax, x=True)
     axes[0].set_ylabel("$p/n$")
-    keys = [line_key("no growth", casing="white", **BOUNDARY), line_key("turning ratio", casing="black", **TURNING)]
-    figure.legend(handles=keys, loc="outside upper center", ncols=2, frameon=False, handlelength=3.2)
-    bar = figure.colorbar(mesh, ax=axes, location="bottom", shrink=0.6, aspect=45, pad=0.02, extend="both")
-    bar.set_label("d log |derivative| / d log $p/n$  (purple: falls with $p/n$, as the theorem says)")
+    keys = [line_key("no growth", casing="white", **MEASURED[0]), line_key("turning ratio", casing="black", **LIMIT)]
+    legend(figure, keys, 2, handlelength=3.2)
+    label = "d log |derivative| / d log $p/n$  (purple: falls with $p/n$, as the theorem says)"
+    color_bar(figure, mesh, axes, label, extend="both")
     return figure
 
 

@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from mixjax.plots import COLUMN_WIDTH, decades, heat_map, level_line, line_key, panels, signed
+from mixjax.plots import COLUMN_WIDTH, Figure, decades, heat_map, level_line, line_key, panels
 
-from ..study import Figure
 from .captions import omitted, pairs_text, representatives, setting_label, settings_text
-from .maps import LIMIT, MEASURED, symmetric_ticks
+from .marks import LIMIT, MEASURED, difference_bar, largest_size, legend
 
 MOST_ROWS, MOST_COLUMNS = 3, 2
 NEEDED: dict[str, Any] = {"color": "white", "linestyle": "solid", "linewidth": 1.2}
@@ -23,12 +22,11 @@ def out_of_domain_figures() -> tuple[Figure, ...]:
 
 
 def _map(table: xr.Dataset) -> Any:
-    """A row for each (p/n, |theta|), a column for each Mixup setting."""
+    """Draw a row for each (p/n, |theta|), a column for each Mixup setting."""
     if min(table.sizes["test_norm"], table.sizes["angle"]) < 2:
         return None
     rows, settings = _rows(table), _settings(table)
-    drawn = table["ece_difference"].isel(n=0, mixup=settings)
-    largest = float(np.nanmax(np.abs(drawn.values), initial=0.0)) or 1.0
+    largest = largest_size(table["ece_difference"].isel(n=0, mixup=settings).values)
     figure, axes = panels(len(rows) * len(settings), len(settings), height=1.75, width=COLUMN_WIDTH)
     mesh = None
     for ax, (row, setting) in zip(axes, [(row, s) for row in rows for s in settings], strict=True):
@@ -41,11 +39,7 @@ def _map(table: xr.Dataset) -> Any:
     for ax in axes[:: len(settings)]:
         ax.set_ylabel(r"angle of $\theta'$, $\theta$ (°)")
     _key(figure, int(table["n"][0]))
-    bar = figure.colorbar(mesh, ax=axes, location="bottom", shrink=0.95, aspect=35, pad=0.02)
-    bar.set_label("ECE(mix) $-$ ECE  (blue: Mixup better)")
-    bar.set_ticks(symmetric_ticks(largest))
-    bar.ax.xaxis.set_major_formatter(signed)
-    bar.minorticks_off()
+    difference_bar(figure, mesh, axes, "ECE(mix) $-$ ECE  (blue: Mixup better)", largest)
     return figure
 
 
@@ -58,7 +52,7 @@ def _draw(ax: Any, panel: xr.Dataset, largest: float) -> Any:
     mesh = heat_map(ax, x, y, laid_out("ece_difference"), center=0.0, limit=largest, linear=largest / 30)
     for end, style in (("", {"casing": "white"} | MEASURED[0]), ("_limit", {"casing": "black"} | LIMIT)):
         difference, plain = laid_out(f"ece_difference{end}"), laid_out(f"ece{end}")
-        level_line(ax, x, y, difference / (2.0 * plain + difference), 0.0, **style)  # even enough to interpolate
+        level_line(ax, x, y, difference / (2.0 * plain + difference), 0.0, **style)  # smooth enough to interpolate
     level_line(ax, x, y, laid_out("excess"), 1.0, casing="black", **NEEDED)
     level_line(ax, x, y, laid_out("excess"), 0.5, casing="black", **CONDITION)
     decades(ax, x=True)
@@ -72,16 +66,16 @@ def _key(figure: Any, n: int) -> None:
         line_key("some Mixup helps", casing="black", **NEEDED),
         line_key("paper's condition", casing="black", **CONDITION),
     ]
-    figure.legend(handles=keys, loc="outside upper center", ncols=2, frameon=False, handlelength=3.2, columnspacing=1.2)
+    legend(figure, keys, 2, handlelength=3.2, columnspacing=1.2)
 
 
 def _rows(table: xr.Dataset) -> list[dict[str, int]]:
-    places = [
+    positions = [
         {"ratio": ratio, "theta_norm": theta}
         for theta in range(table.sizes["theta_norm"])
         for ratio in range(table.sizes["ratio"])
     ]
-    return [places[k] for k in representatives(np.arange(len(places)), MOST_ROWS)]
+    return [positions[k] for k in representatives(np.arange(len(positions)), MOST_ROWS)]
 
 
 def _settings(table: xr.Dataset) -> list[int]:

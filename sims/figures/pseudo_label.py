@@ -9,11 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import xarray as xr
 
-from mixjax.plots import COLUMN_WIDTH, decades, heat_map, level_line, line_key, panels, signed
+from mixjax.plots import COLUMN_WIDTH, Figure, decades, heat_map, level_line, line_key, panels
 
-from ..study import Figure
 from .captions import omitted, pairs_text, representatives, settings_text, theta_label
-from .maps import LIMIT, MEASURED, symmetric_ticks
+from .marks import LIMIT, MEASURED, difference_bar, largest_size, legend
 
 MOST = 3  # of rows and of columns
 OVERSHOOT: dict[str, Any] = {"color": "white", "linestyle": "solid", "linewidth": 1.2}
@@ -66,14 +65,13 @@ def _draw(table: xr.Dataset, layout: _Map, name: str) -> Any:
     (x, x_label), (y, y_label) = layout.x, layout.y
     if min(table.sizes[x], table.sizes[y]) < 2:
         return None
-    places, columns = _places(table, layout)
-    values = [table[name].isel(place).values for place in places]
-    largest = float(np.nanmax(np.abs(values), initial=0.0)) or 1.0
-    height = 1.9 if len(places) > columns else 2.8
-    figure, axes = panels(len(places), columns, height=height, width=2 * COLUMN_WIDTH)
+    positions, columns = _positions(table, layout)
+    largest = largest_size([table[name].isel(position).values for position in positions])
+    height = 1.9 if len(positions) > columns else 2.8
+    figure, axes = panels(len(positions), columns, height=height, width=2 * COLUMN_WIDTH)
     mesh = None
-    for ax, place in zip(axes, places, strict=True):
-        panel = table.isel(place)
+    for ax, position in zip(axes, positions, strict=True):
+        panel = table.isel(position)
         mesh = _draw_panel(ax, panel, layout, name, largest)
         ax.set_title(_panel_label(panel, layout), pad=3)
     for ax in axes[-columns:]:
@@ -81,12 +79,8 @@ def _draw(table: xr.Dataset, layout: _Map, name: str) -> Any:
         ax.tick_params(labelbottom=True)
     for ax in axes[::columns]:
         ax.set_ylabel(y_label)
-    figure.legend(handles=_keys(name), loc="outside upper center", ncols=4, frameon=False, handlelength=3.2)
-    bar = figure.colorbar(mesh, ax=axes, location="bottom", shrink=0.6, aspect=45, pad=0.02)
-    bar.set_label(f"{_DIFFERENCES[name][0]}  (blue: better)")
-    bar.set_ticks(symmetric_ticks(largest))
-    bar.ax.xaxis.set_major_formatter(signed)
-    bar.minorticks_off()
+    legend(figure, _keys(name), 4, handlelength=3.2)
+    difference_bar(figure, mesh, axes, f"{_DIFFERENCES[name][0]}  (blue: better)", largest)
     return figure
 
 
@@ -123,8 +117,8 @@ def _keys(name: str) -> list[Any]:
     return keys
 
 
-def _places(table: xr.Dataset, layout: _Map) -> tuple[list[dict[str, int]], int]:
-    """The panels, row by row, and how many columns there are; of what is not drawn the first place."""
+def _positions(table: xr.Dataset, layout: _Map) -> tuple[list[dict[str, int]], int]:
+    """Return the positions of the panels, row by row, and the number of columns; other axes are at the first value."""
     columns = representatives(table[layout.columns].values, MOST)
     rows = representatives(table[layout.rows].values, MOST)
     used = (layout.x[0], layout.y[0], layout.columns, layout.rows)
@@ -138,8 +132,8 @@ def _panel_label(panel: xr.Dataset, layout: _Map) -> str:
 
 
 def _caption(table: xr.Dataset, layout: _Map, name: str) -> str:
-    places, _ = _places(table, layout)
-    worst = max(float(table[f"{name}_se"].isel(place).max()) for place in places)
+    positions, _ = _positions(table, layout)
+    worst = max(float(table[f"{name}_se"].isel(position).max()) for position in positions)
     lines = (
         "Black: where the simulation has no difference; yellow, dashed: where the limit has none. "
         if name == "final_difference"
@@ -156,7 +150,7 @@ def _caption(table: xr.Dataset, layout: _Map, name: str) -> str:
 
 
 def _shares_text(table: xr.Dataset) -> str:
-    """Of all cells of the run, with two standard errors as the measure."""
+    """Count the cells that differ by two standard errors, among all of the run."""
 
     def share(name: str, sign: float) -> xr.DataArray:
         return sign * table[name] > 2.0 * table[f"{name}_se"]
@@ -173,7 +167,7 @@ def _shares_text(table: xr.Dataset) -> str:
 
 
 def _fixed(table: xr.Dataset, layout: _Map) -> str:
-    """What one value is drawn of."""
+    """Name the axes of which one value is drawn."""
     names = {"theta_norm": "|theta|/sigma", "unlabeled_per_label": "unlabelled points / n", "ratio": "p/n"}
     used: Sequence[str] = (layout.x[0], layout.y[0], layout.columns, layout.rows)
     parts = [f"{words} = {float(table[dim][0]):g}" for dim, words in names.items() if dim not in used]

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import json
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import xarray as xr
 
 from mixjax import plots
+from mixjax.plots import Figure
 
-from ..study import Figure
-from .captions import setting_label, setting_places
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from .captions import made_with, setting_label, setting_positions
+from .marks import legend
 
 _DATA = {"control": "o", "digits": "s", "fashion_mnist": "^"}
 _DATA_NAMES = {"control": "control", "digits": "digits", "fashion_mnist": "Fashion-MNIST"}
@@ -32,24 +30,18 @@ def real_images_figures() -> tuple[Figure, ...]:
 
 
 def _difference(table: xr.Dataset, name: str) -> Any:
-    """A panel for each pair: images as points, Gaussian rows dotted, the exact law as lines."""
+    """Draw a panel for each pair: images as points, Gaussian rows dotted, the exact law as lines."""
     figure, axes = _panels(table, height=1.6)
     for ax, pair in zip(axes, table["pair"].values, strict=True):
         one = table.sel(pair=pair)
         ratio = one["p"] / one["n"]
-        for order, place in enumerate(setting_places(table)):
-            cell, color = one.isel(mixup=place), plots.COLORS[order]
+        for order, position in enumerate(setting_positions(table)):
+            cell, color = one.isel(mixup=position), plots.COLORS[order]
             difference, error = cell[f"{name}_difference"], cell[f"{name}_difference_se"].sel(rows="images")
             ax.plot(ratio, cell[f"{name}_difference_exact"], color=color, linewidth=0.9)
             ax.plot(ratio, difference.sel(rows="Gaussian rows"), color=color, linewidth=0.9, linestyle=":")
-            look = {
-                "color": color,
-                "marker": plots.MARKERS[order],
-                "markersize": 2.4,
-                "elinewidth": 0.8,
-                "linewidth": 0,
-            }
-            ax.errorbar(ratio, difference.sel(rows="images"), 2 * error, label=setting_label(cell), **look)
+            plots.points_with_bars(ax, ratio.values, difference.sel(rows="images").values, error.values, color=color,
+                                   marker=plots.MARKERS[order], label=setting_label(cell))  # fmt: skip
         ax.axhline(0, color="0.4", linewidth=0.6, zorder=0)
         ax.set_xscale("log")
         ax.set_yscale("symlog", linthresh=1e-3 if name == "square" else 1e-2, linscale=1.2)
@@ -60,22 +52,23 @@ def _difference(table: xr.Dataset, name: str) -> Any:
     figure.supylabel(f"{_NAMES[name]}: Mixup \N{MINUS SIGN} plain", fontsize="medium")
     keys = [plots.line_key("Definition 3.1, exact", color="0.3"),
             plots.line_key("Gaussian rows, same moments", color="0.3", linestyle=":")]  # fmt: skip
-    return _with_legend(figure, axes[0], keys)
+    legend(figure, [*axes[0].get_legend_handles_labels()[0], *keys], 3, where="lower")
+    return figure
 
 
 def _boundary(table: xr.Dataset) -> Any:
-    """Measured boundary against that of Definition 3.1: Gaussian rows and images, a point for each pair and weight."""
+    """Draw the measured boundary against that of Definition 3.1, a point for each pair and weight."""
     figure, axes = plots.panels(2, 2, height=3.0, width=2 * plots.COLUMN_WIDTH)
     law = table["square_critical_exact"]
     lowest, highest = (float(end) for end in (table["ratio"].min(), table["ratio"].max()))
     for ax, rows in zip(axes, ("Gaussian rows", "images"), strict=True):
-        for order, place in enumerate(setting_places(table)):
+        for order, position in enumerate(setting_positions(table)):
             for data, marker in _DATA.items():
                 kept = (table["data_set"] == data).values
-                found = table["square_critical"].sel(rows=rows).isel(mixup=place).values[kept]
-                error = table["square_critical_se"].sel(rows=rows).isel(mixup=place).values[kept]
+                found = table["square_critical"].sel(rows=rows).isel(mixup=position).values[kept]
+                error = table["square_critical_se"].sel(rows=rows).isel(mixup=position).values[kept]
                 look: dict[str, Any] = {"color": plots.COLORS[order], "markersize": 4.5, "linewidth": 0}
-                none, x = np.isnan(found), law.isel(mixup=place).values[kept]
+                none, x = np.isnan(found), law.isel(mixup=position).values[kept]
                 bars = np.nan_to_num(np.array([np.minimum(error, found * 0.999), error]), nan=0.0)
                 ax.errorbar(x[~none], found[~none], bars[:, ~none], marker=marker, elinewidth=0.7, **look)
                 ax.plot(x[none], np.full(none.sum(), lowest), marker=marker, markerfacecolor="white", **look)
@@ -93,18 +86,18 @@ def _with_boundary_legend(figure: Any, table: xr.Dataset) -> Any:
 
     plain: dict[str, Any] = {"linewidth": 0, "markersize": 4.5}
     keys = [
-        Line2D([], [], marker="o", color=plots.COLORS[order], label=setting_label(table.isel(mixup=place)), **plain)
-        for order, place in enumerate(setting_places(table))
+        Line2D([], [], marker="o", color=plots.COLORS[order], label=setting_label(table.isel(mixup=position)), **plain)
+        for order, position in enumerate(setting_positions(table))
     ]
     here = [data for data in _DATA if data in table["data_set"].values]
     keys += [Line2D([], [], marker=_DATA[data], color="0.3", label=_DATA_NAMES[data], **plain) for data in here]
     keys.append(Line2D([], [], marker="o", color="0.3", markerfacecolor="white", label="none found", **plain))
-    figure.legend(handles=keys, loc="outside lower center", ncols=4, frameon=False)
+    legend(figure, keys, 4, where="lower")
     return figure
 
 
 def _scores(table: xr.Dataset) -> Any:
-    """Density of the score along theta in each class, on a logarithmic axis, beside that of Definition 3.1."""
+    """Draw the density of the score along theta in each class, on a logarithmic axis, beside that of Definition 3.1."""
     figure, axes = _panels(table, height=1.35)
     score = table["score"].values
     for ax, pair in zip(axes, table["pair"].values, strict=True):
@@ -119,18 +112,12 @@ def _scores(table: xr.Dataset) -> Any:
     figure.supxlabel(r"score along $\theta$", fontsize="medium")
     figure.supylabel("density in each class", fontsize="medium")
     keys = [plots.line_key(f"class ${sign}1$", color=color) for sign, color in zip("+-", plots.COLORS, strict=False)]
-    figure.legend(handles=keys, loc="outside upper center", ncols=2, frameon=False)
+    legend(figure, keys, 2)
     return figure
 
 
 def _panels(table: xr.Dataset, *, height: float) -> tuple[Any, Any]:
     return plots.panels(table.sizes["pair"], 3, height=height, width=2 * plots.COLUMN_WIDTH)
-
-
-def _with_legend(figure: Any, ax: Axes, keys: list[Any]) -> Any:
-    handles, _ = ax.get_legend_handles_labels()
-    figure.legend(handles=[*handles, *keys], loc="outside lower center", ncols=3, frameon=False)
-    return figure
 
 
 def _difference_caption(table: xr.Dataset, name: str) -> str:
@@ -160,11 +147,11 @@ def _scores_caption(table: xr.Dataset) -> str:
 
 
 def _settings(table: xr.Dataset) -> str:
-    made, config = json.loads(table.attrs["provenance"]), json.loads(table.attrs["config"])
+    config = json.loads(table.attrs["config"])
     dimensions = dict(zip(table["data_set"].values, table["p"].values, strict=True))
     sizes = ", ".join(f"p = {p} ({_DATA_NAMES[data]})" for data, p in dimensions.items())
     return (
         f"Settings: {sizes}; {int(table['divisions'].min())} to {int(table['divisions'].max())} divisions of the rows "
         f"of a pair with 20 training sets each, seed {config['seed']}. Without units. "
-        f"Made with mixjax {made['mixjax']} ({made['commit']}), jax {made['jax']}, on {made['platform']}."
+        f"{made_with(table)}"
     )

@@ -8,26 +8,26 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from mixjax.plots import COLORS, COLUMN_WIDTH, MARKERS, band_key, decades, line_key, panels, points_with_bars
+from mixjax.plots import COLORS, COLUMN_WIDTH, MARKERS, Figure, band_key, decades, line_key, panels, points_with_bars
 
-from ..study import Figure
 from .captions import (
     NAMES,
     PLAIN_NAMES,
     omitted,
     pairs_text,
-    panel_places,
+    panel_positions,
     setting_label,
-    setting_places,
+    setting_positions,
     settings_text,
     theta_label,
 )
+from .marks import legend
 
 DASHES = (0, (4, 2))
 
 
 def slice_figures(axis: str) -> tuple[Figure, ...]:
-    """A figure a metric, along "ratio" at each fixed n or along "n" at each fixed p."""
+    """Return a figure for each metric, along "ratio" at each fixed n or along "n" at each fixed p."""
     return tuple(
         Figure(
             f"{metric}_difference",
@@ -39,11 +39,11 @@ def slice_figures(axis: str) -> tuple[Figure, ...]:
 
 
 def _slices(table: xr.Dataset, metric: str, axis: str) -> Any:
-    places = panel_places(table, "theta_norm", _fixed(axis))
-    figure, axes = slice_panels(len(places))
-    for ax, place in zip(axes, places, strict=True):
-        panel = table.isel(place)
-        for order, setting in enumerate(setting_places(table)):
+    positions = panel_positions(table, "theta_norm", _fixed(axis))
+    figure, axes = slice_panels(len(positions))
+    for ax, position in zip(axes, positions, strict=True):
+        panel = table.isel(position)
+        for order, setting in enumerate(setting_positions(table)):
             _draw_line(ax, panel.isel(mixup=setting), f"{metric}_difference", axis, COLORS[order], MARKERS[order])
         ax.axhline(0.0, color="0.4", linewidth=0.6, zorder=0)
         ax.set_xscale("log")
@@ -71,13 +71,13 @@ def _draw_line(ax: Any, line: xr.Dataset, name: str, axis: str, color: str, mark
 
 
 def slice_panels(count: int) -> tuple[Any, Any]:
-    """Up to three panels below each other in one column, or more in two."""
+    """Make up to three panels below each other, or more in two columns."""
     columns, width = (1, COLUMN_WIDTH) if count <= 3 else (2, 2 * COLUMN_WIDTH)
     return panels(count, columns, height=1.75 if count > 1 else 2.3, width=width, share_y=False)
 
 
 def label_slices(axes: Any, label: str, *, plain: bool) -> None:
-    """The name of the horizontal axis below the lowest panel of each column."""
+    """Name the horizontal axis below the lowest panel of each column."""
     for ax in axes[-(1 if len(axes) <= 3 else 2) :]:
         ax.set_xlabel(label)
         ax.tick_params(labelbottom=True)
@@ -86,10 +86,9 @@ def label_slices(axes: Any, label: str, *, plain: bool) -> None:
 
 
 def slice_legend(figure: Any, handles: Any) -> None:
-    """What each mark is, above the panels, where it hides nothing."""
+    """Name each mark above the panels."""
     columns = 2 if figure.get_size_inches()[0] <= COLUMN_WIDTH else 4
-    figure.legend(handles=handles, loc="outside upper center", ncols=columns, frameon=False, handlelength=1.8,
-                  handletextpad=0.5, columnspacing=1.2)  # fmt: skip
+    legend(figure, handles, columns, handlelength=1.8, handletextpad=0.5, columnspacing=1.2)
 
 
 def _fixed(axis: str) -> str:
@@ -98,15 +97,15 @@ def _fixed(axis: str) -> str:
 
 def _caption(table: xr.Dataset, metric: str, axis: str) -> str:
     name = PLAIN_NAMES[metric]
-    settings = setting_places(table)
-    places = panel_places(table, "theta_norm", _fixed(axis))
+    settings = setting_positions(table)
+    positions = panel_positions(table, "theta_norm", _fixed(axis))
     count = table.sizes["theta_norm"] * table.sizes[_fixed(axis)]
-    drawn = table.isel({"mixup": settings, _fixed(axis): np.unique([place[_fixed(axis)] for place in places])})
+    drawn = table.isel({"mixup": settings, _fixed(axis): np.unique([position[_fixed(axis)] for position in positions])})
     return (
         f"{name}(mix) - {name} against {'n at fixed p' if axis == 'n' else 'p/n'}. Points: mean over training sets "
         "with bars of two standard errors (mostly smaller than the point); bands: from the 5 % to the 95 % quantile of "
         "training sets; solid: the exact expectation at this n and p; dashed: the limit at the same p/n. "
         f"{omitted('Mixup settings', len(settings), table.sizes['mixup'])}"
-        f"{omitted(f'panels (theta, {_fixed(axis)})', len(places), count)}"
+        f"{omitted(f'panels (theta, {_fixed(axis)})', len(positions), count)}"
         f"{settings_text(drawn, pairs_text(drawn))}"
     )

@@ -12,6 +12,7 @@ from mixjax.plots import (
     COLORS,
     COLUMN_WIDTH,
     MARKERS,
+    Figure,
     cased_line,
     decades,
     heat_map,
@@ -19,12 +20,10 @@ from mixjax.plots import (
     line_key,
     panels,
     points_with_bars,
-    signed,
 )
 
-from ..study import Figure
 from .captions import omitted, pairs_text, representatives, settings_text, theta_label
-from .maps import LIMIT, MEASURED, symmetric_ticks
+from .marks import LIMIT, MEASURED, difference_bar, legend
 
 MOST_SETTINGS, MOST_THETAS, MOST_RATIOS = 2, 2, 4
 EXACT: dict[str, Any] = {"color": "#56B4E9", "linestyle": "solid", "linewidth": 0.9}
@@ -47,10 +46,10 @@ def temperature_figures() -> tuple[Figure, ...]:
 
 
 def _map(table: xr.Dataset, part: str) -> Any:
-    """A row for each theta, and a column for each weight."""
+    """Draw a row for each theta, and a column for each weight."""
     if min(table.sizes["ratio"], table.sizes["held_out_ratio"]) < 2:
         return None
-    rows = [_laid_out(table.isel(n=0, theta_norm=place)) for place in _thetas(table)]
+    rows = [_laid_out(table.isel(n=0, theta_norm=position)) for position in _thetas(table)]
     columns = _weights(table)
     figure, axes = panels(len(rows) * len(columns), len(columns), height=1.85, width=2 * COLUMN_WIDTH)
     largest = max(float(np.abs(column.part(row, part)).max()) for row in rows for column in columns)
@@ -72,7 +71,7 @@ def _draw_map(ax: Any, row: xr.Dataset, column: _Weight, part: str, largest: flo
     order = ("held_out_ratio", "ratio")
     difference = column.part(row, part).transpose(*order)
     mesh = heat_map(ax, x, y, difference.values, center=0.0, limit=largest, linear=largest / 30)
-    relative = difference / (difference + 2.0 * row["ece_temperature"].transpose(*order))  # over the sum: even enough
+    relative = difference / (difference + 2.0 * row["ece_temperature"].transpose(*order))  # over the sum: smooth enough
     level_line(ax, x, y, relative.values, 0.0, **MEASURED[0])
     for end, style in (("", EXACT), ("_limit", LIMIT)):
         boundary = column.critical(row, end) if part == "difference" else None
@@ -83,29 +82,26 @@ def _draw_map(ax: Any, row: xr.Dataset, column: _Weight, part: str, largest: flo
 
 
 def _finish_map(figure: Any, axes: Any, mesh: Any, part: str, largest: float) -> None:
-    """The key of the lines above the panels, and the bar of the colours below."""
+    """Draw the key of the lines above the panels, and the bar of the colours below."""
     keys = [line_key("simulation: equal", casing="white", **MEASURED[0])]
     if part == "difference":
         keys.append(line_key("equal, to leading order at this $n$", casing="black", **EXACT))
         keys.append(line_key("limit $n \\to \\infty$", casing="black", **LIMIT))
-    figure.legend(handles=keys, loc="outside upper center", ncols=3, frameon=False, handlelength=3.2)
-    bar = figure.colorbar(mesh, ax=axes, location="bottom", shrink=0.6, aspect=45, pad=0.02)
+    legend(figure, keys, 3, handlelength=3.2)
     mixed = "mix" if part == "difference" else "mix, trained on all points"
-    bar.set_label(f"ECE({mixed}) $-$ ECE(temperature scaling)  (blue: Mixup better)")
-    bar.set_ticks(symmetric_ticks(largest))
-    bar.ax.xaxis.set_major_formatter(signed)
-    bar.minorticks_off()
+    label = f"ECE({mixed}) $-$ ECE(temperature scaling)  (blue: Mixup better)"
+    difference_bar(figure, mesh, axes, label, largest)
 
 
 class _Weight:
-    """A Mixup weight of the table: of a setting, or one with a name."""
+    """A Mixup weight of the table: one of the settings, or one with a name."""
 
-    def __init__(self, name: str, label: str, place: int | None = None):
-        self.name, self.label, self.place = name, label, place
+    def __init__(self, name: str, label: str, position: int | None = None):
+        self.name, self.label, self.position = name, label, position
 
     def part(self, table: xr.Dataset, end: str, start: str = "") -> xr.DataArray:
         array = table[f"{start}{self.name}{'_' * bool(end)}{end}"]
-        return array if self.place is None else array.isel(mixup=self.place)
+        return array if self.position is None else array.isel(mixup=self.position)
 
     def critical(self, table: xr.Dataset, end: str) -> np.ndarray | None:
         if f"{self.name}_critical{end}" not in table:
@@ -115,8 +111,8 @@ class _Weight:
 
 def _weights(table: xr.Dataset) -> list[_Weight]:
     settings = [
-        _Weight("mix", _pair_label(table.isel(mixup=place)), place)
-        for place in representatives(table["t"].values, MOST_SETTINGS)
+        _Weight("mix", _pair_label(table.isel(mixup=position)), position)
+        for position in representatives(table["t"].values, MOST_SETTINGS)
     ]
     return [*settings, _Weight("best", "best weight"), _Weight("estimated", "estimated weight")]
 
@@ -131,7 +127,7 @@ def _thetas(table: xr.Dataset) -> list[int]:
 
 
 def _laid_out(panel: xr.Dataset) -> xr.Dataset:
-    """In increasing order of p/n, as it was realised, and of held-out points; an equal p/n once."""
+    """Sort by realised p/n, each once, and by held-out points."""
     _, first = np.unique(panel["realized_ratio"].values, return_index=True)
     return panel.isel(ratio=first).sortby("held_out_ratio")
 
@@ -140,7 +136,7 @@ def _laid_out(panel: xr.Dataset) -> xr.Dataset:
 
 
 def _slices(table: xr.Dataset) -> Any:
-    """A row for each theta, and a column for each of some p/n."""
+    """Draw a row for each theta, and a column for each of some p/n."""
     ratios = representatives(table["ratio"].values, MOST_RATIOS)
     thetas = _thetas(table)
     figure, axes = panels(len(ratios) * len(thetas), len(ratios), height=1.9, width=2 * COLUMN_WIDTH)
@@ -153,8 +149,7 @@ def _slices(table: xr.Dataset) -> Any:
     for ax in axes[-len(ratios) :]:
         ax.set_xlabel("held-out points / $n$")
     figure.supylabel("ECE", fontsize="medium")
-    handles, _ = axes[0].get_legend_handles_labels()
-    figure.legend(handles=handles, loc="outside upper center", ncols=4, frameon=False, handlelength=2.4)
+    legend(figure, axes[0], 4, handlelength=2.4)
     return figure
 
 

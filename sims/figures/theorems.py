@@ -11,8 +11,10 @@ import xarray as xr
 
 from mixjax import plots
 from mixjax.gaussian.claims import CLAIMS
+from mixjax.plots import Figure
 
-from ..study import Figure
+from .captions import made_with
+from .marks import legend
 
 _NAMES = {
     "theta_norm": r"|\theta|", "ratio": "p/n", "low": "c_1", "high": "c_2", "alpha": r"\alpha", "p": "p",
@@ -50,8 +52,7 @@ def _draw(table: xr.Dataset, theorem: str) -> Any:
     for ax in (left, right):
         ax.set_xscale("log")
         ax.set_xlabel("labelled sample size $n_l$" if theorem.startswith("4") else "training sample size $n$")
-    handles, labels = left.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=2, frameon=False)
+    legend(figure, left, 2, where="lower")
     return figure
 
 
@@ -63,7 +64,7 @@ def _label(cell: str, theorem: str) -> str:
 
 def _caption(table: xr.Dataset, theorem: str) -> str:
     entry = next(e for e in json.loads(table.attrs["verdicts"]) if e["theorem"] == theorem)
-    config, made = json.loads(table.attrs["config"]), json.loads(table.attrs["provenance"])
+    config = json.loads(table.attrs["config"])
     hollow = " Dashed, hollow: the hypothesis holds and the condition does not." if CLAIMS[theorem].condition else ""
     if entry["verdict"] == "refuted":
         hollow = " Dashed, hollow: false in every configuration."
@@ -72,6 +73,6 @@ def _caption(table: xr.Dataset, theorem: str) -> str:
         "this is true of a training set, mean with bars of two standard errors, in units of the size of its limit, "
         f"which is drawn dotted at -1. Right: the share of training sets of which it is true, with 95 % intervals; "
         f"dotted: 99 %.{hollow} {entry['conditions']} Settings: {config['replicates']} training sets a point, seed "
-        f"{config['seed']}, sigma = 1. Without units. Made with mixjax {made['mixjax']} ({made['commit']}), jax "
-        f"{made['jax']}, on {made['platform']}."
+        f"{config['seed']}, sigma = 1. Without units. "
+        f"{made_with(table)}"
     )

@@ -1,1 +1,1 @@
-"""Findings of the studies in Markdown, from their stored tables alone."""
+"""Findings of the studies in Markdown, written from their stored tables alone."""

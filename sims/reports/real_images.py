@@ -9,12 +9,12 @@ import xarray as xr
 
 
 def real_images_report(table: xr.Dataset) -> str:
-    """Two tables and a sentence, and where to get what was missing."""
-    parts = [_said(table), _signs(table), _shapes(table), _boundaries(table), table.attrs["missing"]]
+    """Write the tables, and where to get what was missing."""
+    parts = [_origin(table), _signs(table), _shapes(table), _boundaries(table), table.attrs["missing"]]
     return "\n\n".join(part for part in parts if part)
 
 
-def _said(table: xr.Dataset) -> str:
+def _origin(table: xr.Dataset) -> str:
     prints = {data: code for data, code in json.loads(table.attrs["fingerprints"]).items() if code}
     rows = ", ".join(f"{data} {code}" for data, code in prints.items())
     return (
@@ -24,7 +24,7 @@ def _said(table: xr.Dataset) -> str:
 
 
 def signs(table: xr.Dataset, name: str = "square") -> xr.Dataset:
-    """Of each pair, cells (p/n and weight) where Definition 3.1 says that Mixup helps or hurts, and what is measured.
+    """Count, for each pair, the cells (p/n and weight) where Definition 3.1 says that Mixup helps or hurts.
 
     For each: how many there are, in how many the measured difference is two standard errors from 0, and in how many of
     these its sign is the theory's.
@@ -83,10 +83,10 @@ def _shapes(table: xr.Dataset) -> str:
 def _boundaries(table: xr.Dataset) -> str:
     lines = ["| pair | t | limit | exact | Gaussian rows | images |", "|---|---:|---:|---:|---:|---:|"]
     for pair in table["pair"].values:
-        for place, t in enumerate(table["t"].values):
-            one = table.sel(pair=pair).isel(mixup=place)
+        for position, t in enumerate(table["t"].values):
+            one = table.sel(pair=pair).isel(mixup=position)
             limit, exact = (f"{float(one[f'square_critical_{end}']):.3f}" for end in ("limit", "exact"))
-            cells = " | ".join(_place(one.sel(rows=rows)) for rows in ("Gaussian rows", "images"))
+            cells = " | ".join(_boundary(one.sel(rows=rows)) for rows in ("Gaussian rows", "images"))
             lines.append(f"| {pair} | {t:.3f} | {limit} | {exact} | {cells} |")
     return (
         "p/n above which Mixup of weight t lowers ECE_2: the limit, Definition 3.1 at these n and p, and measured. A "
@@ -94,8 +94,8 @@ def _boundaries(table: xr.Dataset) -> str:
     )
 
 
-def _place(one: xr.Dataset) -> str:
-    place, error = float(one["square_critical"]), float(one["square_critical_se"])
-    if not np.isfinite(place):
+def _boundary(one: xr.Dataset) -> str:
+    ratio, error = float(one["square_critical"]), float(one["square_critical_se"])
+    if not np.isfinite(ratio):
         return "–"
-    return f"{place:.3f} ± {error:.3f}" if np.isfinite(error) else f"{place:.3f}"
+    return f"{ratio:.3f} ± {error:.3f}" if np.isfinite(error) else f"{ratio:.3f}"

@@ -33,21 +33,23 @@ from mixjax.gaussian import (
     sample_training_sets,
     with_positive_rate,
 )
-from mixjax.gaussian.beyond.class_sets import MOST_CLASSES
-from mixjax.gaussian.beyond.imbalanced_ece import Kind
+from mixjax.gaussian.beyond.class_ece import ClassKind
+from mixjax.gaussian.beyond.class_sets import MAX_CLASSES
 from mixjax.runs import RunError
 
 from ..engine.keys import key_of
 from ..engine.program import HostArrays
-from ..figures import beyond_figures, beyond_report
-from ..grid import AxisValue, axis, whole
+from ..figures.beyond import beyond_figures
+from ..grid import AxisValue, axis, positive_axis, whole
+from ..reports.beyond import beyond_report
 from ..study import Piece, PiecewiseStudy
 from .more_classes import CLASS_RATIOS, KINDS, class_changes, class_limits, class_variables
+from .tables import Described, described_dataset, standard_error
 
-ERRORS: dict[str, tuple[Kind, bool]] = {  # name -> (kind, whether the bias is the log-odds)
+ERRORS: dict[str, tuple[ClassKind, bool]] = {  # name -> (kind, whether the bias is the log-odds)
     "top-label, no bias": ("top-label", False),
     "top-label, bias": ("top-label", True),
-    "class, bias": ("class", True),
+    "class, bias": ("class-wise", True),
 }
 FINE = np.geomspace(0.05, 1e4, 400)  # pairs / n of the limit
 RATIOS = np.geomspace(0.002, 10, 300)  # p/n of the limit with unequal classes
@@ -73,30 +75,34 @@ class Beyond:
 
 
 def _pieces(config: Beyond) -> dict[str, Piece]:
-    """One an alpha, one a positive rate, and one a number of classes."""
+    """Return a piece for each alpha, each positive rate, and each number of classes."""
     whole("n", config.n, 2)
     whole("replicates", config.replicates, 10)
     whole("draws", config.draws, 10)
     whole("class_sets", config.class_sets, 10)
     for name in ("ratio", "theta_norm", "epochs", "imbalanced_ratio", "classes_ratio"):
-        _axis(name, config)
-    rates = _axis("positive_rate", config)
+        positive_axis(config, name)
+    rates = positive_axis(config, "positive_rate")
     if max(rates) >= 1:
         raise RunError(f"positive_rate must be below 1, got {max(rates)}")
-    pieces: dict[str, Piece] = {f"pairs-{a:g}": partial(measure_pairs, a, config) for a in _axis("alpha", config)}
+    pieces: dict[str, Piece] = {
+        f"pairs-{a:g}": partial(measure_pairs, a, config) for a in positive_axis(config, "alpha")
+    }
     pieces |= {f"imbalance-{rate:g}": partial(measure_imbalance, rate, config) for rate in rates}
     return pieces | {f"classes-{number}": partial(measure_classes, number, config) for number in _classes(config)}
 
 
 def _classes(config: Beyond) -> list[int]:
     numbers = [int(number) for number in axis("classes", config.classes, whole=True, least=2)]
-    if max(numbers) > MOST_CLASSES:
-        raise RunError(f"classes must be at most {MOST_CLASSES}, got {max(numbers)}")
+    if max(numbers) > MAX_CLASSES:
+        raise RunError(f"classes must be at most {MAX_CLASSES}, got {max(numbers)}")
     return numbers
 
 
-def _axis(name: str, config: Beyond) -> np.ndarray:
-    return axis(name, getattr(config, name), above=True)
+def _streams(config: Beyond) -> list[str]:
+    alphas = [f"beyond pairs {alpha:g}" for alpha in positive_axis(config, "alpha")]
+    classes = [f"beyond {name} {number}" for name in ("classes", "class sets") for number in _classes(config)]
+    return [*alphas, "beyond imbalance", *classes]
 
 
 def _key(name: str, config: Beyond) -> jax.Array:
@@ -108,29 +114,31 @@ def _dimension(ratio: np.ndarray, n: int) -> np.ndarray:
 
 
 def measure_pairs(alpha: float, config: Beyond) -> HostArrays:
-    """Mean ECE of no Mixup, the paper's Mixup and each number of pairs, [2 + numbers, ratio, theta], and limits."""
-    n, theta = config.n, _axis("theta_norm", config).astype(np.float32)
-    numbers = tuple(int(m) for m in np.maximum(1, np.rint(_axis("epochs", config) * n)))
-    p = _dimension(_axis("ratio", config), n)[:, None]
+    """Measure the ECE of no Mixup, of the paper's, and of each number of pairs, [2 + numbers, ratio, theta]."""
+    n, theta = config.n, positive_axis(config, "theta_norm").astype(np.float32)
+    numbers = tuple(int(m) for m in np.maximum(1, np.rint(positive_axis(config, "epochs") * n)))
+    p = _dimension(positive_axis(config, "ratio"), n)[:, None]
     law = sample_pairs_scores(_key(f"pairs {alpha:g}", config), n=n, num_pairs=numbers, p=p, theta_norm=theta[None, :],
                               alpha=np.float32(alpha), beta=alpha, replicates=config.replicates)  # fmt: skip
     ece = np.asarray(population_ece(law), np.float64)
-    limit = limit_pairs_scores(p[..., None] / n, theta[None, :, None], FINE.astype(np.float32), alpha=alpha, beta=alpha)
+    limit = limit_pairs_scores(
+        p[..., None] / n, theta[None, :, None], alpha=alpha, beta=alpha, pairs_ratio=FINE.astype(np.float32)
+    )
     ends = limit_scores(p[..., None] / n, theta[None, :, None], np.array([0.0, mixup_weight(alpha, alpha)], np.float32))
     return {
         "ece": ece.mean(axis=-1),
-        "ece_se": _standard_error(ece),
+        "ece_se": standard_error(ece),
         "excess": (ece - ece[1]).mean(axis=-1),
-        "excess_se": _standard_error(ece - ece[1]),
+        "excess_se": standard_error(ece - ece[1]),
         "limit": np.asarray(population_ece(limit), np.float64),
         "ends": np.asarray(population_ece(ends), np.float64),
     }
 
 
 def measure_imbalance(rate: float, config: Beyond) -> HostArrays:
-    """ECE(mix) - ECE of each error at one P(y = +1), [errors, ratio], of training sets and in the limit."""
-    n, theta, t = config.n, np.float32(1), np.float32(mixup_weight(*(_axis("alpha", config)[-1],) * 2))
-    p = _dimension(_axis("imbalanced_ratio", config), n)
+    """Measure ECE(mix) - ECE of each error at one P(y = +1), [errors, ratio], of training sets and in the limit."""
+    n, theta, t = config.n, np.float32(1), np.float32(mixup_weight(*(positive_axis(config, "alpha")[-1],) * 2))
+    p = _dimension(positive_axis(config, "imbalanced_ratio"), n)
     sets = sample_training_sets(
         _key("imbalance", config), n=np.float32(n), p=p, theta_norm=theta, replicates=config.replicates
     )
@@ -139,63 +147,50 @@ def measure_imbalance(rate: float, config: Beyond) -> HostArrays:
     drawn = np.array([_change(sets.scores(0.0), sets.scores(t), rate, *how) for how in ERRORS.values()])
     return {
         "change": drawn.mean(axis=-1),
-        "change_se": _standard_error(drawn),
+        "change_se": standard_error(drawn),
         "limit": np.array([_change(limit(t=np.float32(0)), limit(t=t), rate, *how) for how in ERRORS.values()]),
     }
 
 
 def measure_classes(number: int, config: Beyond) -> HostArrays:
-    """Both kinds of ECE with so many classes: without and with Mixup in the limit, and the change of training sets."""
-    t = float(mixup_weight(*(_axis("alpha", config)[-1],) * 2))
+    """Measure both kinds of ECE with so many classes: in the limit, and the change of training sets."""
+    t = float(mixup_weight(*(positive_axis(config, "alpha")[-1],) * 2))
     limits = class_limits(_key(f"classes {number}", config), number, t, config.draws)
     changes = class_changes(_key(f"class sets {number}", config), number, t, n=config.n,
-                            ratio=_axis("classes_ratio", config), replicates=config.class_sets)  # fmt: skip
+                            ratio=positive_axis(config, "classes_ratio"), replicates=config.class_sets)  # fmt: skip
     return limits | changes
 
 
-def _change(plain: ScoreLaw, mixed: ScoreLaw, rate: float, kind: Kind, has_bias: bool) -> np.ndarray:
+def _change(plain: ScoreLaw, mixed: ScoreLaw, rate: float, kind: ClassKind, has_bias: bool) -> np.ndarray:
     bias = np.float32(np.log(rate / (1 - rate)) if has_bias else 0.0)
     both = jax.tree.map(lambda *parts: jnp.stack(jnp.broadcast_arrays(*parts)), plain, mixed)
     first, second = imbalanced_ece(both, positive_rate=np.float32(rate), bias=bias, kind=kind)
     return np.asarray(second - first, np.float64)
 
 
-def _standard_error(values: np.ndarray) -> np.ndarray:
-    return values.std(axis=-1, ddof=1) / np.sqrt(values.shape[-1])
-
-
-Described = tuple[tuple[str, ...], np.ndarray, str]  # dimensions, values, long name
-
-
 def _table(config: Beyond, pieces: Mapping[str, HostArrays]) -> xr.Dataset:
     variables = _of_pairs(config, pieces) | _of_imbalance(config, pieces)
     variables |= class_variables(_stacked(pieces, [f"classes-{number}" for number in _classes(config)]))
-    axes = {name: _axis(name, config) for name in ("alpha", "epochs", "ratio", "theta_norm", "positive_rate")}
+    axes = ("alpha", "epochs", "ratio", "theta_norm", "positive_rate", "imbalanced_ratio", "classes_ratio")
     coordinates = {
-        **axes,
-        "imbalanced_ratio": _axis("imbalanced_ratio", config),
+        **{name: positive_axis(config, name) for name in axes},
         "fine_epochs": FINE,
         "error": list(ERRORS),
         "fine_ratio": RATIOS,
         "classes": _classes(config),
         "kind": list(KINDS),
         "class_ratio": CLASS_RATIOS,
-        "classes_ratio": _axis("classes_ratio", config),
     }
-    described = {
-        name: xr.Variable(dims, values, {"long_name": text, "units": "1"})
-        for name, (dims, values, text) in variables.items()
-    }
-    return xr.Dataset(described, coordinates, {"n": config.n})
+    return described_dataset(variables, coordinates, n=config.n)
 
 
 def _stacked(pieces: Mapping[str, HostArrays], names: list[str]) -> dict[str, np.ndarray]:
-    """The arrays of some pieces of one kind, along a first axis."""
+    """Stack the arrays of some pieces of one kind along a first axis."""
     return {part: np.array([pieces[name][part] for name in names]) for part in pieces[names[0]]}
 
 
 def _of_pairs(config: Beyond, pieces: Mapping[str, HostArrays]) -> dict[str, Described]:
-    found = _stacked(pieces, [f"pairs-{alpha:g}" for alpha in _axis("alpha", config)])
+    found = _stacked(pieces, [f"pairs-{alpha:g}" for alpha in positive_axis(config, "alpha")])
     cell = ("alpha", "ratio", "theta_norm")
     wide = ("alpha", "epochs", "ratio", "theta_norm")
     return {
@@ -212,7 +207,7 @@ def _of_pairs(config: Beyond, pieces: Mapping[str, HostArrays]) -> dict[str, Des
 
 
 def _of_imbalance(config: Beyond, pieces: Mapping[str, HostArrays]) -> dict[str, Described]:
-    found = _stacked(pieces, [f"imbalance-{rate:g}" for rate in _axis("positive_rate", config)])
+    found = _stacked(pieces, [f"imbalance-{rate:g}" for rate in positive_axis(config, "positive_rate")])
     dims, fine = ("positive_rate", "error", "imbalanced_ratio"), ("positive_rate", "error", "fine_ratio")
     return {
         "change": (dims, found["change"], "ECE(mix) - ECE with unequal classes"),
@@ -241,4 +236,5 @@ STUDY = PiecewiseStudy(
     table=_table,
     figures=beyond_figures(),
     report=beyond_report,
+    streams=_streams,
 )

@@ -21,10 +21,10 @@ from mixjax.gaussian import ScoreLaw, derivative_at_zero, population_ece, popula
 
 from ..engine.moments import Moments
 from ..engine.program import Arrays, Experiment
-from ..figures import capacity_figures
+from ..figures.capacity import capacity_figures
 from ..grid import AxisValue, Grid, axis, gaussian_grid
 from ..study import GridStudy
-from .comparison import as_variable, fraction_variables, grid_dataset, mean_or_nan, negative_with_ties_half
+from .comparison import as_variable, fraction_variables, grid_dataset, mean_variables, negative_with_ties_half
 from .curves import refined, with_curves
 from .monotonicity import monotonicity
 
@@ -44,7 +44,7 @@ class Capacity:
 
 
 def _sample(key: jax.Array, cells: Arrays, settings: Arrays, replicates: int) -> tuple[ScoreLaw, ScoreLaw]:
-    """The plain law of each training set, and its derivative in t."""
+    """Draw the plain law of each training set, and its derivative in t."""
     n, p, theta_norm = (cells[name][:, None] for name in ("n", "p", "theta_norm"))
 
     def laws(t: jax.Array) -> ScoreLaw:
@@ -77,14 +77,12 @@ def _table(config: Capacity, grid: Grid, moments: Mapping[str, Moments]) -> xr.D
     for name in NORMS:
         value, label = moments[f"{name}_derivative"], _label(name)
         spread = f"standard deviation over training sets of {label}"
-        table[f"{name}_derivative"] = as_variable(grid, mean_or_nan(value), label, "1")
-        table[f"{name}_derivative_se"] = as_variable(grid, value.standard_error, f"standard error of {label}", "1")
-        table[f"{name}_derivative_sd"] = as_variable(grid, value.standard_deviation, spread, "1")
+        table = table.assign(mean_variables(grid, f"{name}_derivative", value, label))
+        table[f"{name}_derivative_sd"] = as_variable(grid, value.standard_deviation, spread)
     negative = moments["derivative_negative"]
     table = table.assign(fraction_variables(grid, "derivative_negative", negative, "derivative < 0"))
-    table["replicates_used"] = as_variable(
-        grid, moments["ece_derivative"].count[:, 0].astype(np.int64), "replicates that are not degenerate", "1"
-    )
+    used = moments["ece_derivative"].count[:, 0].astype(np.int64)
+    table["replicates_used"] = as_variable(grid, used, "replicates that are not degenerate")
     fine = _grid(replace(config, ratio=refined(grid.axes["ratio"])))
     table = with_curves(table.assign(_limits(grid)), "ratio", fine, _limits(fine))
     ratio = table["realized_ratio"].values
@@ -92,13 +90,13 @@ def _table(config: Capacity, grid: Grid, moments: Mapping[str, Moments]) -> xr.D
 
 
 def _limits(grid: Grid) -> dict[str, xr.Variable]:
-    """The derivatives as p/n stays what it is in each cell; NaN for the MCE where theta is 0 (every MCE is 1/2)."""
+    """Compute the limits of the derivatives at fixed p/n; NaN for the MCE where theta is 0 (every MCE is 1/2)."""
     variables = {}
     with jax.enable_x64(True):
         ratio, theta = (a[:, None] for a in (grid.cells["p"] / grid.cells["n"], grid.cells["theta_norm"]))
         for name, norm in NORMS.items():
             limit = np.asarray(derivative_at_zero(ratio, theta, beta=grid.settings["beta"][None, :], norm=norm))
-            variables[f"{name}_derivative_limit"] = as_variable(grid, limit, f"limit of {_label(name)}", "1")
+            variables[f"{name}_derivative_limit"] = as_variable(grid, limit, f"limit of {_label(name)}")
     return variables
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -23,13 +22,14 @@ from mixjax.gaussian import (
 from ..engine.moments import Moments
 from ..engine.program import Arrays, Experiment
 from ..grid import Grid
+from .tables import described
 
 METRICS = {"ece": 1, "rms_ece": 2, "mce": np.inf}  # name -> norm
 LONG_NAMES = {"ece": "ECE", "rms_ece": "ECE_2", "mce": "MCE", "accuracy": "accuracy"}
 
 
 def _sample(key: jax.Array, cells: Arrays, settings: Arrays, replicates: int) -> ScoreLaw:
-    """Laws of shape [cells, 1 + settings, replicates]: the plain classifier first."""
+    """Draw laws of shape [cells, 1 + settings, replicates]: the plain classifier first."""
     n, p, theta_norm = (cells[name][:, None] for name in ("n", "p", "theta_norm"))
     t = jnp.concatenate([jnp.zeros_like(settings["t"][:1]), settings["t"]])
     return sample_scores(key, n=n, p=p, theta_norm=theta_norm, t=t[None, :], replicates=replicates)
@@ -53,7 +53,7 @@ EXPERIMENT = Experiment(_sample, _score)
 
 
 def negative_with_ties_half(value: jax.Array) -> jax.Array:
-    """1 where a value is negative, 1/2 where it is exactly 0, and 0 where it is positive; NaN stays."""
+    """Return 1 where a value is negative, 1/2 where it is exactly 0, and 0 where it is positive; NaN stays."""
     return 0.5 * (1.0 - jnp.sign(value))
 
 
@@ -61,22 +61,20 @@ TIES = "an exact tie counts one half; where all training sets tie, the differenc
 
 
 def comparison_dataset(grid: Grid, moments: Mapping[str, Moments]) -> xr.Dataset:
-    """Means, standard errors, P(mix better) with its 95 % Wilson interval, and the limits p/n -> c."""
+    """Make a table of means, standard errors, P(mix better) with its 95 % Wilson interval, and limits."""
     table = grid_dataset(grid)
     for name, value in moments.items():
         if name.endswith("_mix_better"):
             table = table.assign(fraction_variables(grid, name, value, _label(name)))
         else:
-            table[name] = as_variable(grid, mean_or_nan(value), _label(name), "1")
-            table[f"{name}_se"] = as_variable(grid, value.standard_error, f"standard error of {_label(name)}", "1")
-    table["replicates_used"] = as_variable(
-        grid, moments["ece"].count.astype(np.int64), "replicates that are not degenerate", "1"
-    )
+            table = table.assign(mean_variables(grid, name, value, _label(name)))
+    used = moments["ece"].count.astype(np.int64)
+    table["replicates_used"] = as_variable(grid, used, "replicates that are not degenerate")
     return table.assign(limit_variables(grid))
 
 
 def expected_variables(grid: Grid, *, float64: bool = True) -> dict[str, xr.Variable]:
-    """Noise-free expectations of the errors and their differences (`expected_errors`); float32 is ten times as fast."""
+    """Compute the expectations of the errors and their differences (`expected_errors`); float32 is faster."""
     with jax.enable_x64(float64):
         n, p, theta_norm = (grid.cells[name][:, None] for name in ("n", "p", "theta_norm"))
         t = np.concatenate([[0.0], grid.settings["t"]])[None, :]
@@ -84,15 +82,16 @@ def expected_variables(grid: Grid, *, float64: bool = True) -> dict[str, xr.Vari
     variables = {}
     for name, error in errors._asdict().items():
         error = np.asarray(error, np.float64)
-        variables[f"{name}_expected"] = as_variable(grid, error[:, 0], f"expected {LONG_NAMES[name]}", "1")
-        variables[f"{name}_difference_expected"] = as_variable(
-            grid, error[:, 1:] - error[:, :1], f"expected {_label(name + '_difference')}", "1"
+        difference = f"{name}_difference"
+        variables[f"{name}_expected"] = as_variable(grid, error[:, 0], f"expected {LONG_NAMES[name]}")
+        variables[f"{difference}_expected"] = as_variable(
+            grid, error[:, 1:] - error[:, :1], f"expected {_label(difference)}"
         )
     return variables
 
 
 def limit_variables(grid: Grid) -> dict[str, xr.Variable]:
-    """The limits of the errors and differences at each cell's own p/n, and the phase boundaries."""
+    """Compute the limits of the errors and differences at each cell's own p/n, and the phase boundaries."""
     with jax.enable_x64(True):
         ratio, theta_norm = grid.cells["p"] / grid.cells["n"], grid.cells["theta_norm"]
         t = np.concatenate([[0.0], grid.settings["t"]])[None, :]
@@ -104,18 +103,18 @@ def limit_variables(grid: Grid) -> dict[str, xr.Variable]:
     variables = {}
     for name, error in errors._asdict().items():
         error = np.asarray(error)
-        variables[f"{name}_limit"] = as_variable(grid, error[:, 0], f"limit of {LONG_NAMES[name]} as p/n stays", "1")
-        difference = error[:, 1:] - error[:, :1]
-        variables[f"{name}_difference_limit"] = as_variable(
-            grid, difference, f"limit of {_label(name + '_difference')}", "1"
+        difference = f"{name}_difference"
+        variables[f"{name}_limit"] = as_variable(grid, error[:, 0], f"limit of {LONG_NAMES[name]} as p/n stays")
+        variables[f"{difference}_limit"] = as_variable(
+            grid, error[:, 1:] - error[:, :1], f"limit of {_label(difference)}"
         )
-        attributes = {"long_name": f"p/n above which Mixup lowers the {LONG_NAMES[name]}, in the limit", "units": "1"}
-        variables[f"{name}_critical_ratio"] = xr.Variable(("theta_norm", "mixup"), boundaries[name], attributes)
+        text = f"p/n above which Mixup lowers the {LONG_NAMES[name]}, in the limit"
+        variables[f"{name}_critical_ratio"] = described(("theta_norm", "mixup"), boundaries[name], text)
     return variables
 
 
 def grid_dataset(grid: Grid) -> xr.Dataset:
-    """The coordinates of a grid."""
+    """Return the coordinates of a grid."""
     settings = {name: ("mixup", values) for name, values in grid.settings.items()}
     table = xr.Dataset(coords={**grid.axes, **settings})
     dims = tuple(grid.axes)
@@ -124,17 +123,25 @@ def grid_dataset(grid: Grid) -> xr.Dataset:
     return table.assign_coords(realized)
 
 
-def as_variable(grid: Grid, values: np.ndarray, long_name: str, units: str) -> xr.Variable:
-    """Values with a leading axis of cells, laid out along the axes of the grid."""
-    dims: tuple[Any, ...] = (*grid.axes, "mixup")[: len(grid.axes) + values.ndim - 1]
-    return xr.Variable(dims, values.reshape(grid.shape + values.shape[1:]), {"long_name": long_name, "units": units})
+def as_variable(grid: Grid, values: np.ndarray, long_name: str) -> xr.Variable:
+    """Lay out values with a leading axis of cells along the axes of the grid."""
+    dims = (*grid.axes, "mixup")[: len(grid.axes) + values.ndim - 1]
+    return described(dims, values.reshape(grid.shape + values.shape[1:]), long_name)
+
+
+def mean_variables(grid: Grid, name: str, value: Moments, label: str) -> dict[str, xr.Variable]:
+    """Return the mean of a value, NaN where every replicate was degenerate, and its standard error."""
+    return {
+        name: as_variable(grid, mean_or_nan(value), label),
+        f"{name}_se": as_variable(grid, value.standard_error, f"standard error of {label}"),
+    }
 
 
 def fraction_variables(grid: Grid, name: str, value: Moments, event: str) -> dict[str, xr.Variable]:
-    """P(event) with its 95 % Wilson interval, from moments of `negative_with_ties_half`."""
+    """Return P(event) with its 95 % Wilson interval, from moments of `negative_with_ties_half`."""
     low, high = wilson_interval(value.mean, value.count)
     parts = {"": mean_or_nan(value), "_low": low, "_high": high}
-    variables = {name + suffix: as_variable(grid, part, f"P({event})", "1") for suffix, part in parts.items()}
+    variables = {name + suffix: as_variable(grid, part, f"P({event})") for suffix, part in parts.items()}
     for variable in variables.values():
         variable.attrs["ties"] = TIES
     return variables
@@ -143,7 +150,7 @@ def fraction_variables(grid: Grid, name: str, value: Moments, event: str) -> dic
 def wilson_interval(
     fraction: np.ndarray, count: np.ndarray, z: float = 1.959963984540054
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The 95 % interval of a binomial fraction (Wilson 1927): [0, 1] without data, never empty at 0 or 1."""
+    """Return the 95 % interval of a binomial fraction (Wilson 1927): [0, 1] without data, never empty at 0 or 1."""
     count = np.maximum(count, 1e-300)
     center = (fraction + z**2 / (2 * count)) / (1 + z**2 / count)
     half = z / (1 + z**2 / count) * np.sqrt(fraction * (1 - fraction) / count + z**2 / (4 * count**2))
@@ -151,7 +158,7 @@ def wilson_interval(
 
 
 def mean_or_nan(value: Moments) -> np.ndarray:
-    """The mean, NaN where every replicate was degenerate."""
+    """Return the mean, NaN where every replicate was degenerate."""
     return np.where(value.count > 0, value.mean, np.nan)
 
 

@@ -1,4 +1,4 @@
-"""Curves on a finer axis than the points of a slice, so that what is drawn between two points is exact as well.
+"""Curves on a finer axis than the points of a slice, so that a line is exact between two points as well.
 
 They are stored beside the points, because figures compute nothing. Each is named NAME_curve, along an axis of its own.
 """
@@ -17,7 +17,7 @@ END = "_curve"
 
 
 def refined(values: np.ndarray, *, whole: bool = False) -> np.ndarray:
-    """The values in increasing order, and between neighbours as many more, in geometric progression, as make 120."""
+    """Sort the values and put as many more between them, in geometric progression, as make 120."""
     points = np.sort(values)
     parts = -(-CURVE_POINTS // max(len(points) - 1, 1))
     steps = np.arange(parts) / parts
@@ -27,7 +27,7 @@ def refined(values: np.ndarray, *, whole: bool = False) -> np.ndarray:
 
 
 def with_curves(table: xr.Dataset, axis: str, fine: Grid, variables: Mapping[str, xr.Variable]) -> xr.Dataset:
-    """The table with variables of the finer grid, NAME along `axis` as NAME_curve along `axis`_curve."""
+    """Add the variables of the finer grid to a table, NAME along `axis` as NAME_curve along `axis`_curve."""
     p, n = (fine.cells[name].reshape(fine.shape)[..., 0] for name in ("p", "n"))
     dims = tuple(name + END if name == axis else name for name in fine.axes)
     coordinates = {axis + END: fine.axes[axis], "realized_ratio" + END: (dims[:2], p / n)}
@@ -41,5 +41,5 @@ def with_curves(table: xr.Dataset, axis: str, fine: Grid, variables: Mapping[str
 
 
 def without_curves(table: xr.Dataset) -> xr.Dataset:
-    """The cells and settings alone."""
+    """Return the cells and settings alone."""
     return table.drop_dims([dim for dim in table.dims if str(dim).endswith(END)])

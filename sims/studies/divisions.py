@@ -1,4 +1,4 @@
-r"""Means, and places where they change sign, over random divisions of the same rows, with standard errors.
+r"""Means over random divisions of the same rows, and ratios at which they change sign, with standard errors.
 
 Divisions share rows, so that their spread / sqrt(D) says how well the mean over *all divisions of these rows* is known,
 and far too little of what other rows would have given. With q test rows to each row that is not for testing, and the
@@ -17,13 +17,13 @@ TEST_SHARE = 0.5  # test rows to each of the others: a third of the rows to two 
 
 
 def mean_and_error(parts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and standard error of parts [divisions, ...], two divisions or more."""
+    """Return the mean and standard error of parts [divisions, ...], two divisions or more."""
     count = len(parts)
     return parts.mean(axis=0), parts.std(axis=0, ddof=1) * np.sqrt(1.0 / count + TEST_SHARE)
 
 
 def crossing(ratios: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """The largest ratio at which values [ratios, ...] fall from above 0, straight in log(ratio) between two of them.
+    """Return the largest ratio at which values [ratios, ...] fall from above 0, interpolated in log(ratio).
 
     NaN where they never do. NaN values are left out; ratios increase, and of those that repeat the first counts.
     """
@@ -33,20 +33,20 @@ def crossing(ratios: np.ndarray, values: np.ndarray) -> np.ndarray:
     return np.exp(found).reshape(values.shape[1:])
 
 
-def _crossing(places: np.ndarray, values: np.ndarray) -> float:
+def _crossing(logarithms: np.ndarray, values: np.ndarray) -> float:
     kept = np.isfinite(values)
-    places, values = places[kept], values[kept]
+    logarithms, values = logarithms[kept], values[kept]
     falls = np.flatnonzero((values[:-1] > 0) & (values[1:] <= 0))
     if not len(falls):
         return float("nan")
     k = falls[-1]
-    return places[k] + (places[k + 1] - places[k]) * values[k] / (values[k] - values[k + 1])
+    return logarithms[k] + (logarithms[k + 1] - logarithms[k]) * values[k] / (values[k] - values[k + 1])
 
 
 def crossing_and_error(ratios: np.ndarray, parts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The crossing of the mean of parts [divisions, ratios, ...], and its standard error by the jackknife.
+    """Return the crossing of the mean of parts [divisions, ratios, ...], and its standard error by the jackknife.
 
-    The error is NaN where leaving one division out leaves no crossing: the place is then not determined.
+    The error is NaN where leaving one division out leaves no crossing.
     """
     count, total = len(parts), parts.sum(axis=0)
     without = np.array([crossing(ratios, (total - part) / (count - 1)) for part in parts])

@@ -22,10 +22,12 @@ from mixjax.gaussian import ScoreLaw
 
 from ..engine.keys import key_of
 from ..engine.program import HostArrays
-from ..figures import estimator_bias_figures, estimator_bias_report
+from ..figures.estimator_bias import estimator_bias_figures
 from ..grid import AxisValue, axis, whole
+from ..reports.estimator_bias import estimator_bias_report
 from ..study import Piece, PiecewiseStudy
 from .judged_estimators import ESTIMATORS, INTERVALS, LAWS, Estimator, intervals, sample
+from .tables import described_dataset
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,7 @@ class EstimatorBias:
 
 
 def _pieces(config: EstimatorBias) -> dict[str, Piece]:
-    """One a law and size."""
+    """Return a piece for each law and size."""
     sizes, bins = _axes(config)
     for name in ("rows", "most_samples", "interval_samples"):
         whole(name, getattr(config, name), 10)
@@ -59,7 +61,7 @@ def _name(law: str, size: int) -> str:
 
 
 def measure(name: str, size: int, bins: tuple[int, ...], config: EstimatorBias) -> HostArrays:
-    """Of each estimator and number of bins over samples of a size: mean, standard deviation, mean squared error."""
+    """Measure mean, standard deviation and mean squared error of each estimator and number of bins at one size."""
     law = _law(name)
     key = key_of(config.seed, _name(name, size))
     keys = jax.random.split(key, int(np.clip(config.rows // size, 10, config.most_samples)))
@@ -80,7 +82,7 @@ def _law(name: str) -> ScoreLaw:
 
 
 def _values(estimator: Estimator, keys: jax.Array, law: ScoreLaw, size: int, bins: tuple[int, ...]) -> np.ndarray:
-    """Estimates, shape [bins, samples]; NaN beyond the sizes that an estimator is asked for."""
+    """Compute the estimates, [bins, samples]; NaN beyond the largest size of an estimator."""
     if size > estimator.most:
         return np.full((len(bins), len(keys)), np.nan)
     needed = bins if estimator.binned else bins[:1]
@@ -90,7 +92,7 @@ def _values(estimator: Estimator, keys: jax.Array, law: ScoreLaw, size: int, bin
 
 @lru_cache(maxsize=256)
 def _estimates(estimator: Estimator, size: int, bins: int) -> Callable[[jax.Array, ScoreLaw], jax.Array]:
-    """(keys, law) -> an estimate a key; samples one after another, so that they stay in the cache."""
+    """Compile (keys, law) -> an estimate a key; samples one after another, so that they stay in the cache."""
 
     @jax.jit
     def of_samples(keys: jax.Array, law: ScoreLaw) -> jax.Array:
@@ -104,7 +106,7 @@ def _estimates(estimator: Estimator, size: int, bins: int) -> Callable[[jax.Arra
 
 
 def _coverage(law: ScoreLaw, size: int, bins: tuple[int, ...], keys: jax.Array) -> np.ndarray:
-    """Of each interval and number of bins: the share of samples whose interval holds the exact value."""
+    """Return the share of samples whose interval holds the exact value, for each interval and number of bins."""
     truths = np.array([float(ESTIMATORS[name].truth(law)) for name in INTERVALS])
     hits = np.zeros((len(INTERVALS), len(bins)))
     for key in keys:
@@ -147,11 +149,7 @@ def _table(config: EstimatorBias, pieces: Mapping[str, HostArrays]) -> xr.Datase
         "bins": list(bins),
         "interval": list(INTERVALS),
     }
-    described = {
-        name: xr.Variable(dims, values, {"long_name": text, "units": "1"})
-        for name, (dims, values, text) in variables.items()
-    }
-    return xr.Dataset(described, coordinates)
+    return described_dataset(variables, coordinates)
 
 
 STUDY = PiecewiseStudy(

@@ -18,8 +18,8 @@ import xarray as xr
 
 from mixjax.commands import option
 from mixjax.gaussian import (
+    class_mean,
     critical_ratio,
-    direction,
     limit_ridge_scores,
     limit_scores,
     logistic_coefficients,
@@ -36,9 +36,11 @@ from mixjax.gaussian.law import ScoreLaw
 
 from ..engine.keys import key_of
 from ..engine.program import HostArrays
-from ..figures import fits_figures, fits_report
-from ..grid import AxisValue, axis, whole
+from ..figures.fits import fits_figures
+from ..grid import AxisValue, positive_axis, whole
+from ..reports.fits import fits_report
 from ..study import Piece, PiecewiseStudy
+from .tables import described_dataset, standard_error
 
 RATIOS = np.geomspace(0.01, 20, 400)  # p/n of the limits
 
@@ -59,28 +61,28 @@ class Fits:
 
 
 def _pieces(config: Fits) -> dict[str, Piece]:
-    """One a ratio, whose p is a shape."""
+    """Return a piece for each ratio, whose p is a shape."""
     for name, least in (("n", 2), ("replicates", 10), ("epochs", 1)):
         whole(name, getattr(config, name), least)
     for name in ("theta_norm", "alpha", "ridge_penalty", "logistic_penalty"):
-        _axis(name, config)
-    return {f"ratio-{ratio:g}": partial(measure, float(ratio), config) for ratio in _axis("ratio", config)}
+        positive_axis(config, name)
+    return {f"ratio-{ratio:g}": partial(measure, float(ratio), config) for ratio in positive_axis(config, "ratio")}
 
 
-def _axis(name: str, config: Fits) -> np.ndarray:
-    return axis(name, getattr(config, name), above=True)
+def _stream(ratio: float) -> str:
+    return f"fits {ratio:g}"
 
 
 def fit_names(config: Fits) -> list[str]:
-    ridge = [f"ridge {penalty:g}" for penalty in _axis("ridge_penalty", config)]
-    return ["average", *ridge, *(f"logistic {penalty:g}" for penalty in _axis("logistic_penalty", config))]
+    ridge = [f"ridge {penalty:g}" for penalty in positive_axis(config, "ridge_penalty")]
+    return ["average", *ridge, *(f"logistic {penalty:g}" for penalty in positive_axis(config, "logistic_penalty"))]
 
 
 def measure(ratio: float, config: Fits) -> HostArrays:
-    """ECE and signed gap of each training set at one p/n, [replicates, theta, fits, 1 + alphas]; first no Mixup."""
-    key = key_of(config.seed, f"fits {ratio:g}")
+    """Measure ECE and signed gap of each training set, [replicates, theta, fits, 1 + alphas]; first without Mixup."""
+    key = key_of(config.seed, _stream(ratio))
     p = max(1, round(ratio * config.n))
-    thetas = _axis("theta_norm", config).astype(np.float32)
+    thetas = positive_axis(config, "theta_norm").astype(np.float32)
     weights, keys = _weights(config).astype(np.float32), jax.random.split(key, config.replicates)
 
     def of_set(key: jax.Array) -> ScoreLaw:  # every theta has the same labels and noise
@@ -94,24 +96,24 @@ def measure(ratio: float, config: Fits) -> HostArrays:
 
 
 def _weights(config: Fits) -> np.ndarray:
-    """The Mixup weights: none, and of each alpha."""
-    alphas = _axis("alpha", config)
+    """Return the Mixup weights: 0, and that of each alpha."""
+    alphas = positive_axis(config, "alpha")
     return np.array([0.0, *mixup_weight(alphas, alphas)])
 
 
 def _laws(key: jax.Array, theta_norm: jax.Array, p: int, weights: np.ndarray, config: Fits) -> ScoreLaw:
-    """The laws of the scores of all fits of one training set, [fits, 1 + alphas]."""
+    """Compute the laws of the scores of all fits of one training set, [fits, 1 + alphas]."""
     key_data, key_pairs = jax.random.split(key)
-    theta = direction(p, theta_norm)
+    theta = class_mean(p, theta_norm)
     x, y = sample_data(key_data, n=config.n, theta=theta)
     if p > config.n:
         basis, triangle = jnp.linalg.qr(x.T)
         x, theta = triangle.T, jnp.matmul(theta, basis, precision="highest")
-    alphas = jnp.asarray(_axis("alpha", config).astype(np.float32))
+    alphas = jnp.asarray(positive_axis(config, "alpha").astype(np.float32))
     found = [jnp.stack([weighted_estimator(x, y, t) for t in weights])]
-    for penalty in _axis("ridge_penalty", config).astype(np.float32):
+    for penalty in positive_axis(config, "ridge_penalty").astype(np.float32):
         found.append(jnp.stack([ridge_estimator(x, y, t, penalty=penalty) for t in weights]))
-    for penalty in _axis("logistic_penalty", config).astype(np.float32):
+    for penalty in positive_axis(config, "logistic_penalty").astype(np.float32):
         found.append(_logistic(key_pairs, x, y, alphas, penalty, config.epochs * config.n))
     return score_law(jnp.stack(found), theta)
 
@@ -119,7 +121,7 @@ def _laws(key: jax.Array, theta_norm: jax.Array, p: int, weights: np.ndarray, co
 def _logistic(
     key: jax.Array, x: jax.Array, y: jax.Array, alphas: jax.Array, penalty: np.float32, num_pairs: int
 ) -> jax.Array:
-    """theta_hat = w / 2, [1 + alphas, p]: of the data, and of mixed rows; all alphas have the same pairs."""
+    """Fit theta_hat = w / 2, [1 + alphas, p], to the data and to mixed rows; all alphas have the same pairs."""
 
     def of_alpha(alpha: jax.Array) -> jax.Array:
         rows, labels = mixed_rows(key, x, y, alpha=alpha, beta=alpha, num_pairs=num_pairs)
@@ -130,20 +132,19 @@ def _logistic(
 
 
 def _limits(config: Fits) -> np.ndarray:
-    """ECE of each fit as n grows, [theta, fits, 1 + alphas, RATIOS]; NaN for the logistic fit."""
+    """Compute the limit of the ECE of each fit, [theta, fits, 1 + alphas, RATIOS]; NaN for the logistic fit."""
     t, found = _weights(config)[:, None], []
-    for theta in _axis("theta_norm", config):
+    for theta in positive_axis(config, "theta_norm"):
         laws = [limit_scores(RATIOS, theta, t)]
-        laws += [limit_ridge_scores(RATIOS, theta, t, penalty=mu) for mu in _axis("ridge_penalty", config)]
+        laws += [limit_ridge_scores(RATIOS, theta, t, penalty=mu) for mu in positive_axis(config, "ridge_penalty")]
         rows = [np.asarray(population_ece(law), np.float64) for law in laws]
-        found.append(rows + [np.full_like(rows[0], np.nan)] * len(_axis("logistic_penalty", config)))
+        found.append(rows + [np.full_like(rows[0], np.nan)] * len(positive_axis(config, "logistic_penalty")))
     return np.array(found)
 
 
 def _table(config: Fits, pieces: Mapping[str, HostArrays]) -> xr.Dataset:
-    alphas, thetas = _axis("alpha", config), _axis("theta_norm", config)
-    ece = np.array([pieces[f"ratio-{ratio:g}"]["ece"] for ratio in _axis("ratio", config)])
-    signed = np.array([pieces[f"ratio-{ratio:g}"]["signed"] for ratio in _axis("ratio", config)])
+    thetas, found = positive_axis(config, "theta_norm"), list(pieces.values())
+    ece, signed = (np.array([piece[name] for piece in found]) for name in ("ece", "signed"))
     change, limit = ece[..., 1:] - ece[..., :1], _limits(config)
     plain, wide = ("ratio", "theta_norm", "fit"), ("ratio", "theta_norm", "fit", "alpha")
     boundary = critical_ratio(thetas[:, None], _weights(config)[None, 1:])
@@ -153,7 +154,7 @@ def _table(config: Fits, pieces: Mapping[str, HostArrays]) -> xr.Dataset:
         "ece_mix": (wide, np.nanmean(ece[..., 1:], axis=1), "ECE with Mixup"),
         "signed_mix": (wide, np.nanmean(signed[..., 1:], axis=1), "mean confidence - accuracy with Mixup"),
         "change": (wide, np.nanmean(change, axis=1), "ECE(mix) - ECE"),
-        "change_se": (wide, _standard_error(change), "standard error of the difference (paired)"),
+        "change_se": (wide, standard_error(change, axis=1), "standard error of the difference (paired)"),
         "not_converged": (wide, np.isnan(change).mean(axis=1), "share of training sets without a fit, left out"),
         "ece_plain_limit": (("theta_norm", "fit", "fine_ratio"), limit[:, :, 0], "limit of ece_plain"),
         "change_limit": (
@@ -163,18 +164,13 @@ def _table(config: Fits, pieces: Mapping[str, HostArrays]) -> xr.Dataset:
         ),
         "boundary": (("theta_norm", "alpha"), np.asarray(boundary), "p/n above which Mixup helps the average"),
     }
-    coordinates = {"ratio": _axis("ratio", config), "theta_norm": thetas, "fit": fit_names(config), "alpha": alphas,
-                   "fine_ratio": RATIOS}  # fmt: skip
-    described = {
-        name: xr.Variable(dims, values, {"long_name": text, "units": "1"})
-        for name, (dims, values, text) in variables.items()
+    coordinates = {
+        **{name: positive_axis(config, name) for name in ("ratio", "theta_norm", "alpha")},
+        "fit": fit_names(config),
+        "fine_ratio": RATIOS,
     }
-    return xr.Dataset(described, coordinates, {"n": config.n, "epochs": config.epochs, "replicates": config.replicates})
-
-
-def _standard_error(values: np.ndarray) -> np.ndarray:
-    number = np.isfinite(values).sum(axis=1)
-    return np.nanstd(values, axis=1, ddof=1) / np.sqrt(number)
+    numbers = {"n": config.n, "epochs": config.epochs, "replicates": config.replicates}
+    return described_dataset(variables, coordinates, **numbers)
 
 
 STUDY = PiecewiseStudy(
@@ -190,4 +186,5 @@ STUDY = PiecewiseStudy(
     table=_table,
     figures=fits_figures(),
     report=fits_report,
+    streams=lambda config: map(_stream, positive_axis(config, "ratio")),
 )

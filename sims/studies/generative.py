@@ -9,7 +9,7 @@ and training sets are the same for all `rows`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
@@ -22,10 +22,12 @@ from mixjax.gaussian import expected_errors
 from mixjax.runs import RunError
 
 from ..engine.program import HostArrays
-from ..figures import generative_figures, generative_report
+from ..figures.generative import generative_figures
 from ..grid import AxisValue, axis, mixup_settings, whole
+from ..reports.generative import generative_report
 from ..study import Piece, PiecewiseStudy
-from .learned_inverse import CLASSIFIERS, DIRECTIONS, FAMILIES, MAPS, Setting, measure
+from .learned_inverse import CLASSIFIERS, DIRECTIONS, FAMILIES, MAPS, Setting, measure, streams_of
+from .tables import described, standard_error
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,7 @@ class Generative:
 
 
 def _pieces(config: Generative) -> dict[str, Piece]:
-    """One an h_hat."""
+    """Return a piece for each h_hat."""
     _, rows = _axes(config)
     least = {"p": 2, "d": config.p, "training_seeds": 2, "training_sets": 1, "steps": 1, "draws": 1}
     for name, smallest in least.items():
@@ -65,13 +67,18 @@ def _pieces(config: Generative) -> dict[str, Piece]:
     }
 
 
+def _streams(config: Generative) -> Iterable[str]:
+    _, rows = _axes(config)
+    return streams_of(rows, config.training_seeds, _setting(config))
+
+
 def _axes(config: Generative) -> tuple[tuple[int, ...], tuple[int, ...]]:
     sizes, rows = (axis(name, getattr(config, name), whole=True, least=1) for name in ("n", "rows"))
     return tuple(map(int, sizes)), tuple(map(int, rows))
 
 
 def _setting(config: Generative) -> Setting:
-    """What all pieces have in common."""
+    """Return what all pieces have in common."""
     theta_norm, weights = axis("theta_norm", config.theta_norm), mixup_settings(config.alpha, "same")["t"]
     for name, values in (("theta_norm", theta_norm), ("alpha", weights)):
         if len(values) != 1:
@@ -91,7 +98,7 @@ def _table(config: Generative, pieces: Mapping[str, HostArrays]) -> xr.Dataset:
     theta_norm, weight = setting.theta_norm, setting.weight
 
     def stacked(name: str) -> np.ndarray:
-        """Of shape [family, rows, seed, ...]."""
+        """Stack an array of all pieces, [family, rows, seed, ...]."""
         seeds = range(config.training_seeds)
         return np.array([[[pieces[_name(f, m, s)][name] for s in seeds] for m in rows] for f in FAMILIES])
 
@@ -115,20 +122,16 @@ def _table(config: Generative, pieces: Mapping[str, HostArrays]) -> xr.Dataset:
     }  # fmt: skip
     variables = {}
     for name, (dims, values, text) in by_seed.items():
-        variables[name] = _variable(dims, values.mean(axis=2), text)
-        error = values.std(axis=2, ddof=1) / np.sqrt(values.shape[2])
-        variables[f"{name}_se"] = _variable(dims, error, f"standard error over training seeds: {text}")
+        variables[name] = described(dims, values.mean(axis=2), text)
+        error = standard_error(values, axis=2)
+        variables[f"{name}_se"] = described(dims, error, f"standard error over training seeds: {text}")
     n, t = np.array(sizes)[:, None], np.array([[0.0, weight]])
     expected = np.asarray(expected_errors(n=n, p=config.p, theta_norm=theta_norm, t=t).ece)
-    variables["expected"] = _variable(with_n[2:], expected, "expectation over training sets of the exact ECE")
+    variables["expected"] = described(with_n[2:], expected, "expectation over training sets of the exact ECE")
     coordinates = {"family": list(FAMILIES), "rows": list(rows), "n": list(sizes), "classifier": list(CLASSIFIERS),
                    "direction": list(DIRECTIONS), "map": list(MAPS)}  # fmt: skip
     numbers = {"t": weight, "simulation_se": float(stacked("simulation_se").max())}
     return xr.Dataset(variables, coordinates, numbers)
-
-
-def _variable(dims: tuple[str, ...], values: np.ndarray, text: str) -> xr.Variable:
-    return xr.Variable(dims, values, {"long_name": text, "units": "1"})
 
 
 STUDY = PiecewiseStudy(
@@ -158,4 +161,5 @@ STUDY = PiecewiseStudy(
     table=_table,
     figures=generative_figures(),
     report=generative_report,
+    streams=_streams,
 )

@@ -1,4 +1,4 @@
-"""The pairs of classes whose images are looked at, easy and hard ones, and controls drawn from Definition 3.1."""
+"""The pairs of classes of the study of real images, easy and hard ones, and controls drawn from Definition 3.1."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Pair:
 
     @property
     def file(self) -> str:
-        """Its name, as that of a file."""
+        """The name of its file."""
         return re.sub(r"\W+", "-", self.name.lower())
 
 
@@ -58,7 +58,7 @@ PAIRS = (
 
 
 def rows_of(pair: Pair) -> tuple[np.ndarray, np.ndarray]:
-    """Rows of the two classes, float32 [N, d] each: as many of every class as the smallest of the data set has.
+    """Return rows of the two classes, float32 [N, d] each: as many of every class as the smallest of the data set has.
 
     Pixels are from 0 to 1, training and test images together.
 
@@ -79,19 +79,19 @@ def rows_of(pair: Pair) -> tuple[np.ndarray, np.ndarray]:
 
 
 def fingerprint(data: str) -> str:
-    """What the rows of a data set are, in 16 hexadecimal digits; empty for a control."""
+    """Return the fingerprint of the rows of a data set, 16 hexadecimal digits; empty for a control."""
     return "" if data == CONTROL else _dataset(data).fingerprint[:16]
 
 
 def where_to_get(data: str) -> str:
-    """A sentence for those who do not have a data set; it names no folder."""
+    """Return a sentence on where to get a data set; it names no folder."""
     if data in KNOWN:
-        return f"{data} is left out: {KNOWN[data].advice}, say where with MIXJAX_DATA, and run again in a new folder."
+        return f"{data} is left out: {KNOWN[data].advice}, name it in MIXJAX_DATA, and run again in a new folder."
     return f"{data} is left out: pip install scikit-learn, and run again in a new folder."
 
 
 def present() -> tuple[list[Pair], list[MissingDataError]]:
-    """The pairs whose data are on this machine, and what is said of the others."""
+    """Return the pairs whose data are on this machine, and an error for each missing data set."""
     missing: dict[str, MissingDataError] = {}
     for data in sorted({*DIMENSIONS} - {CONTROL}):
         try:
@@ -107,7 +107,7 @@ def _dataset(data: str) -> Dataset:
 
 
 def _pixels(data: str) -> tuple[np.ndarray, np.ndarray]:
-    """All images as rows, and their labels."""
+    """Return all images as rows, and their labels."""
     dataset = _dataset(data)
     images = np.concatenate([dataset.train_inputs, dataset.test_inputs])
     pixels = images.reshape(len(images), -1).astype(np.float32) / np.float32(dataset.max_pixel)

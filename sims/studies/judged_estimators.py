@@ -33,7 +33,7 @@ LAWS = {  # mean and gap of the score
 
 @dataclass(frozen=True)
 class Estimator:
-    """An estimate of (confidence, correct, num_bins), and the exact value that it is an estimate of.
+    """An estimator, called with (confidence, correct, num_bins), and the exact value of a law.
 
     Attributes:
       binned: whether the number of bins matters.
@@ -55,7 +55,7 @@ def _mean_square(law: ScoreLaw) -> jax.Array:
 
 
 def _binary(confidence: jax.Array, correct: jax.Array) -> Rows:
-    """Probabilities of two classes and labels, class 1 being the predicted one."""
+    """Return the probabilities of two classes, and labels; class 1 is the predicted one."""
     return jnp.stack([1.0 - confidence, confidence], axis=-1), correct.astype(np.int32)
 
 
@@ -78,14 +78,14 @@ INTERVALS = ("ECE, equal width", "ECE_2, equal width", "ECE_2 squared, debiased"
 
 @partial(jax.jit, static_argnames="size")
 def sample(key: jax.Array, law: ScoreLaw, size: int) -> Rows:
-    """(confidence, correct) of independent rows under a law."""
+    """Draw (confidence, correct) of independent rows under a law."""
     noise = jax.random.normal(key, (size,), np.float32)
     u = jnp.float32(law.mean) + jnp.sqrt(jnp.float32(law.mean) + jnp.float32(law.gap)) * noise  # y v
     return jax.nn.sigmoid(2.0 * jnp.abs(u)), (u > 0).astype(np.float32)
 
 
 def intervals(key: jax.Array, rows: Rows, bins: int) -> dict[str, Interval]:
-    """The 95 % intervals of a sample: from its bins, and of means from the rows' own values."""
+    """Compute the 95 % intervals of a sample: from its bins, and of means from the rows' own values."""
     found = bootstrap_intervals(key, *rows, num_bins=bins, replicates=300)
     confidence, correct = (np.asarray(part, np.float64) for part in rows)
     claimed = np.where(correct == 1, confidence, 1.0 - confidence)  # for the class that is right

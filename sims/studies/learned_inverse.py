@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
+from itertools import product
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from mixjax.gaussian import direction, population_ece, sample_data, score_law, weighted_estimator
+from mixjax.gaussian import class_mean, population_ece, sample_data, score_law, weighted_estimator
 from mixjax.generative import (
     LeakyReluNetwork,
     density_error,
-    largest_stretch,
     learn_inverse,
+    max_lipschitz_ratio,
     sample_coupling,
     sample_leaky_relu,
     sample_linear,
@@ -27,14 +28,14 @@ from mixjax.generative.simulation import Map
 from ..engine.keys import key_of
 from ..engine.program import HostArrays
 
-# of E|delta_u|: theta*, the mean over random ones, and the mean over the plain classifiers
+# u of E|delta_u|: theta*, the mean over random ones, and the mean over the plain classifiers
 DIRECTIONS = ("along theta*", "random", "of the classifiers")
 CLASSIFIERS = ("plain", "mixup")
 MAPS = ("g", "h_hat", "h_hat after g")
 
 
 class Setting(NamedTuple):
-    """What all learned h_hat have in common: sizes of the classifiers' training sets, of the model, and of the work."""
+    """The sizes that all learned h_hat share: of the classifiers' training sets, of the model, and of the work."""
 
     sizes: tuple[int, ...]
     p: int
@@ -47,38 +48,36 @@ class Setting(NamedTuple):
     seed: int
 
 
-def _linear(key: jax.Array, p: int, d: int) -> Map:
-    return sample_linear(key, p=p, d=d)
-
-
-def _leaky_relu(key: jax.Array, p: int, d: int) -> Map:
-    return sample_leaky_relu(key, widths=(p, (p + d) // 2, d))
-
-
-def _coupling(key: jax.Array, p: int, _: int) -> Map:
-    return sample_coupling(key, p=p)
-
-
 FAMILIES: dict[str, Callable[[jax.Array, int, int], Map]] = {
-    "linear": _linear,
-    "leaky-ReLU": _leaky_relu,
-    "coupling": _coupling,
+    "linear": lambda key, p, d: sample_linear(key, p=p, d=d),
+    "leaky-ReLU": lambda key, p, d: sample_leaky_relu(key, widths=(p, (p + d) // 2, d)),
+    "coupling": lambda key, p, _: sample_coupling(key, p=p),
 }
 
 
-def _key(setting: Setting, *what: object) -> jax.Array:
-    """A key that follows from what is drawn."""
-    return key_of(setting.seed, repr(what))
+def _key(setting: Setting, *parts: object) -> jax.Array:
+    """Return a key that follows from what is drawn."""
+    return key_of(setting.seed, repr(parts))
+
+
+def streams_of(rows: Iterable[int], seeds: int, setting: Setting) -> set[str]:
+    """Return the names of all that is drawn for h_hat of these rows and seeds."""
+    names = {repr(("directions",))}
+    for family, seed in product(FAMILIES, range(seeds)):
+        names.add(repr(("generator", family, seed)))
+        names |= {repr(("training sets", family, n, seed)) for n in setting.sizes}
+        names |= {repr((what, family, m, seed)) for what in ("rows", "learning", "draws") for m in rows}
+    return names
 
 
 def measure(family: str, rows: int, seed: int, setting: Setting) -> HostArrays:
-    """Everything about one learned h_hat."""
-    theta, target = direction(setting.p, setting.theta_norm), direction(setting.p, 1.0)
+    """Learn one h_hat, and measure it and its classifiers."""
+    theta, target = class_mean(setting.p, setting.theta_norm), class_mean(setting.p, 1.0)
     generator = FAMILIES[family](_key(setting, "generator", family, seed), setting.p, setting.d)
     inverse = generator.inverse()
     z, y = sample_data(_key(setting, "rows", family, rows, seed), n=rows, theta=theta)
     x = generator(z)
-    learned = learn_inverse(_key(setting, "learning", family, rows, seed), x, y, theta=target, steps=setting.steps)
+    learned = learn_inverse(_key(setting, "learning", family, rows, seed), x, y, theta=target, num_steps=setting.steps)
 
     estimates = [
         _estimates(_key(setting, "training sets", family, n, seed), generator, (inverse, learned), theta,
@@ -110,7 +109,7 @@ def measure(family: str, rows: int, seed: int, setting: Setting) -> HostArrays:
 def _estimates(
     key: jax.Array, generator: Map, inverses: tuple[Map, ...], theta: jax.Array, weight: float, *, n: int, sets: int
 ) -> tuple[jax.Array, ...]:
-    """theta_hat of each training set, plain and with Mixup, on the features of each inverse: shapes [sets, 2, p]."""
+    """Estimate theta_hat of each training set, plain and with Mixup, on the features of each inverse: [sets, 2, p]."""
 
     def of_set(key: jax.Array) -> tuple[jax.Array, ...]:
         z, y = sample_data(key, n=n, theta=theta)
@@ -121,22 +120,22 @@ def _estimates(
 
 
 def _probes(key: jax.Array, target: jax.Array) -> jax.Array:
-    """theta* and eight random directions."""
+    """Return theta* and eight random directions."""
     return jnp.concatenate([target[None], jax.random.normal(key, (8, len(target)), target.dtype)])
 
 
 def _by_direction(values: jax.Array, classifiers: int) -> np.ndarray:
-    """The larger of both classes: along theta*, on average over random directions, and over plain classifiers."""
+    """Return the larger of both classes: along theta*, mean over random directions, and over plain classifiers."""
     worst = np.asarray(values).max(axis=1)
     return np.array([worst[classifiers], worst[classifiers + 1 :].mean(), worst[2:classifiers:2].mean()])
 
 
 def _stretches(generator: Map, learned: LeakyReluNetwork, z: jax.Array) -> HostArrays:
-    """Lipschitz constants of g, h_hat and h_hat after g: measured, from below, and as bounds where there are any."""
+    """Measure the Lipschitz constants of g, h_hat and h_hat after g from below, and bound them if possible."""
     x = generator(z)
     maps = ((generator, z), (learned, x), (lambda row: learned(generator(row)), z))
     bounds = [m.lipschitz_bound() if isinstance(m, LeakyReluNetwork) else np.nan for m in (generator, learned)]
     return {
-        "stretch": np.array([largest_stretch(mapping, rows) for mapping, rows in maps]),
+        "stretch": np.array([max_lipschitz_ratio(mapping, rows) for mapping, rows in maps]),
         "bound": np.array([*bounds, bounds[0] * bounds[1]]),
     }

@@ -26,6 +26,7 @@ from mixjax.gaussian import (
 )
 
 from .curves import END
+from .tables import described
 
 METRICS = {"ece": (1, population_ece), "mce": (np.inf, population_mce)}
 CHECKS = 16  # values of p/n at which the other two ways are taken
@@ -34,7 +35,7 @@ STEP = 1e-4  # of t, for differences of second order; float64
 
 
 def monotonicity(theta_norm: np.ndarray, smallest: float, largest: float) -> xr.Dataset:
-    """Curves for each |theta| > 0 from one p/n to another, at beta = 1, and the maps; along axes of their own."""
+    """Compute curves for each |theta| > 0 from one p/n to another, at beta = 1, and maps, along axes of their own."""
     ratio = np.geomspace(smallest, largest, 10 * (CHECKS - 1) + 1)
     thetas = theta_norm[theta_norm > 0]
     lines = {"exact_theta": thetas, "exact_ratio": ratio, "check_ratio": ratio[::10]}
@@ -43,7 +44,7 @@ def monotonicity(theta_norm: np.ndarray, smallest: float, largest: float) -> xr.
     with jax.enable_x64(True):
         for name, (norm, error) in METRICS.items():
             text = f"d{name.upper()}/dalpha at alpha = 0+ and beta = 1, in the limit"
-            exact = derivative_at_zero(ratio, thetas[:, None], beta=1.0, norm=norm)
+            exact = derivative_at_zero(ratio, thetas[:, None], norm=norm)
             table[f"{name}_closed"] = _variable(("exact_theta", "exact_ratio"), exact, text)
             for way, values in _other_ways(error, ratio[::10], thetas[:, None]).items():
                 table[f"{name}_{way}"] = _variable(("exact_theta", "check_ratio"), values, f"{text}, by {way}")
@@ -55,7 +56,7 @@ def monotonicity(theta_norm: np.ndarray, smallest: float, largest: float) -> xr.
 
 
 def _other_ways(error: Callable[[ScoreLaw], jax.Array], ratio: np.ndarray, theta: np.ndarray) -> dict[str, jax.Array]:
-    """Of the limit's error in t, forward from t = 0; alpha moves t at the rate 1 for beta = 1."""
+    """Differentiate the limit's error in t, forward from t = 0; alpha moves t at the rate 1 for beta = 1."""
 
     @jax.jit
     def at(t: jax.Array) -> jax.Array:
@@ -71,9 +72,9 @@ def _other_ways(error: Callable[[ScoreLaw], jax.Array], ratio: np.ndarray, theta
 
 def _growth(norm: float) -> jax.Array:
     ratio = jnp.asarray(MAP_RATIO)[:, None]
-    derivative = derivative_at_zero(ratio, MAP_THETA, beta=1.0, norm=norm)
+    derivative = derivative_at_zero(ratio, MAP_THETA, norm=norm)
     return ratio * derivative_slope(ratio, MAP_THETA, norm=norm) / derivative
 
 
 def _variable(dims: tuple[str, ...], values: jax.Array, long_name: str) -> xr.Variable:
-    return xr.Variable([dim + END for dim in dims], np.asarray(values), {"long_name": long_name, "units": "1"})
+    return described(tuple(dim + END for dim in dims), values, long_name)

@@ -1,4 +1,4 @@
-"""K classes in the study `beyond`: what Mixup does to both kinds of ECE, of training sets and in the limit.
+"""K classes in the study `beyond`: the effect of Mixup on both kinds of ECE, of training sets and in the limit.
 
 Training sets by their exact law, whose cost does not grow with p; the ECE of each by draws of test points, which are
 common to the plain and the mixed classifier.
@@ -17,6 +17,7 @@ from mixjax.gaussian import class_ece, limit_class_ece, limit_class_sets, sample
 from mixjax.gaussian.beyond.class_ece import ClassKind
 
 from ..engine.program import HostArrays
+from .tables import Described, standard_error
 
 KINDS: tuple[ClassKind, ...] = get_args(ClassKind)
 CLASS_RATIOS = np.geomspace(0.01, 10, 61)  # p/n of the limit
@@ -24,43 +25,43 @@ DRAWS = 8192  # of test points for a training set
 
 
 def class_limits(key: jax.Array, number: int, t: float, draws: int) -> HostArrays:
-    """ECE without and with Mixup, [2, kinds, ratio], for |theta| = 1: of the predicted class without bins."""
+    """Compute the limit of the ECE without and with Mixup, [2, kinds, ratio], for |theta| = 1."""
     weights = np.array([0.0, t], np.float32)[:, None]
     ratio, theta = CLASS_RATIOS.astype(np.float32), np.float32(1)
     key_top, key_each = jax.random.split(key)
-    top = limit_class_ece(key_top, ratio[None], theta, weights, num_classes=number, draws=draws)
+    top = limit_class_ece(key_top, ratio[None], theta, weights, num_classes=number, num_draws=draws)
     sets = limit_class_sets(ratio, theta, num_classes=number)
-    each = [class_ece(key_each, sets.estimator(w[0]), sets.means, kind="class-wise", draws=draws) for w in weights]
+    each = [class_ece(key_each, sets.estimator(w[0]), sets.means, kind="class-wise", num_draws=draws) for w in weights]
     parts = {
-        name: [[top[place][0], each[0][place][:, 0]], [top[place][1], each[1][place][:, 0]]]
-        for place, name in enumerate(("limit", "limit_se"))
+        name: [[top[position][0], each[0][position][:, 0]], [top[position][1], each[1][position][:, 0]]]
+        for position, name in enumerate(("limit", "limit_se"))
     }
     return {name: np.asarray(part, np.float64) for name, part in parts.items()}
 
 
 def class_changes(key: jax.Array, number: int, t: float, *, n: int, ratio: np.ndarray, replicates: int) -> HostArrays:
-    """ECE(mix) - ECE, [kinds, ratio], mean over training sets and its standard error, for |theta| = 1."""
+    """Measure ECE(mix) - ECE, [kinds, ratio], mean over training sets and its standard error, for |theta| = 1."""
     key_sets, key_draws = jax.random.split(key)
     p = np.maximum(number, np.rint(ratio * n)).astype(np.float32)
     sets = sample_class_sets(key_sets, n=np.float32(n), p=p, theta_norm=np.float32(1), num_classes=number,
                              replicates=replicates)  # fmt: skip
 
     def change(kind: ClassKind) -> np.ndarray:
-        ece = partial(class_ece, key_draws, means=sets.means, kind=kind, draws=DRAWS)
+        ece = partial(class_ece, key_draws, means=sets.means, kind=kind, num_draws=DRAWS)
         return np.asarray(
             ece(sets.estimator(np.float32(t))).value - ece(sets.estimator(np.float32(0))).value, np.float64
         )
 
     drawn = np.array([change(kind) for kind in KINDS])
-    return {"change": drawn.mean(axis=-1), "change_se": drawn.std(axis=-1, ddof=1) / np.sqrt(replicates)}
+    return {"change": drawn.mean(axis=-1), "change_se": standard_error(drawn)}
 
 
-def class_variables(found: Mapping[str, np.ndarray]) -> dict[str, tuple[tuple[str, ...], np.ndarray, str]]:
-    """Variables of a table from the arrays above, each with the numbers of classes as a first axis."""
+def class_variables(found: Mapping[str, np.ndarray]) -> dict[str, Described]:
+    """Describe the arrays above, each with the numbers of classes as a first axis."""
     fine, points = ("classes", "kind", "class_ratio"), ("classes", "kind", "classes_ratio")
     described = {
-        f"classes_{name}{end}": (fine, found[f"limit{end}"][:, place], f"{text} of the ECE of K classes, {name}")
-        for place, name in enumerate(("plain", "mix"))
+        f"classes_{name}{end}": (fine, found[f"limit{end}"][:, position], f"{text} of the ECE of K classes, {name}")
+        for position, name in enumerate(("plain", "mix"))
         for end, text in (("", "limit"), ("_se", "standard error of the limit"))
     }
     return described | {

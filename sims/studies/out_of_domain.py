@@ -21,19 +21,20 @@ from mixjax.gaussian import (
     best_ood_weight,
     limit_ood_scores,
     mixup_can_help_ood,
+    mixup_helps_ood,
     population_accuracy,
     population_ece,
     sample_ood_scores,
-    sufficient_ood,
 )
 from mixjax.runs import RunError
 
 from ..engine.moments import Moments
 from ..engine.program import Arrays, Experiment
-from ..figures import out_of_domain_figures
-from ..grid import AxisValue, Grid, axis, gaussian_grid, with_axes
+from ..figures.out_of_domain import out_of_domain_figures
+from ..grid import AxisValue, Grid, axis, grid_of, with_axes
 from ..study import GridStudy
-from .comparison import as_variable, fraction_variables, grid_dataset, mean_or_nan, negative_with_ties_half
+from .comparison import as_variable, fraction_variables, grid_dataset, mean_variables, negative_with_ties_half
+from .tables import described
 
 
 @dataclass(frozen=True)
@@ -52,10 +53,10 @@ class OutOfDomain:
 
 
 def _sample(key: jax.Array, cells: Arrays, settings: Arrays, replicates: int) -> ScoreLaw:
-    """Laws of shape [cells, 1 + settings + 1, replicates]: plain, the settings, and the weight best in the limit."""
+    """Draw laws, [cells, 1 + settings + 1, replicates]: plain, the settings, and the weight best in the limit."""
     n, p, theta_norm, test_norm, angle = (cells[name][:, None] for name in _NAMES)
     cosine = jnp.cos(jnp.deg2rad(angle))
-    best = jnp.minimum(best_ood_weight(p / n, theta_norm, test_norm, cosine), 0.5)
+    best = jnp.minimum(best_ood_weight(p / n, theta_norm, test_norm=test_norm, cosine=cosine), 0.5)
     fixed = jnp.concatenate([jnp.zeros_like(settings["t"][:1]), settings["t"]])[None]
     t = jnp.concatenate([jnp.broadcast_to(fixed, (len(n), fixed.shape[1])), best], axis=1)
     cell = {"n": n, "p": p, "theta_norm": theta_norm, "test_norm": test_norm, "cosine": cosine}
@@ -81,16 +82,14 @@ def _score(law: ScoreLaw, settings: Arrays) -> Arrays:
 
 
 def _grid(config: OutOfDomain) -> Grid:
-    model = gaussian_grid(
-        n=config.n, ratio=config.ratio, p=None, theta_norm=config.theta_norm, alpha=config.alpha, beta=config.beta
-    )
+    model = grid_of(config)
     if model.cells["p"].min() < 2:
         raise RunError("p = ratio n must be at least 2, for theta' of another direction than theta")
     return with_axes(model, test_norm=axis("test_norm", config.test_norm), angle=angles(config.angle))
 
 
 def angles(value: AxisValue) -> np.ndarray:
-    """An axis of angles in degrees."""
+    """Return an axis of angles in degrees."""
     values = axis("angle", value)
     if values.max() > 180:
         raise RunError(f"angle must be from 0 to 180 degrees, got {values.max():g}")
@@ -112,56 +111,53 @@ def _table(config: OutOfDomain, grid: Grid, moments: Mapping[str, Moments]) -> x
         fraction_variables(grid, "ece_mix_better", moments["ece_mix_better"], "ECE(mix) < ECE on the test domain")
     )
     for name, label in _LABELS.items():
-        table[name] = as_variable(grid, mean_or_nan(moments[name]), label, "1")
-        table[f"{name}_se"] = as_variable(grid, moments[name].standard_error, f"standard error of {label}", "1")
+        table = table.assign(mean_variables(grid, name, moments[name], label))
     table = table.assign(_limits(grid))
     return table.assign(_measured_share(table))
 
 
 def _limits(grid: Grid) -> dict[str, xr.Variable]:
-    """What the limit p/n -> c says of each cell, and where the theorem's condition holds."""
+    """Compute the limit p/n -> c of each cell, and where the theorem's condition holds."""
     with jax.enable_x64(True):
         n, p, theta_norm, test_norm, angle = (grid.cells[name] for name in _NAMES)
         cosine = np.cos(np.deg2rad(angle))
-        cell = p / n, theta_norm, test_norm, cosine
+        cell = {"ratio": p / n, "theta_norm": theta_norm, "test_norm": test_norm, "cosine": cosine}
         t = np.concatenate([[0.0], grid.settings["t"]])[None]
-        ratio, length, test_length, turn = (part[:, None] for part in cell)
-        error = np.asarray(population_ece(limit_ood_scores(ratio, length, test_length, turn, t)))
+        column = {name: value[:, None] for name, value in cell.items()}
+        error = np.asarray(population_ece(limit_ood_scores(**column, t=t)))
         excess = theta_norm * (test_norm * cosine - theta_norm) / (p / n)
         values = {
             "ece_limit": (error[:, 0], "limit of ECE on the test domain"),
             "ece_difference_limit": (error[:, 1:] - error[:, :1], "limit of ECE(mix) - ECE on the test domain"),
             "excess": (excess, "<theta' - theta, theta> in units of sigma^2 p/n"),
-            "sufficient": (np.asarray(sufficient_ood(*cell)), "whether the condition of Theorem 3.4 holds"),
-            "some_mixup_helps_limit": (np.asarray(mixup_can_help_ood(*cell)), "whether some Mixup helps in the limit"),
+            "sufficient": (np.asarray(mixup_helps_ood(**cell)), "whether the condition of Theorem 3.4 holds"),
+            "some_mixup_helps_limit": (np.asarray(mixup_can_help_ood(**cell)), "whether some Mixup helps in the limit"),
         }
-    return {name: as_variable(grid, value, label, "1") for name, (value, label) in values.items()}
+    return {name: as_variable(grid, value, label) for name, (value, label) in values.items()}
 
 
 def _measured_share(table: xr.Dataset) -> dict[str, xr.Variable]:
-    """Up to which excess the difference is negative: of each angle below 60 degrees, interpolated along |theta'|."""
+    """Interpolate, for each angle below 60 degrees, the excess up to which the difference is negative."""
     few = table.sel(angle=table["angle"] < 60).sortby("test_norm")
-    even = few["ece_difference"] / (few["ece"] + few["ece_mix"])  # enough to interpolate
-    arguments, dims = (few["excess"], even), [["test_norm"], ["test_norm"]]
+    smooth = few["ece_difference"] / (few["ece"] + few["ece_mix"])  # to interpolate
+    arguments, dims = (few["excess"], smooth), [["test_norm"], ["test_norm"]]
     found = xr.apply_ufunc(_first_crossing, *arguments, input_core_dims=dims, vectorize=True)
     text = "largest <theta' - theta, theta>, in units of sigma^2 p/n, at which Mixup helps"
     parts = {"helps_up_to": (found.mean("angle"), "mean"), "helps_up_to_sd": (found.std("angle"), "standard deviation")}
     return {
-        name: xr.Variable(
-            part.dims, part.values, {"long_name": f"{text}: {what} over angles below 60 degrees", "units": "1"}
-        )
+        name: described(part.dims, part.values, f"{text}: {what} over angles below 60 degrees")
         for name, (part, what) in parts.items()
     }
 
 
-def _first_crossing(place: np.ndarray, value: np.ndarray) -> float:
-    """Where a value, negative at first, becomes positive; NaN where it does not."""
+def _first_crossing(position: np.ndarray, value: np.ndarray) -> float:
+    """Return the position at which a value, negative at first, becomes positive; NaN where it does not."""
     later = np.flatnonzero((value[1:] > 0) & (value[:-1] <= 0))
     if not later.size:
         return float("nan")
     k = later[0]
     share = -value[k] / (value[k + 1] - value[k])
-    return float(place[k] + share * (place[k + 1] - place[k]))
+    return float(position[k] + share * (position[k + 1] - position[k]))
 
 
 STUDY = GridStudy(

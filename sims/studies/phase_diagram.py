@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from mixjax.commands import option
 
-from ..figures import phase_diagram_figures
-from ..grid import AxisValue, Grid, gaussian_grid
+from ..figures.maps import phase_diagram_figures
+from ..grid import AxisValue, grid_of
 from ..study import GridStudy
 from .comparison import EXPERIMENT, comparison_dataset
 
@@ -30,12 +30,6 @@ class PhaseDiagram:
     seed: int = option(0, "Of every draw")
 
 
-def _grid(config: PhaseDiagram) -> Grid:
-    return gaussian_grid(
-        n=config.n, ratio=config.ratio, p=config.p, theta_norm=config.theta_norm, alpha=config.alpha, beta=config.beta
-    )
-
-
 STUDY = GridStudy(
     name="phase_diagram",
     summary="where Mixup lowers the ECE, the ECE_2 and the MCE, over p/n and |theta|",
@@ -50,7 +44,7 @@ STUDY = GridStudy(
             "replicates": 10_000,
         },
     },
-    grid=_grid,
+    grid=grid_of,
     experiment=EXPERIMENT,
     table=lambda config, grid, moments: comparison_dataset(grid, moments),
     figures=phase_diagram_figures(),

@@ -2,7 +2,7 @@
 
 Paper: Algorithm 1 and Theorems 4.1 to 4.3, over p / n_labeled, n_unlabeled / n_labeled and |theta|. The exact law over
 data sets is `sample_pseudo_label_scores`: point by point up to MOST_EXACT unlabelled points, and beyond with normal
-sums, or as `sums` says. Overshooting is rho = mean/var of the score above 1: an under-confident classifier.
+sums, or as the option `sums` asks. Overshooting is rho = mean/var of the score above 1: an under-confident classifier.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from mixjax.runs import RunError
 
 from ..engine.moments import Moments
 from ..engine.program import Arrays, Experiment
-from ..figures import pseudo_label_figures
-from ..grid import LARGEST, AxisValue, Grid, axis, gaussian_grid, with_axes
+from ..figures.pseudo_label import pseudo_label_figures
+from ..grid import LARGEST, AxisValue, Grid, axis, grid_of, with_axes
 from ..study import GridStudy
-from .comparison import as_variable, fraction_variables, grid_dataset, mean_or_nan
+from .comparison import as_variable, fraction_variables, grid_dataset, mean_variables
 
-MOST_EXACT = 10_000  # unlabelled points that are drawn one by one unless it is said otherwise
-MOST_RATIO = 1e30  # p / n_unlabeled, of which no more is needed for none
+MOST_EXACT = 10_000  # unlabelled points that are drawn one by one by default
+MOST_RATIO = 1e30  # p / n_unlabeled, as large as if there were none
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +55,7 @@ class PseudoLabelConfig:
 
 
 def experiment_of(grid: Grid) -> Experiment:
-    """With the sums over unlabelled points that the grid asks for."""
+    """Return the experiment with the sums over unlabelled points that the grid asks for."""
     return _experiment(grid.options["sums"])
 
 
@@ -65,7 +65,7 @@ def _experiment(sums: SumsLaw) -> Experiment:
 
 
 def _sample(key: jax.Array, cells: Arrays, settings: Arrays, replicates: int, sums: SumsLaw) -> dict[str, ScoreLaw]:
-    """Laws of shape [cells, settings + 1, replicates]: the settings, and the weight that is best in the limit."""
+    """Draw laws of shape [cells, settings + 1, replicates]: the settings, and the weight that is best in the limit."""
     n, n_unlabeled, p = (cells[name][:, None] for name in ("n", "n_unlabeled", "p"))
     model = {name: cells[name][:, None] for name in ("theta_norm", "unlabeled_norm")}
     model["cosine"] = jnp.cos(jnp.deg2rad(cells["angle"]))[:, None]
@@ -109,11 +109,8 @@ _LABELS = {
 
 
 def pseudo_label_grid(config: PseudoLabelConfig) -> Grid:
-    """The cells of the Gaussian model, each at every number of unlabelled points, which are of the same domain."""
-    model = gaussian_grid(
-        n=config.n, ratio=config.ratio, p=None, theta_norm=config.theta_norm, alpha=config.alpha, beta=config.beta
-    )
-    grid = with_axes(model, unlabeled_per_label=axis("unlabeled_per_label", config.unlabeled_per_label))
+    """Return the cells of the Gaussian model at every number of unlabelled points, which are of the same domain."""
+    grid = with_axes(grid_of(config), unlabeled_per_label=axis("unlabeled_per_label", config.unlabeled_per_label))
     points = np.rint(grid.cells["unlabeled_per_label"] * grid.cells["n"])
     same = {"unlabeled_norm": grid.cells["theta_norm"], "angle": np.zeros_like(points)}
     options = {"sums": _sums(config.sums, points.max())}
@@ -121,7 +118,7 @@ def pseudo_label_grid(config: PseudoLabelConfig) -> Grid:
 
 
 def _sums(chosen: str, points: float) -> SumsLaw:
-    """How sums over so many points are drawn.
+    """Return how sums over so many points are drawn.
 
     Raises:
       RunError: for another name, or too many points.
@@ -131,7 +128,7 @@ def _sums(chosen: str, points: float) -> SumsLaw:
     if points > LARGEST:
         raise RunError(f"unlabelled points must be at most {LARGEST:g}, got {points:g}")
     if chosen == "exact" and points > 2**24:
-        raise RunError(f"exact sums are for up to 2^24 unlabelled points, got {points:g}; say --sums gaussian")
+        raise RunError(f"exact sums are for up to 2^24 unlabelled points, got {points:g}; give --sums gaussian")
     exact = chosen == "exact" or (chosen == "auto" and points <= MOST_EXACT)
     return "exact" if exact else "gaussian"
 
@@ -139,14 +136,13 @@ def _sums(chosen: str, points: float) -> SumsLaw:
 def pseudo_label_table(config: PseudoLabelConfig, grid: Grid, moments: Mapping[str, Moments]) -> xr.Dataset:
     table = grid_dataset(grid)
     for name, label in _LABELS.items():
-        table[name] = as_variable(grid, mean_or_nan(moments[name]), label, "1")
-        table[f"{name}_se"] = as_variable(grid, moments[name].standard_error, f"standard error of {label}", "1")
+        table = table.assign(mean_variables(grid, name, moments[name], label))
     event = "rho > 1, under-confident, with pseudo-labels"
     return table.assign(fraction_variables(grid, "overshoot", moments["overshoot"], event)).assign(_limits(grid))
 
 
 def _limits(grid: Grid) -> dict[str, xr.Variable]:
-    """As the numbers of points grow with p over each what it is in the cell."""
+    """Compute the limits as the numbers of points grow in proportion to p."""
     with jax.enable_x64(True):
         n, p, n_unlabeled = (grid.cells[name] for name in ("n", "p", "n_unlabeled"))
         model = {name: grid.cells[name] for name in ("theta_norm", "unlabeled_norm")}
@@ -157,9 +153,9 @@ def _limits(grid: Grid) -> dict[str, xr.Variable]:
         plain, final = (np.asarray(population_ece(laws[name])) for name in ("init", "final"))
         slope = np.asarray(laws["final"].slope)
     return {
-        "ece_limit": as_variable(grid, plain, "limit of ECE without pseudo-labels", "1"),
-        "final_difference_limit": as_variable(grid, final - plain, f"limit of {_LABELS['final_difference']}", "1"),
-        "slope_limit": as_variable(grid, slope, "limit of rho = mean/var of the score with pseudo-labels", "1"),
+        "ece_limit": as_variable(grid, plain, "limit of ECE without pseudo-labels"),
+        "final_difference_limit": as_variable(grid, final - plain, f"limit of {_LABELS['final_difference']}"),
+        "slope_limit": as_variable(grid, slope, "limit of rho = mean/var of the score with pseudo-labels"),
     }
 
 

@@ -1,7 +1,7 @@
 r"""Mixup on real images: does the sign of ECE(mix) - ECE follow the boundary of the theory?
 
 Paper: the generative model of Section 3.3, with an h_hat that is fitted to data whose generator nobody knows. Two
-classes of images are whitened (`sims.studies.subsamples` says exactly how), so that Definition 3.1 holds as far as two
+classes of images are whitened (`sims.studies.subsamples`), so that Definition 3.1 holds as far as two
 moments of held-out rows can make it hold; p/n is varied by the size n of training sets drawn from them, and the plain
 and the Mixup classifiers of Section 3.1 are scored on other rows. Beside what is measured: the exact law of
 Definition 3.1 at the same n, p and |theta|, and the same measurement on Gaussian rows of the same moments.
@@ -56,7 +56,7 @@ class RealImages:
 
 
 def _pieces(config: RealImages) -> dict[str, Piece]:
-    """One a pair of classes whose data are here; a warning says where to get the others."""
+    """Return a piece for each pair of classes whose data are here; warn where to get the others."""
     for name, least in (("rows", 1), ("most_divisions", LEAST_DIVISIONS)):
         whole(name, getattr(config, name), least)
     ratios_of(config), mixup_settings(config.alpha, config.beta)
@@ -64,24 +64,24 @@ def _pieces(config: RealImages) -> dict[str, Piece]:
     if all(pair.data == CONTROL for pair in pairs):
         raise RunError("; ".join(map(str, missing)))
     for error in missing:
-        warnings.warn(f"{error}. The other data sets are looked at without it.", stacklevel=2)
+        warnings.warn(f"{error}. The study goes on with the other data sets.", stacklevel=2)
     return {pair.file: partial(measure, pair, config) for pair in pairs}
 
 
 def ratios_of(config: RealImages) -> np.ndarray:
-    """Increasing."""
+    """Return p/n in increasing order."""
     return np.sort(axis("ratio", config.ratio, least=1e-4))
 
 
 def sizes_of(pair: Pair, config: RealImages, rows: int) -> tuple[np.ndarray, np.ndarray]:
-    """n at every p/n; and whether it is measured: once, and where so many of `rows` rows of a class are enough."""
+    """Return n at every p/n, and whether it is measured: once, and where `rows` rows of a class are enough."""
     sizes = np.maximum(2, np.rint(pair.p / ratios_of(config))).astype(np.int64)
     again = np.isin(np.arange(len(sizes)), np.unique(sizes, return_index=True)[1], invert=True)
     return sizes, (sizes <= longest_for(rows // 3)) & ~again
 
 
 def measure(pair: Pair, config: RealImages) -> HostArrays:
-    """Of every division, kind of rows, size and weight (the first is 0): errors; and those of the exact law."""
+    """Measure errors of every division, kind of rows, size and weight (the first is 0), and compute the exact law's."""
     rows = np.stack(rows_of(pair))
     sizes, enough = sizes_of(pair, config, rows.shape[1])
     weights = np.concatenate([[0.0], mixup_settings(config.alpha, config.beta)["t"]]).astype(np.float32)
@@ -106,7 +106,7 @@ def measure(pair: Pair, config: RealImages) -> HostArrays:
 
 
 def _exact(key: jax.Array, theta_square: float, sizes: np.ndarray, p: int, weights: np.ndarray) -> HostArrays:
-    """E ECE and E ECE_2^2 of Definition 3.1: [sizes, weights]."""
+    """Estimate E ECE and E ECE_2^2 of Definition 3.1, [sizes, weights]."""
     theta_norm = np.float32(np.sqrt(max(theta_square, 0.0)))
     law = sample_scores(key, n=sizes[:, None], p=p, theta_norm=theta_norm, t=weights[None], replicates=EXACT)
     ece, square = population_ece(law), population_ece(law, norm=2) ** 2

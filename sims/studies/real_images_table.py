@@ -12,6 +12,7 @@ from mixjax.gaussian import critical_ratio
 
 from ..engine.program import HostArrays
 from .divisions import crossing, crossing_and_error, mean_and_error
+from .tables import described
 
 KINDS = ("images", "Gaussian rows")
 ERRORS = {"ece": ("ECE", 1), "square": ("debiased ECE_2 squared", 2)}  # words, and the norm of its boundary
@@ -31,7 +32,7 @@ Variables = dict[str, xr.Variable]
 
 
 def shape_variables(_: xr.Dataset, found: Sequence[HostArrays]) -> Variables:
-    """How near the whitened rows are to Definition 3.1: means over divisions."""
+    """Average the moments of the whitened rows, and |theta|, over divisions."""
     square = [mean_and_error(piece["theta_square"]) for piece in found]
     theta_norm = np.sqrt([max(float(mean), 0.0) for mean, _ in square])
     error = np.array([float(error) for _, error in square]) / (2.0 * theta_norm)
@@ -47,7 +48,7 @@ def shape_variables(_: xr.Dataset, found: Sequence[HostArrays]) -> Variables:
 
 
 def error_variables(_: xr.Dataset, found: Sequence[HostArrays]) -> Variables:
-    """Errors, their differences from no Mixup with standard errors, and those of the exact law."""
+    """Average the errors and their differences from no Mixup, beside those of the exact law."""
     plain, sizes = ("pair", "rows", "ratio"), ("pair", "ratio")
     accuracy = (piece["accuracy"].mean(axis=0)[..., 0] for piece in found)
     variables = {
@@ -74,7 +75,7 @@ def error_variables(_: xr.Dataset, found: Sequence[HostArrays]) -> Variables:
 
 
 def boundary_variables(table: xr.Dataset, found: Sequence[HostArrays]) -> Variables:
-    """p/n beyond which Mixup lowers each error: measured, of the exact law at these n and p, and of the limit."""
+    """Find p/n beyond which Mixup lowers each error: measured, of the exact law at these n and p, and of the limit."""
     theta_norm, t = (table[name].values.astype(np.float32) for name in ("theta_norm", "t"))
     realized = [float(p) / piece["n"] for p, piece in zip(table["p"].values, found, strict=True)]
     variables: Variables = {}
@@ -88,7 +89,7 @@ def boundary_variables(table: xr.Dataset, found: Sequence[HostArrays]) -> Variab
         text = f"p/n above which Mixup lowers the {'ECE' if norm == 1 else 'ECE_2'}"
         kinds, law = ("pair", "rows", "mixup"), ("pair", "mixup")
         parts: dict[str, tuple[tuple[str, ...], Iterable[Any], str]] = {
-            "": (kinds, (place for place, _ in both), f"{text}; none where it does at every p/n measured"),
+            "": (kinds, (position for position, _ in both), f"{text}; none where it does at every p/n measured"),
             "_se": (kinds, (error for _, error in both), f"standard error of {text}"),
             "_exact": (law, exact, f"{text}, Definition 3.1 at these n and p"),
             "_limit": (law, limit, f"{text}, its limit"),
@@ -98,9 +99,9 @@ def boundary_variables(table: xr.Dataset, found: Sequence[HostArrays]) -> Variab
 
 
 def _difference(errors: np.ndarray) -> np.ndarray:
-    """From that of weight 0, which is the first."""
+    """Subtract the error of weight 0, which is the first."""
     return errors[..., 1:] - errors[..., :1]
 
 
 def _variable(dims: tuple[str, ...], values: Iterable[Any], text: str) -> xr.Variable:
-    return xr.Variable(dims, np.stack([np.asarray(value) for value in values]), {"long_name": text, "units": "1"})
+    return described(dims, np.stack([np.asarray(value) for value in values]), text)

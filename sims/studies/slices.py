@@ -23,8 +23,8 @@ from mixjax.gaussian import ScoreLaw
 
 from ..engine.moments import Moments
 from ..engine.program import BLOCK, Arrays, Experiment
-from ..figures import slice_figures
-from ..grid import AxisValue, Grid, gaussian_grid
+from ..figures.slices import slice_figures
+from ..grid import AxisValue, Grid, grid_of
 from ..study import GridStudy
 from .comparison import (
     EXPERIMENT,
@@ -68,7 +68,7 @@ class LowDimension:
 
 
 def _score(law: ScoreLaw, settings: Arrays) -> Arrays:
-    """The comparison, and quantiles of the differences over the block, the same for each of its replicates."""
+    """Return the comparison, and quantiles of the differences over the block, the same for each of its replicates."""
     values = EXPERIMENT.score(law, settings)
     for metric in METRICS:
         difference = values[f"{metric}_difference"]
@@ -84,24 +84,17 @@ def _table(axis: str, config: HighDimension | LowDimension, grid: Grid, moments:
     for metric in METRICS:
         label = f"{LONG_NAMES[metric]}(mix) - {LONG_NAMES[metric]} over training sets"
         spread = moments[f"{metric}_difference"].standard_deviation
-        table[f"{metric}_difference_sd"] = as_variable(grid, spread, f"standard deviation of {label}", "1")
+        table[f"{metric}_difference_sd"] = as_variable(grid, spread, f"standard deviation of {label}")
         for name, level in QUANTILES.items():
             value = mean_or_nan(moments[f"{metric}_difference_{name}"])
             long_name = f"{100 * level:g} % quantile of {label}, the mean of those of blocks of {BLOCK}"
-            table[f"{metric}_difference_{name}"] = as_variable(grid, value, long_name, "1")
+            table[f"{metric}_difference_{name}"] = as_variable(grid, value, long_name)
     table = table.assign(expected_variables(grid))
     change: dict[str, Any] = {axis: refined(grid.axes[axis], whole=axis == "n")}
-    fine = _grid(replace(config, **change))
+    fine = grid_of(replace(config, **change))
     variables = expected_variables(fine, float64=False) | limit_variables(fine)
     ends = ("_difference_expected", "_difference_limit")
     return with_curves(table, axis, fine, {name: v for name, v in variables.items() if name.endswith(ends)})
-
-
-def _grid(config: HighDimension | LowDimension) -> Grid:
-    dimension = (
-        {"p": config.p, "ratio": None} if isinstance(config, LowDimension) else {"p": None, "ratio": config.ratio}
-    )
-    return gaussian_grid(n=config.n, **dimension, theta_norm=config.theta_norm, alpha=config.alpha, beta=config.beta)
 
 
 EXPERIMENT_WITH_QUANTILES = Experiment(EXPERIMENT.sample, _score)
@@ -115,7 +108,7 @@ HIGH_DIMENSION = GridStudy(
         "default": {},
         "full": {"ratio": "0.02:32:81:log", "replicates": 100_000},
     },
-    grid=_grid,
+    grid=grid_of,
     experiment=EXPERIMENT_WITH_QUANTILES,
     table=partial(_table, "ratio"),
     figures=slice_figures("ratio"),
@@ -130,7 +123,7 @@ LOW_DIMENSION = GridStudy(
         "default": {},
         "full": {"n": "30:100000000:73:log", "replicates": 100_000},
     },
-    grid=_grid,
+    grid=grid_of,
     experiment=EXPERIMENT_WITH_QUANTILES,
     table=partial(_table, "n"),
     figures=slice_figures("n"),

@@ -1,12 +1,12 @@
 r"""One division of the rows of two classes: a third for the whitening, a third to draw training sets from, and a test.
 
-The whitening h_hat (`mixjax.gaussian.fit_whitening`) is fitted on the first third, which has no further part. A
+The whitening h_hat (`mixjax.gaussian.fit_whitening`) is fitted on the first third, which is used for nothing else. A
 training set of n whitened rows has labels from a fair coin, as in Definition 3.1, and of each class as many rows of the
-second third as the coin says, none twice; the next larger one goes on from it. The estimator of Section 3.1,
+second third as the coin gives, none twice; the next larger set contains it. The estimator of Section 3.1,
 
     theta_hat(t) = (1 - t) mean(x y) + t xbar ybar,
 
-then scores the last third, v = theta_hat'z, and claims s(2 |v|) (sigma = 1, which whitening is to see to). The same is
+then scores the last third, v = theta_hat'z, and claims s(2 |v|) (sigma = 1, which whitening should ensure). The same is
 done with *Gaussian rows*: as many draws from N(mean, covariance) of each class of the last two thirds, whitened. What
 they and the data have in common is due to two moments; where they differ, the data are not Gaussian.
 """
@@ -42,7 +42,7 @@ class Scores(NamedTuple):
 
 
 class Shape(NamedTuple):
-    """How near whitened rows are to Definition 3.1, which has |theta|^2, 1, 1, 0, (1, 1), (0, 0), (0, 0).
+    """Moments of whitened rows; Definition 3.1 has |theta|^2, 1, 1, 0, (1, 1), (0, 0), (0, 0).
 
     Attributes:
       theta_square: |theta|^2, half the distance of the class means squared, without the bias of their noise.
@@ -63,7 +63,7 @@ class Shape(NamedTuple):
 
 
 class Division(NamedTuple):
-    """Whitened rows [2 kinds, 2 classes, M, p], the data and Gaussian rows, which had no part in the whitening.
+    """Whitened rows [2 kinds, 2 classes, M, p], the data and Gaussian rows, which the whitening has not seen.
 
     Attributes:
       shape, shrinkage: of the data, and of the covariance of the whitening.
@@ -90,10 +90,9 @@ def divided(key: jax.Array, rows: jax.Array, *, p: int) -> Division:
 def scored(
     key: jax.Array, rows: jax.Array, sizes: jax.Array, weights: jax.Array, *, replicates: int, longest: int
 ) -> Scores:
-    """Mean errors of `replicates` training sets of every size and weight, of both kinds of rows of a division.
+    """Measure the mean errors of training sets of every size and weight, for both kinds of rows of a division.
 
     Args:
-      key: spent.
       rows: [kinds, 2 classes, M, p]; training sets are drawn from the first half, and tested on the second.
       sizes: whole numbers from 1 to `longest`, which is at most `longest_for(M // 2)`.
       weights: t, in [0, 1].
@@ -116,7 +115,7 @@ def scored(
 
 
 def longest_for(rows: int) -> int:
-    """The largest training set for which so many rows of a class are enough, in all but one of 10^6 draws of labels.
+    """Return the largest training set for which so many rows of a class are enough, in all but one of 10^6 draws.
 
     A class gets more than n/2 + 2.5 sqrt(n) rows, five standard deviations, in one of 1.7 10^6.
     """
@@ -124,14 +123,14 @@ def longest_for(rows: int) -> int:
 
 
 def gaussian_rows(key: jax.Array, z: jax.Array) -> jax.Array:
-    """Draws of the shape of z [2 classes, M, p], with the means and covariances of its classes."""
+    """Draw rows of the shape of z [2 classes, M, p], with the means and covariances of its classes."""
     mean, covariance = _moments(z)
     noise = jax.random.normal(key, z.shape, z.dtype)
     return mean[:, None] + jnp.einsum("kni,kji->knj", noise, jnp.linalg.cholesky(covariance))
 
 
 def estimated(key: jax.Array, pool: jax.Array, sizes: jax.Array, weights: jax.Array, longest: int) -> jax.Array:
-    """theta_hat(t) of nested training sets of every size from a pool [2 classes, M, p]: [sizes * weights, p]."""
+    """Estimate theta_hat(t), [sizes * weights, p], from nested training sets of a pool [2 classes, M, p]."""
     key_coin, key_rows = jax.random.split(key)
     pool = _shuffled(key_rows, pool)
     plus = jax.random.bernoulli(key_coin, 0.5, (longest,))
@@ -145,19 +144,19 @@ def estimated(key: jax.Array, pool: jax.Array, sizes: jax.Array, weights: jax.Ar
 
 
 def _shuffled(key: jax.Array, rows: jax.Array) -> jax.Array:
-    """Each class in a random order of its own."""
+    """Shuffle each class by itself."""
     return jax.vmap(lambda key, part: part[jax.random.permutation(key, len(part))])(jax.random.split(key), rows)
 
 
 def _errors(margins: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """Of y v for each test row."""
+    """Return ECE, squared ECE_2 and accuracy of the margins y v of test rows."""
     confidence, correct = jax.nn.sigmoid(2.0 * jnp.abs(margins)), (margins > 0).astype(margins.dtype)
     squared = debiased_ece2(confidence, correct, num_bins=BINS, binning="equal-mass").squared
     return ece(confidence, correct, num_bins=BINS, binning="equal-mass"), squared, jnp.mean(correct)
 
 
 def _moments(z: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Mean [2, p] and covariance [2, p, p] of each class."""
+    """Return the mean [2, p] and covariance [2, p, p] of each class."""
     mean = jnp.mean(z, axis=1)
     centered = z - mean[:, None]
     return mean, jnp.einsum("kni,knj->kij", centered, centered) / (z.shape[1] - 1)

@@ -26,22 +26,23 @@ from mixjax.gaussian import (
     critical_held_out_ratio,
     expected_errors,
     held_out_ece,
-    held_out_to_match,
+    held_out_size_matching,
     limit_scores,
     population_ece,
     sample_training_sets,
     scale_on_held_out,
     scaled_ece,
 )
-from mixjax.gaussian.beyond.temperature_limits import Weight
+from mixjax.gaussian.beyond.temperature_limits import WeightKind
 from mixjax.runs import RunError
 
 from ..engine.moments import Moments
 from ..engine.program import Arrays, Experiment
-from ..figures import temperature_figures
-from ..grid import AxisValue, Grid, axis, gaussian_grid, with_axes
+from ..figures.temperature import temperature_figures
+from ..grid import AxisValue, Grid, grid_of, positive_axis, with_axes
 from ..study import GridStudy
-from .comparison import as_variable, fraction_variables, grid_dataset, mean_or_nan, negative_with_ties_half
+from .comparison import as_variable, fraction_variables, grid_dataset, mean_variables, negative_with_ties_half
+from .tables import described
 
 MOST_HELD_OUT = 1e7
 
@@ -86,7 +87,7 @@ def _sample(key: jax.Array, cells: Arrays, settings: Arrays, replicates: int) ->
 
 
 def _score(sample: Sample, settings: Arrays) -> Arrays:
-    """Means of errors, and of their differences from the error after temperature scaling of no Mixup."""
+    """Return errors, and their differences from the error after temperature scaling of no Mixup."""
     (own, pooled), scaled = jnp.moveaxis(population_ece(sample.law), 1, 0), scaled_ece(sample.fit)
     reference, temperature = scaled[:, :1], sample.fit.temperature[:, 0]
     values = {
@@ -96,13 +97,13 @@ def _score(sample: Sample, settings: Arrays) -> Arrays:
         "ece_mix_temperature": scaled[:, 1:-1],
         "combined_difference": scaled[:, 1:-1] - reference,
     }
-    for name, place in WEIGHTS.items():
-        difference = (own - reference)[:, place]
+    for name, position in WEIGHTS.items():
+        difference = (own - reference)[:, position]
         values |= {
-            f"ece_{name}": own[:, place],
-            f"ece_{name}_pooled": pooled[:, place],
+            f"ece_{name}": own[:, position],
+            f"ece_{name}_pooled": pooled[:, position],
             f"{name}_difference": difference,
-            f"{name}_pooled_difference": (pooled - reference)[:, place],
+            f"{name}_pooled_difference": (pooled - reference)[:, position],
             f"{name}_better": negative_with_ties_half(difference),
         }
     return values
@@ -112,42 +113,29 @@ WEIGHTS = {"mix": slice(1, -2), "best": -2, "estimated": -1}
 
 
 def _grid(config: Temperature) -> Grid:
-    """The cells of the Gaussian model, each at every number of held-out points."""
-    model = gaussian_grid(
-        n=config.n, ratio=config.ratio, p=None, theta_norm=config.theta_norm, alpha=config.alpha, beta=config.beta
-    )
-    ratios = axis("held_out_ratio", config.held_out_ratio, above=True)
-    grid = with_axes(model, held_out_ratio=ratios)
+    """Return the cells of the Gaussian model, each at every number of held-out points."""
+    grid = with_axes(grid_of(config), held_out_ratio=positive_axis(config, "held_out_ratio"))
     points = np.maximum(1.0, np.rint(grid.cells["held_out_ratio"] * grid.cells["n"]))
     if points.max() > MOST_HELD_OUT:
         raise RunError(f"held-out points = held_out_ratio n must be at most {MOST_HELD_OUT:g}, got {points.max():g}")
     return replace(grid, cells={**grid.cells, "n_held_out": points})
 
 
-_NAMES = (
-    {
-        "ece": "ECE, plain",
-        "ece_temperature": "ECE after temperature scaling",
-        "at_an_end": "share of held-out sets whose temperature is 0 or infinite",
-        "ece_mix": "ECE(mix)",
-        "ece_best": "ECE of the best Mixup weight",
-        "ece_estimated": "ECE of the estimated Mixup weight",
-        "ece_mix_temperature": "ECE of Mixup after temperature scaling",
-        "combined_difference": "ECE of Mixup after temperature scaling - ECE after temperature scaling",
-    }
-    | {
-        f"{name}_{end}": f"{words} of {weight}{text}"
-        for name, weight in (("mix", "Mixup"), ("best", "the best weight"), ("estimated", "the estimated weight"))
-        for end, words, text in (
-            ("difference", "ECE", " - ECE after temperature scaling"),
-            ("pooled_difference", "ECE", ", with the held-out points in training, - ECE after temperature scaling"),
-        )
-    }
-    | {
-        f"ece_{name}_pooled": f"ECE of {name}, with the held-out points in training"
-        for name in ("mix", "best", "estimated")
-    }
-)
+_WEIGHTS = {"mix": "Mixup", "best": "the best weight", "estimated": "the estimated weight"}
+_AFTER, _POOLED = "ECE after temperature scaling", "with the held-out points in training"
+_NAMES = {
+    "ece": "ECE, plain",
+    "ece_temperature": _AFTER,
+    "at_an_end": "share of held-out sets whose temperature is 0 or infinite",
+    "ece_mix": "ECE(mix)",
+    "ece_best": "ECE of the best Mixup weight",
+    "ece_estimated": "ECE of the estimated Mixup weight",
+    "ece_mix_temperature": "ECE of Mixup after temperature scaling",
+    "combined_difference": f"ECE of Mixup after temperature scaling - {_AFTER}",
+    **{f"{name}_difference": f"ECE of {weight} - {_AFTER}" for name, weight in _WEIGHTS.items()},
+    **{f"{name}_pooled_difference": f"ECE of {weight}, {_POOLED}, - {_AFTER}" for name, weight in _WEIGHTS.items()},
+    **{f"ece_{name}_pooled": f"ECE of {weight}, {_POOLED}" for name, weight in _WEIGHTS.items()},
+}
 
 
 def _table(config: Temperature, grid: Grid, moments: Mapping[str, Moments]) -> xr.Dataset:
@@ -157,13 +145,12 @@ def _table(config: Temperature, grid: Grid, moments: Mapping[str, Moments]) -> x
             event = f"{_NAMES['ece_' + name.removesuffix('_better')]} < ECE after temperature scaling"
             table = table.assign(fraction_variables(grid, name, value, event))
         else:
-            table[name] = as_variable(grid, mean_or_nan(value), _NAMES[name], "1")
-            table[f"{name}_se"] = as_variable(grid, value.standard_error, f"standard error of {_NAMES[name]}", "1")
+            table = table.assign(mean_variables(grid, name, value, _NAMES[name]))
     return table.assign(_boundaries(grid))
 
 
 def _boundaries(grid: Grid) -> dict[str, xr.Variable]:
-    """Held-out points / n where temperature scaling equals Mixup: to leading order at this n, and in the limit."""
+    """Compute the held-out points / n where temperature scaling equals Mixup, at this n and in the limit."""
     shape = (*grid.shape[:3], -1)
     cells = {name: values.astype(np.float32).reshape(shape) for name, values in grid.cells.items()}
     found = _critical(cells, grid.settings["t"].astype(np.float32))
@@ -171,7 +158,7 @@ def _boundaries(grid: Grid) -> dict[str, xr.Variable]:
     def boundary(values: jax.Array, text: str, *more: str) -> xr.Variable:
         long_name = f"held-out points / n beyond which temperature scaling is better calibrated than {text}"
         dims = (*tuple(grid.axes)[:3], *more)
-        return xr.Variable(dims, np.asarray(values, np.float64), {"long_name": long_name, "units": "1"})
+        return described(dims, np.asarray(values, np.float64), long_name)
 
     return {
         "mix_critical": boundary(found["matching"][..., :-1], "Mixup, at this n", "mixup"),
@@ -179,14 +166,14 @@ def _boundaries(grid: Grid) -> dict[str, xr.Variable]:
         "best_critical_limit": boundary(found["best"], "the best Mixup weight, in the limit"),
         "estimated_critical_limit": boundary(found["estimated"], "the estimated Mixup weight, in the limit"),
         "ece_temperature_expansion": as_variable(
-            grid, np.asarray(found["ece"], np.float64).ravel(), "leading order of ECE after temperature scaling", "1"
+            grid, np.asarray(found["ece"], np.float64).ravel(), "leading order of ECE after temperature scaling"
         ),
     }
 
 
 @jax.jit
 def _critical(cells: Arrays, weights: jax.Array) -> Arrays:
-    """From cells of shape [n, ratio, theta_norm, held-out points]."""
+    """Compute the boundaries of cells of shape [n, ratio, theta_norm, held-out points]."""
     n, p, theta_norm = (cells[name][..., :1] for name in ("n", "p", "theta_norm"))
     best = jnp.minimum(best_weight(p / n, theta_norm), 0.5)
     t = jnp.concatenate([jnp.broadcast_to(weights, (*best.shape[:-1], len(weights))), best], axis=-1)
@@ -194,9 +181,9 @@ def _critical(cells: Arrays, weights: jax.Array) -> Arrays:
     ece = expected_errors(n=n, p=p, theta_norm=theta_norm, t=t).ece
     limits = {
         weight: critical_held_out_ratio(p[..., 0] / n[..., 0], theta_norm[..., 0], weight=weight)
-        for weight in get_args(Weight)
+        for weight in get_args(WeightKind)
     }
-    return {"matching": held_out_to_match(law, ece) / n, "ece": held_out_ece(law, cells["n_held_out"]), **limits}
+    return {"matching": held_out_size_matching(law, ece) / n, "ece": held_out_ece(law, cells["n_held_out"]), **limits}
 
 
 STUDY = GridStudy(

@@ -23,9 +23,10 @@ from ..engine.keys import key_of
 from ..engine.program import HostArrays
 from ..figures.theorems import theorem_figures
 from ..grid import AxisValue, axis, whole
-from ..reports.verdicts import verdict, verdict_files, verdict_report
+from ..reports.theorems import verdict, verdict_files, verdict_report
 from ..study import Piece, PiecewiseStudy
 from .comparison import wilson_interval
+from .tables import described_dataset, standard_error
 
 CONFIGURATIONS: dict[str, tuple[dict[str, float], ...]] = {
     "3.1": tuple({"ratio": c, "theta_norm": theta} for c, theta in ((0.1, 1), (0.5, 1), (1, 0.5), (0.5, 2), (5, 2))),
@@ -70,7 +71,7 @@ def _pieces(config: Theorems) -> dict[str, Piece]:
 
 
 def measure(theorem: str, sizes: np.ndarray, replicates: int, seed: int) -> HostArrays:
-    """Of each configuration and size: mean and standard error of the signed number, and how often it is negative."""
+    """Measure the signed number at each configuration and size: mean, standard error, and how often it is negative."""
     claim = CLAIMS[theorem]
     key = key_of(seed, f"theorem {theorem}")
     found: dict[str, list[np.ndarray]] = {"mean": [], "se": [], "negative": [], "count": []}
@@ -78,7 +79,7 @@ def measure(theorem: str, sizes: np.ndarray, replicates: int, seed: int) -> Host
         values = np.asarray(claim.value(jax.random.fold_in(key, number), sizes, replicates, **cell), np.float64)
         count = np.isfinite(values).sum(axis=1)
         found["mean"].append(np.nanmean(values, axis=1))
-        found["se"].append(np.nanstd(values, axis=1, ddof=1) / np.sqrt(count))
+        found["se"].append(standard_error(values, axis=1))
         found["negative"].append((values < 0).sum(axis=1))
         found["count"].append(count)
     facts = [(claim.limit(**cell), claim.stated(**cell), claim.met(**cell)) for cell in CONFIGURATIONS[theorem]]
@@ -111,17 +112,14 @@ def _table(config: Theorems, pieces: Mapping[str, HostArrays]) -> xr.Dataset:
         "stated": (narrow, stacked("stated"), "1 where the paper's hypothesis holds"),
         "met": (narrow, stacked("met"), "1 where the condition that the paper omits holds too"),
     }
-    texts = [[_said(cell) for cell in CONFIGURATIONS[name]] for name in CLAIMS]
+    texts = [[_cell_text(cell) for cell in CONFIGURATIONS[name]] for name in CLAIMS]
     texts = [row + [""] * (most - len(row)) for row in texts]
-    table = xr.Dataset(
-        {name: xr.Variable(dims, values, {"long_name": text, "units": "1"}) for name, (dims, values, text) in
-         variables.items()},
-        {"theorem": list(CLAIMS), "n": sizes, "cell": (narrow, np.array(texts))},
-    )  # fmt: skip
+    coordinates = {"theorem": list(CLAIMS), "n": sizes, "cell": (narrow, np.array(texts))}
+    table = described_dataset(variables, coordinates)
     return table.assign_attrs(verdicts=json.dumps([verdict(table.sel(theorem=name), CLAIMS[name]) for name in CLAIMS]))
 
 
-def _said(cell: Mapping[str, float]) -> str:
+def _cell_text(cell: Mapping[str, float]) -> str:
     return ", ".join(f"{name} = {value:g}" for name, value in cell.items())
 
 

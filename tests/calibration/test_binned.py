@@ -5,13 +5,12 @@ from __future__ import annotations
 from fractions import Fraction
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mixjax.calibration import classwise_ece, ece, mce, top_label_ece
+from mixjax.calibration import classwise_ece, ece, top_label_ece
 from mixjax.calibration.rows.bins import equal_width_edges, equal_width_index
 from tests.calibration.exact import binned_error, nearest
 
@@ -31,45 +30,29 @@ def close(a, b):
     np.testing.assert_allclose(a, b, rtol=0, atol=3e-7)
 
 
-# each is a program
+# options, and whether rows have weights: each is a program
 CHOICES = (
-    {"num_bins": 1},
-    {"num_bins": 10, "norm": 2},
-    {"num_bins": 15, "closed": "right"},
-    {"num_bins": 100, "norm": np.inf},
-    {"num_bins": 100, "closed": "right", "norm": 3},
-    {"num_bins": 5, "binning": "equal-mass"},
-    {"num_bins": 15, "binning": "equal-mass", "norm": 2},
+    ({"num_bins": 10, "norm": 2}, False),
+    ({"num_bins": 15, "closed": "right"}, True),
+    ({"num_bins": 100, "norm": np.inf}, False),
+    ({"num_bins": 100, "closed": "right", "norm": 3}, True),
+    ({"num_bins": 5, "binning": "equal-mass"}, False),
+    ({"num_bins": 5, "binning": "equal-mass"}, True),
 )
 WEIGHTS = st.lists(st.integers(1, 9), min_size=SIZE, max_size=SIZE).map(lambda w: np.array(w, np.float32))
 
 
-@settings(deadline=None, max_examples=80)
-@given(SAMPLES, st.sampled_from(CHOICES), st.none() | WEIGHTS)
-def test_exact_fractions_agree(sample, choice, weights):
-    close(ece(*sample, weights=weights, **choice), binned_error(*sample, weights=weights, **choice))
-
-
-@settings(deadline=None, max_examples=30)
-@given(SAMPLES, st.permutations(range(SIZE)), st.sampled_from(BINNINGS))
-def test_order_does_not_matter(sample, order, binning):
-    confidence, correct = sample
-    shuffled = ece(confidence[list(order)], correct[list(order)], num_bins=5, binning=binning)
-    value = ece(confidence, correct, num_bins=5, binning=binning)
-    close(shuffled, value)
-    if binning == "equal-mass":  # rows are put in order first
-        assert shuffled == value
-
-
-@settings(deadline=None, max_examples=30)
-@given(SAMPLES, st.lists(st.integers(1, 3), min_size=SIZE, max_size=SIZE), st.sampled_from(BINNINGS))
-def test_weights_repeat_rows(sample, weights, binning):
-    confidence, correct = sample
-    rows = np.repeat(np.arange(SIZE), weights)
-    padded = np.resize(rows, 3 * SIZE)  # one shape, whatever is drawn
-    where = np.arange(3 * SIZE) < len(rows)
-    repeated = ece(confidence[padded], correct[padded], num_bins=5, binning=binning, where=where)
-    close(ece(confidence, correct, num_bins=5, binning=binning, weights=weights), repeated)
+@settings(deadline=None, max_examples=90)
+@given(SAMPLES, st.sampled_from(CHOICES), WEIGHTS, st.permutations(range(SIZE)))
+def test_exact_fractions_agree(sample, choice, weights, order):
+    """...in any order of the rows, and for equal mass to the bit."""
+    options, weighted = choice
+    order, weights = list(order), weights if weighted else None
+    moved = None if weights is None else weights[order]
+    value = ece(sample[0][order], sample[1][order], weights=moved, **options)
+    close(value, binned_error(*sample, weights=weights, **options))
+    if "binning" in options:
+        assert value == ece(*sample, weights=weights, **options)
 
 
 @settings(deadline=None, max_examples=30)
@@ -86,17 +69,12 @@ def test_a_mask_removes_rows(sample, where, binning):
         assert np.isnan(value)
 
 
-@settings(deadline=None, max_examples=30)
-@given(SAMPLES)
-def test_range_and_refinement(sample):
-    """Finer bins of the same edges never lower the L1 error, and it is below every other norm."""
-    coarse, fine = ece(*sample, num_bins=5), ece(*sample, num_bins=15)
-    assert 0 <= coarse <= fine + 1e-6 <= 1 + 1e-6
-    assert fine <= ece(*sample, num_bins=15, norm=2) + 1e-6 <= mce(*sample, num_bins=15) + 2e-6
+index_of = jax.jit(equal_width_index, static_argnums=(1, 2))
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("num_bins", [1, 2, 10, 15, 30, 49, 64, 65, 100, 1000])
+@pytest.mark.parametrize("num_bins, dtype", [
+    *((bins, np.float32) for bins in (1, 2, 15, 49, 64, 65, 1000)), (15, np.float64), (1000, np.float64),
+])  # fmt: skip
 def test_every_edge_is_in_its_bin(num_bins, dtype):
     """k/M, and its neighbours on both sides; edges are correctly rounded."""
     edges = equal_width_edges(num_bins, np.dtype(dtype))
@@ -106,8 +84,7 @@ def test_every_edge_is_in_its_bin(num_bins, dtype):
     last = num_bins - 1
 
     def index(values, closed):
-        padded = jnp.asarray(np.resize(values, 1001))  # one shape: each of its operations compiles
-        return np.asarray(equal_width_index(padded, num_bins, closed))[: len(values)]
+        return np.asarray(index_of(np.resize(values, num_bins + 1), num_bins, closed))[: len(values)]  # one shape
 
     np.testing.assert_array_equal(index(edges, "left"), np.minimum(ks, last))
     np.testing.assert_array_equal(index(edges, "right"), np.maximum(ks - 1, 0))
@@ -117,14 +94,7 @@ def test_every_edge_is_in_its_bin(num_bins, dtype):
         np.testing.assert_array_equal(index(above, closed), ks[1:-1])
 
 
-@pytest.mark.parametrize("dtype", [jnp.float16, jnp.bfloat16])
-def test_half_precision_is_computed_in_float32(dtype, rng):
-    confidence, correct = jnp.asarray(rng.random(1000), dtype), rng.random(1000) < 0.5
-    value = ece(confidence, correct)
-    assert value.dtype == np.float32
-    close(value, binned_error(np.asarray(confidence, np.float32), correct, num_bins=15))
-
-
+@pytest.mark.slow
 def test_float32_does_not_drift(rng):
     """Ten million rows in a few bins."""
     confidence = rng.uniform(0.9, 1, 10**7).astype(np.float32)
@@ -133,14 +103,17 @@ def test_float32_does_not_drift(rng):
     np.testing.assert_allclose(ece(confidence, correct, num_bins=2), exact, atol=1e-7)
 
 
-@pytest.mark.parametrize("size, num_bins", [(262_143, 2**20), (1_000_003, 65_536), (1_000_000, 8192), (400_001, 300)])
+@pytest.mark.parametrize("size, num_bins", [
+    (400_001, 300), *(pytest.param(*case, marks=pytest.mark.slow) for case in
+                      [(262_143, 2**20), (1_000_003, 65_536), (1_000_000, 8192)]),
+])  # fmt: skip
 def test_many_bins_do_not_drift(size, num_bins):
     """Equal rows, which all are in one of them."""
     found = ece(np.full(size, 0.3, np.float32), np.zeros(size), num_bins=num_bins)
     np.testing.assert_allclose(found, np.float32(0.3), atol=1e-7)
 
 
-@pytest.mark.parametrize("norm", [1, 2, 10, 40, 1000, 1e300, np.inf])
+@pytest.mark.parametrize("norm", [40, 1e300])
 def test_no_power_underflows(norm):
     """One bin with a gap of 0.1 has the error 0.1 for every norm."""
     assert abs(float(ece(np.full(10, 0.5, np.float32), [1] * 6 + [0] * 4, norm=norm)) - 0.1) < 1e-7
@@ -162,8 +135,10 @@ def test_bytes_of_another_order():
     assert ece(confidence.astype(">f4"), [1, 1]) == ece(confidence, [1, 1])
 
 
-@pytest.mark.parametrize("num_bins", [2, 100])
-@pytest.mark.parametrize("binning", ["equal-width", "equal-mass"])
+@pytest.mark.parametrize("binning, num_bins", [
+    ("equal-width", 100), ("equal-mass", 2),
+    *(pytest.param(*case, marks=pytest.mark.slow) for case in [("equal-width", 2), ("equal-mass", 100)]),
+])  # fmt: skip
 def test_equal_rows_do_not_drift(binning, num_bins):
     """Three million rows of one confidence, whose sums all round alike, and some that are certain."""
     size = 3 * 10**6
@@ -177,32 +152,23 @@ def test_equal_rows_do_not_drift(binning, num_bins):
     np.testing.assert_allclose(ece(confidence, correct, num_bins=num_bins, binning=binning), exact, atol=1e-7)
 
 
-def test_top_label_is_the_ece_of_the_predicted_class(rng):
-    probs, labels = rng.dirichlet(np.ones(4), 500), rng.integers(0, 4, 500)
-    predicted = probs.argmax(1)
-    expected = binned_error(probs.max(1), predicted == labels, num_bins=7)
-    np.testing.assert_allclose(top_label_ece(probs, labels, num_bins=7), expected, atol=1e-12)
-
-
-def test_classwise_is_the_mean_over_classes(rng):
-    probs, labels, weights = rng.dirichlet(np.ones(3), 200), rng.integers(0, 3, 200), rng.integers(1, 4, 200)
-    for options in ({"binning": "equal-mass"}, {"closed": "right"}, {"weights": weights.astype(float), "norm": 2}):
+def test_probabilities_of_classes(rng):
+    """The error of the predicted class, and the mean over classes of theirs."""
+    probs, labels = rng.dirichlet(np.ones(3), 40).astype(np.float32), rng.integers(0, 3, 40)
+    expected = binned_error(probs.max(1), probs.argmax(1) == labels, num_bins=7, closed="right", norm=2)
+    close(top_label_ece(probs, labels, num_bins=7, closed="right", norm=2), expected)
+    weights = rng.integers(1, 4, 40).astype(np.float32)
+    for options in ({"binning": "equal-mass", "norm": 2, "weights": weights}, {"closed": "right"}):
         each = [binned_error(probs[:, k], labels == k, num_bins=6, **options) for k in range(3)]
-        np.testing.assert_allclose(classwise_ece(probs, labels, num_bins=6, **options), np.mean(each), atol=1e-12)
+        close(classwise_ece(probs, labels, num_bins=6, **options), np.mean(each))
 
 
-def test_leading_axes_by_vmap(rng):
-    confidence, correct = rng.random((3, 50)), rng.random((3, 50)) < 0.5
-    batched = jax.vmap(ece)(confidence, correct)
-    np.testing.assert_allclose(batched, [ece(c, y) for c, y in zip(confidence, correct, strict=True)], atol=1e-12)
-
-
-def test_gradients_are_finite_and_right(rng):
-    """d ECE / d confidence is -sign(residual of its bin) / N, also at 0, 1 and in bins that are calibrated."""
+@pytest.mark.parametrize("norm", [1, 2, np.inf])
+def test_gradients_are_finite_and_right(norm):
+    """For norm 1 it is -sign(residual of its bin) / N; finite also at 0, 1 and in bins that are calibrated."""
     confidence, correct = np.array([0.0, 1.0, 0.5, 0.5, 0.91]), np.array([0, 1, 1, 0, 0])
-    for norm in (1, 2, np.inf):
-        assert np.isfinite(jax.grad(lambda c, norm=norm: ece(c, correct, norm=norm))(confidence)).all()
-    np.testing.assert_allclose(jax.grad(ece)(confidence, correct), [0, 0, 0, 0, 0.2], atol=1e-15)
+    gradient = jax.jit(jax.grad(lambda c: ece(c, correct, norm=norm)))(confidence)
+    np.testing.assert_allclose(gradient, [0, 0, 0, 0, {1: 0.2, 2: 0.2**0.5, np.inf: 1}[norm]], atol=1e-15)
 
 
 @pytest.mark.parametrize(

@@ -1,110 +1,152 @@
-"""What every calibration error of (confidence, correct) does with order, masks, weights, dtypes and wrong input."""
+"""What every calibration error does with order, masks, weights, dtypes, wrong values and no rows."""
 
 from __future__ import annotations
 
 from functools import partial
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from mixjax.calibration import kde_ece, mmce, smooth_ece, soft_ece
-from tests.calibration.test_binned import SAMPLES, SIZE
+from mixjax.calibration import (
+    ace,
+    brier_decomposition,
+    brier_score,
+    classwise_ece,
+    debiased_ece2,
+    ece,
+    kde_ece,
+    kde_ece_canonical,
+    mmce,
+    nll,
+    signed_gap,
+    skce,
+    smooth_ece,
+    soft_ece,
+    sweep_ece,
+    tace,
+    top_label_ece,
+)
 
-FUNCTIONS = {
+SIZE, CLASSES = 12, 3  # each function has two programs: of SIZE rows, and of rows with weights among others
+PADDED = 2 * SIZE
+BINARY = {
+    "ece": ece,
+    "equal-mass": partial(ece, binning="equal-mass", num_bins=5),
+    "debiased": debiased_ece2,
+    "sweep": sweep_ece,
     "smooth": smooth_ece,
     "soft": soft_ece,
     "mmce": mmce,
     "kde": partial(kde_ece, bandwidth=0.05),
+    "corp": brier_decomposition,
+    "signed gap": signed_gap,
 }
-WEIGHTED = ("smooth", "soft", "mmce")
-ROWS = 100  # of what Hypothesis does not draw, so that it compiles once
+OF_CLASSES = {
+    "top-label": top_label_ece,
+    "class-wise": classwise_ece,
+    "ace": ace,
+    "tace": partial(tace, threshold=0.1, num_bins=4),
+    "nll": nll,
+    "brier": brier_score,
+    "kde canonical": partial(kde_ece_canonical, bandwidth=0.05),
+    "skce": partial(skce, bandwidth=0.3),
+}
+FUNCTIONS = BINARY | OF_CLASSES
+UNWEIGHTED = ("debiased", "sweep", "kde", "kde canonical", "skce")
+WEIGHTED = [name for name in FUNCTIONS if name not in UNWEIGHTED]
 every = pytest.mark.parametrize("name", FUNCTIONS)
 
 
-def close(a, b, atol=1e-6):
-    np.testing.assert_allclose(a, b, rtol=0, atol=atol)
+def values(result):
+    return np.array([float(leaf) for leaf in jax.tree.leaves(result)])
+
+
+def draw(name, rng, size=SIZE):
+    """Confidences, with ties and both ends, and correctness; or probabilities and labels."""
+    if name in BINARY:
+        confidence = np.where(rng.random(size) < 0.4, rng.choice([0.0, 0.2, 0.5, 1.0], size), rng.random(size))
+        return confidence.astype(np.float32), rng.random(size) < 0.5
+    return rng.dirichlet(np.ones(CLASSES), size).astype(np.float32), rng.integers(0, CLASSES, size)
+
+
+def hidden(rng, scores, right, weights):
+    """The rows in any order among others that hold anything, with weights and a mask."""
+    at = rng.permutation(PADDED)[:SIZE]
+    columns = np.full((PADDED, *scores.shape[1:]), np.nan, np.float32), np.full(PADDED, 7), np.full(PADDED, np.nan)
+    for column, values in zip(columns, (scores, right, weights), strict=True):
+        column[at] = values
+    return columns[:2], {"weights": columns[2].astype(np.float32), "where": np.isin(np.arange(PADDED), at)}
 
 
 @every
-@settings(deadline=None, max_examples=15)
-@given(sample=SAMPLES, order=st.permutations(range(SIZE)), where=st.lists(st.booleans(), min_size=SIZE, max_size=SIZE))
-def test_order_and_masked_rows_do_not_matter(name, sample, order, where):
-    function, (confidence, correct) = FUNCTIONS[name], sample
-    where, order = np.array(where), list(order)
-    value = function(confidence, correct, where=where)
-    hidden, wrong = np.where(where, confidence, np.nan), np.where(where, correct, 7)
-    close(function(hidden[order], wrong[order], where=where[order]), value)
-    if where.sum() < (2 if name == "kde" else 1):
-        assert np.isnan(value)
-    else:
-        assert 0 <= value <= 1 + 1e-6
+def test_weights_repeat_rows_and_a_mask_removes_them(name, rng):
+    """...in any order; NaN where none is left."""
+    function = FUNCTIONS[name]
+    for _ in range(4):
+        rows, weights = draw(name, rng), np.ones(SIZE)
+        if name in WEIGHTED:
+            weights = rng.permutation([0, 0, 0, 0, 0, 0, 1, 1, 2, 2, 3, 3])
+        columns, options = hidden(rng, *rows, weights)
+        if name in UNWEIGHTED:
+            del options["weights"]
+        repeated = [np.repeat(column, weights.astype(int), axis=0) for column in rows]  # as many rows again
+        found = values(function(*columns, **options))
+        np.testing.assert_allclose(found, values(function(*repeated)), atol=1e-6)
+    assert np.isnan(values(function(*columns, **options | {"where": np.zeros(PADDED, bool)}))).all()
 
 
 @pytest.mark.parametrize("name", WEIGHTED)
-@settings(deadline=None, max_examples=15)
-@given(sample=SAMPLES, weights=st.lists(st.integers(0, 3), min_size=SIZE, max_size=SIZE).filter(any))
-def test_weights_repeat_rows(name, sample, weights):
-    function, (confidence, correct) = FUNCTIONS[name], sample
-    rows = np.repeat(np.arange(SIZE), weights)
-    padded = np.resize(rows, 3 * SIZE)  # one shape, whatever is drawn
-    repeated = function(confidence[padded], correct[padded], where=np.arange(3 * SIZE) < len(rows))
-    close(function(confidence, correct, weights=np.array(weights, np.float32)), repeated)
+def test_wrong_weights(name, rng):
+    columns, options = hidden(rng, *draw(name, rng), np.ones(SIZE))
+    row = int(np.argmax(options["where"]))
+    for wrong in (-1.0, np.inf):
+        options["weights"][row] = wrong
+        with pytest.raises(ValueError, match=f"weights must be finite and not negative, got {wrong:g} in row {row}"):
+            FUNCTIONS[name](*columns, **options)
+    options["weights"][:] = 0
+    assert np.isnan(values(FUNCTIONS[name](*columns, **options))).all()
 
 
 @every
-def test_dtypes(name, rng):
-    """Half precision is computed in float32, integers and truth values are what they say."""
-    function, correct = FUNCTIONS[name], rng.random(ROWS) < 0.5
-    for dtype in (jnp.float16, jnp.bfloat16):
-        confidence = jnp.asarray(rng.random(ROWS), dtype)
-        value = function(confidence, correct)
-        assert value.dtype == np.float32
-        close(value, function(np.asarray(confidence, np.float64), correct.astype(np.int8)))
-    certain = np.arange(ROWS) % 2
-    assert function(certain, certain.tolist()) == 0
+def test_wrong_values_and_dtypes(name, rng):
+    """A wrong value names its row, NaN is NaN, and half precision is computed in float32."""
+    function, (scores, right) = FUNCTIONS[name], draw(name, rng)
+    second, rule = ("correct", "0 or 1") if name in BINARY else ("labels", r"in \[0, 3\)")
+    with pytest.raises(ValueError, match=rf"{second} must be {rule}, got 3 in row 5"):
+        function(scores, np.where(np.arange(SIZE) == 5, 3, right))
+    broken = scores.copy()
+    broken[2] = 1.5
+    with pytest.raises(ValueError, match=r"must be in \[0, 1\].*, got 1.5 in row 2"):
+        function(broken, right)
+    broken[2] = np.nan
+    assert np.isnan(values(function(broken, right))).all()
+    half = scores.astype(np.float16)
+    if name in OF_CLASSES:  # rows sum to 1 within what half precision can
+        half = np.tile(np.float16([0.25, 0.25, 0.5]), (SIZE, 1))
+    found = function(half, right)
+    assert all(leaf.dtype == np.float32 for leaf in jax.tree.leaves(found))
+    again = function(half.astype(np.float32), right.astype(np.int8).tolist())
+    np.testing.assert_array_equal(values(found), values(again))
 
 
-@every
-def test_vmap_is_a_loop(name, rng):
-    function, confidence, correct = FUNCTIONS[name], rng.random((3, ROWS)), rng.random((3, ROWS)) < 0.5
-    looped = [function(c, y) for c, y in zip(confidence, correct, strict=True)]
-    close(jax.vmap(function)(confidence, correct), looped, atol=1e-12)
+@pytest.mark.parametrize("name", ["mmce", "sweep", "kde", "corp", "skce", *(
+    pytest.param(name, marks=pytest.mark.slow) for name in ("debiased", "smooth", "soft", "class-wise", "tace", "nll")
+)])  # fmt: skip
+def test_no_rows_are_nan(name, rng):
+    scores, right = draw(name, rng)
+    assert np.isnan(values(FUNCTIONS[name](scores[:0], right[:0]))).all()
 
 
-@every
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"confidence": [0.5, 1.5]}, r"confidence must be in \[0, 1\], got 1.5 in row 1"),
-        ({"confidence": [-0.5, 0.5]}, r"confidence must be in \[0, 1\], got -0.5 in row 0"),
-        ({"correct": [1, 2]}, "correct must be 0 or 1, got 2 in row 1"),
-        ({"where": [2, 1]}, "where must be boolean, or 0 and 1, got 2 in row 0"),
-        ({"correct": [1]}, "correct must have the shape of confidence"),
-        ({"confidence": [[0.5, 0.5]]}, r"confidence must have shape \[N\]"),
-    ],
-)
-def test_wrong_input_is_refused(name, arguments, message):
-    with pytest.raises(ValueError, match=message):
-        FUNCTIONS[name](**{"confidence": [0.5, 0.6], "correct": [1, 0], **arguments})
-
-
-@every
-def test_wrong_values_are_nan_under_jit(name):
-    """...and NaN is NaN anywhere; nothing is left of no rows."""
-    function = jax.jit(FUNCTIONS[name])
-    for confidence, correct in (([0.5, 1.5], [1, 0]), ([0.5, 0.6], [1, 2]), ([0.5, np.nan], [1, 0])):
-        assert np.isnan(function(np.array(confidence), np.array(correct)))
-    assert np.isnan(FUNCTIONS[name]([0.5, np.nan], [1, 0]))
-    assert np.isnan(FUNCTIONS[name](np.zeros(0), np.zeros(0, int)))
-
-
-@pytest.mark.parametrize("name", WEIGHTED)
-def test_wrong_weights_are_refused(name):
-    for weights in ([1.0, -1.0], [1.0, np.inf]):
-        with pytest.raises(ValueError, match=r"weights must be finite and not negative, got .* in row 1"):
-            FUNCTIONS[name]([0.5, 0.6], [1, 0], weights=weights)
-    assert np.isnan(FUNCTIONS[name]([0.5, 0.6], [1, 0], weights=[0.0, 0.0]))
+@pytest.mark.parametrize("name", ["mmce", "sweep", "corp", *(
+    pytest.param(name, marks=pytest.mark.slow) for name in ("equal-mass", "smooth", "skce")
+)])  # fmt: skip
+def test_a_batch_under_jit_is_each_alone(name, rng):
+    """...of what is not a sum; wrong values that are not known are NaN, theirs only."""
+    function = FUNCTIONS[name]
+    batch = [np.stack(column) for column in zip(*(draw(name, rng) for _ in range(3)), strict=True)]
+    alone = [values(function(*(column[i] for column in batch))) for i in (0, 1)]
+    batch[0][2, 3] = 1.5
+    found = jax.tree.leaves(jax.jit(jax.vmap(function))(*batch))
+    np.testing.assert_allclose(np.stack(found, axis=-1)[:2], alone, atol=1e-6)
+    assert np.isnan([leaf[2] for leaf in found]).all()

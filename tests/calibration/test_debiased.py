@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -13,7 +12,6 @@ from mixjax.calibration import debiased_ece2, ece
 from tests.calibration.exact import debiased_square
 from tests.calibration.test_binned import SAMPLES, SIZE, close
 
-FORMS = ("u-statistic", "kumar")
 CHOICES = (
     {"num_bins": 1, "form": "kumar", "binning": "equal-width"},
     {"num_bins": 4, "form": "u-statistic", "binning": "equal-mass"},
@@ -48,7 +46,7 @@ def test_it_has_no_bias(true, rng):
     in two million times."""
     confidence = np.linspace(0.3, 0.7, 20)
     correct = rng.random((4000, 20)) < true
-    estimate = jax.vmap(lambda y: debiased_ece2(jnp.asarray(confidence), y, num_bins=1).squared)
+    estimate = jax.jit(jax.vmap(lambda y: debiased_ece2(confidence, y, num_bins=1).squared))
     squared = np.asarray(estimate(correct.astype(float)))
     assert abs(squared.mean() - (true - 0.5) ** 2) < 5 * squared.std() / np.sqrt(4000)
 
@@ -60,17 +58,6 @@ def test_bins_of_one_row_are_left_out():
     assert debiased_ece2([0.3], [1]) == (0, 0)
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_nan_and_wrong_values(form):
-    for confidence, where in (([np.nan, 0.9], None), ([], None), ([0.5], [False])):
-        result = debiased_ece2(confidence, np.zeros(len(confidence)), num_bins=2, form=form, where=where)
-        assert np.isnan(result).all()
-    close(debiased_ece2([0.4, 0.4, np.nan], [1, 1, 7], num_bins=2, form=form, where=[1, 1, 0]).squared, 0.36)
-    with pytest.raises(ValueError, match=r"confidence must be in \[0, 1\], got 1.5 in row 1"):
-        debiased_ece2([0.5, 1.5], [0, 1], form=form)
-    assert np.isnan(jax.jit(lambda c: debiased_ece2(c, np.array([0, 1]), form=form).root)(np.array([0.5, 1.5])))
-
-
 def test_wrong_options_are_refused():
     with pytest.raises(ValueError, match=r"form must be one of .*, got 'plug-in'"):
         debiased_ece2([0.5], [1], form="plug-in")
@@ -80,10 +67,9 @@ def test_wrong_options_are_refused():
         debiased_ece2([0.5], [1, 0])
 
 
-@pytest.mark.parametrize("dtype", [np.float32, jnp.bfloat16])
-def test_float32_does_not_drift(dtype, rng):
-    confidence, correct = jnp.asarray(rng.uniform(0.9, 1, 10**6), dtype), rng.random(10**6) < 0.8
-    exact = ((correct - np.asarray(confidence, np.float64)).mean()) ** 2
+def test_float32_does_not_drift(rng):
+    confidence, correct = rng.uniform(0.9, 1, 10**6).astype(np.float32), rng.random(10**6) < 0.8
+    exact = ((correct - confidence.astype(np.float64)).mean()) ** 2
     squared, _ = debiased_ece2(confidence, correct, num_bins=1)
     assert squared.dtype == np.float32
     np.testing.assert_allclose(squared, exact - 0.16 / 10**6, atol=2e-8)
@@ -91,6 +77,6 @@ def test_float32_does_not_drift(dtype, rng):
 
 def test_gradients_are_finite(rng):
     """The root is clipped at 0 for a sample that looks too good."""
+    gradient = jax.jit(jax.grad(lambda c, y: debiased_ece2(c, y, num_bins=1).root))
     for correct in (np.array([1, 1, 1, 0]), np.array([1, 0, 1, 0])):
-        gradient = jax.grad(lambda c, y=correct: debiased_ece2(c, y, num_bins=1).root)(np.full(4, 0.5))
-        assert np.isfinite(gradient).all()
+        assert np.isfinite(gradient(np.full(4, 0.5), correct)).all()

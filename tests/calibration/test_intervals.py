@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import jax
 import numpy as np
 import pytest
 from scipy.special import expit
 
-from mixjax.calibration import ece, mce
 from mixjax.calibration import intervals as bootstrap
 from mixjax.calibration.intervals import bootstrap_intervals, mean_interval
+from tests.calibration.exact import binned_error
 
 MEAN, VAR, BINS = 1.2, 2.0, 15  # over-confident: rho = 0.6
 
@@ -78,11 +80,14 @@ def test_counts_are_as_good_as_rows(rng, key):
 
 def test_estimates_are_the_estimators(rng, key):
     confidence, correct = gaussian_sample(rng, 300)
-    for options in ({"num_bins": 7}, {"binning": "equal-mass"}, {"closed": "right"}, {"where": np.arange(300) < 200}):
+    kept = np.arange(300) < 200
+    for options in ({"num_bins": 7, "closed": "right"}, {"binning": "equal-mass", "num_bins": 15, "where": kept}):
         found = bootstrap_intervals(key, confidence, correct, replicates=10, **options)
-        np.testing.assert_allclose(found.ece.estimate, ece(confidence, correct, **options), rtol=1e-10)
-        np.testing.assert_allclose(found.rms_ece.estimate, ece(confidence, correct, norm=2, **options), rtol=1e-10)
-        np.testing.assert_allclose(found.mce.estimate, mce(confidence, correct, **options), rtol=1e-10)
+        where = options.get("where", np.ones(300, bool))
+        exact = partial(binned_error, confidence[where], correct[where])
+        exact = partial(exact, **{name: value for name, value in options.items() if name != "where"})
+        for name, norm in (("ece", 1), ("rms_ece", 2), ("mce", np.inf)):
+            np.testing.assert_allclose(getattr(found, name).estimate, exact(norm=norm), rtol=1e-10)
     again = bootstrap_intervals(key, confidence, correct, replicates=10, **options)
     assert again == found
 
@@ -105,6 +110,7 @@ def test_the_mean_interval_is_the_normal_one():
     np.testing.assert_allclose(interval, (3, 3 - 1.959963985 * error, 3 + 1.959963985 * error, error), rtol=1e-9)
     assert np.isnan(mean_interval([1.0]).low)
     assert np.isnan(mean_interval([]).estimate)
+    assert mean_interval([1.0, np.nan, 3.0, 2.0, 6.0], where=[1, 0, 1, 1, 1]) == mean_interval([1.0, 3.0, 2.0, 6.0])
     assert mean_interval([1e308, 1e308, -1e308]).high == np.inf
 
 

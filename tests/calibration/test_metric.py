@@ -10,9 +10,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from flax import nnx
+from scipy.special import softmax
 
-from mixjax import classwise_ece, ece, top_label_ece
 from mixjax.calibration.metric import CalibrationMetric
+from tests.calibration.exact import binned_error
 
 K = 4
 
@@ -30,7 +31,13 @@ def batches(rng):
 
 def kept(batches):
     logits, labels, mask = batches
-    return jax.nn.softmax(logits[mask], axis=-1), labels[mask]
+    return softmax(logits[mask], axis=-1), labels[mask]
+
+
+def top(batches):
+    """Confidence and correctness of the top label, in NumPy."""
+    probs, labels = kept(batches)
+    return probs.max(axis=-1), probs.argmax(axis=-1) == labels
 
 
 @nnx.jit
@@ -38,53 +45,41 @@ def count(metric, logits, labels, mask):
     metric.update(logits=logits, labels=labels, mask=mask)
 
 
-@pytest.mark.parametrize("norm", [1, 2, np.inf])
-def test_top_label_of_logits_under_jit(batches, norm):
-    metric = CalibrationMetric("logits", num_bins=10, norm=norm)
+def test_top_label_of_logits_under_jit(batches):
+    metric = CalibrationMetric("logits", num_bins=10, norm=2)
     assert np.isnan(metric.compute())
     for batch in zip(*batches, strict=True):
         count(metric, *batch)
-    np.testing.assert_allclose(metric.compute(), top_label_ece(*kept(batches), num_bins=10, norm=norm), atol=3e-7)
+    np.testing.assert_allclose(metric.compute(), binned_error(*top(batches), num_bins=10, norm=2), atol=3e-7)
     assert metric.state.num_rows() == 4 * 64 + 32
+    again = nnx.merge(*metric.split())
+    np.testing.assert_array_equal(again.compute(), metric.compute())
     metric.reset()
     assert np.isnan(metric.compute())
-
-
-def test_where_and_mask_are_the_same(batches):
-    logits, labels, mask = (part[-1] for part in batches)
-    for name in ("where", "mask"):
-        metric = CalibrationMetric("logits")
-        metric.update(logits=logits, labels=labels, **{name: mask})
-        np.testing.assert_allclose(metric.compute(), top_label_ece(*kept((logits, labels, mask))), atol=3e-7)
 
 
 @pytest.mark.parametrize("num_classes", [None, K])
 @pytest.mark.parametrize("given", ["logits", "probs"])
 def test_masked_rows_may_hold_anything(batches, given, num_classes):
-    logits, labels, mask = (part[-1] for part in batches)
-    scores = logits if given == "logits" else jax.nn.softmax(logits, axis=-1)
-    metric, hidden = (CalibrationMetric(given, num_classes=num_classes) for _ in range(2))
-    metric.update(**{given: scores[mask]}, labels=labels[mask])
-    hidden.update(**{given: np.where(mask[:, None], scores, np.inf)}, labels=np.where(mask, labels, -1), mask=mask)
-    np.testing.assert_allclose(hidden.compute(), metric.compute(), atol=3e-7)
+    """`where` and `mask` are the same; with classes the error is class-wise."""
+    logits, labels, mask = last = [part[-1] for part in batches]
+    scores = np.where(mask[:, None], logits if given == "logits" else softmax(logits, axis=-1), np.inf)
+    expected = binned_error(*top(last), num_bins=15)
+    if num_classes:
+        probs, kept_labels = kept(last)
+        expected = np.mean([binned_error(probs[:, k], kept_labels == k, num_bins=15) for k in range(K)])
+    for name in ("where", "mask"):
+        metric = CalibrationMetric(given, num_classes=num_classes)
+        metric.update(**{given: scores, name: mask}, labels=np.where(mask, labels, -1))
+        np.testing.assert_allclose(metric.compute(), expected, atol=3e-7)
 
 
-def test_class_by_class(batches):
-    metric = CalibrationMetric("logits", num_bins=7, num_classes=K)
-    for logits, labels, mask in zip(*batches, strict=True):
-        metric.update(logits=logits, labels=labels, mask=mask)
-    np.testing.assert_allclose(metric.compute(), classwise_ece(*kept(batches), num_bins=7), atol=3e-7)
-
-
-def test_confidences_and_probabilities(batches):
-    probs, labels = kept(batches)
-    metric = CalibrationMetric("probs", closed="right")
-    metric.update(probs=probs, labels=labels)
-    np.testing.assert_allclose(metric.compute(), top_label_ece(probs, labels, closed="right"), atol=3e-7)
-    metric = CalibrationMetric("confidence")
-    weights = np.arange(len(labels), dtype=np.float32)
-    metric.update(confidence=probs[:, 0], correct=labels == 0, weights=weights)
-    np.testing.assert_allclose(metric.compute(), ece(probs[:, 0], labels == 0, weights=weights), atol=3e-7)
+def test_confidences(batches):
+    confidence, correct = top(batches)
+    metric, weights = CalibrationMetric("confidence", closed="right"), np.arange(len(correct)) % 5 + np.float32(1)
+    metric.update(confidence=confidence, correct=correct, weights=weights)
+    exact = binned_error(confidence, correct, num_bins=15, weights=weights, closed="right")
+    np.testing.assert_allclose(metric.compute(), exact, atol=3e-7)
 
 
 def test_beside_other_metrics(batches):
@@ -95,15 +90,8 @@ def test_beside_other_metrics(batches):
         both.update(logits=jnp.asarray(logits[0]), labels=jnp.asarray(labels[0]))
         values = both.compute()
     np.testing.assert_allclose(values["accuracy"], np.mean(logits[0].argmax(axis=-1) == labels[0]), rtol=1e-6)
-    np.testing.assert_allclose(values["ece"], top_label_ece(jax.nn.softmax(logits[0], axis=-1), labels[0]), atol=3e-7)
-
-
-def test_it_can_be_split_and_put_together(batches):
-    logits, labels, _ = batches
-    metric = CalibrationMetric("logits")
-    metric.update(logits=logits[0], labels=labels[0])
-    again = nnx.merge(*metric.split())
-    np.testing.assert_array_equal(again.compute(), metric.compute())
+    first = [part[0] for part in batches]
+    np.testing.assert_allclose(values["ece"], binned_error(*top(first), num_bins=15), atol=3e-7)
 
 
 @pytest.mark.parametrize("call, error, words", [

@@ -13,9 +13,11 @@ from mixjax.calibration import (
     CalibrationState,
     bootstrap_intervals,
     calibration_test,
+    classwise_ece,
     ece,
     kde_ece,
-    mmce,
+    kde_ece_canonical,
+    mean_interval,
     nll,
     reliability,
     skce,
@@ -34,15 +36,28 @@ NORMED = {
     "sweep": partial(sweep_ece, *ROWS),
     "soft": partial(soft_ece, *ROWS),
     "kde": partial(kde_ece, *ROWS),
+    "canonical": partial(kde_ece_canonical, *PROBS),
+    "top-label": partial(top_label_ece, *PROBS),
+    "class-wise": partial(classwise_ece, *PROBS),
     "state": lambda norm: CalibrationState.empty().ece(norm),
 }
 
 
 @pytest.mark.parametrize("name", NORMED)
-@pytest.mark.parametrize("norm", [True, "2", None, 1 + 0j, np.array([1.0, 2.0])])
-def test_a_norm_is_a_number(name, norm):
-    with pytest.raises(TypeError, match=f"norm must be a number, got {type(norm).__name__}"):
-        NORMED[name](norm=norm)
+def test_a_norm_is_a_number_of_at_least_1(name):
+    for norm in (True, "2", None, 1 + 0j, np.array([1.0, 2.0])):
+        with pytest.raises(TypeError, match=f"norm must be a number, got {type(norm).__name__}"):
+            NORMED[name](norm=norm)
+    for norm in (0.5, np.nan):
+        with pytest.raises(ValueError, match="norm must be at least 1"):
+            NORMED[name](norm=norm)
+
+
+@pytest.mark.parametrize("name", ["ece", "sweep", "soft", "kde"])
+def test_the_default_norm_is_1(name):
+    value = NORMED[name]()
+    assert value == NORMED[name](norm=1)
+    assert abs(float(value - NORMED[name](norm=2))) > 1e-3
 
 
 WRONG = {
@@ -51,8 +66,7 @@ WRONG = {
     "level in percent": (lambda: reliability(*ROWS).consistency_band(95), ValueError, "between 0 and 1, got 95"),
     "one replicate": (lambda: bootstrap_intervals(KEY, *ROWS, replicates=1), ValueError, "must be at least 2, got 1"),
     "bins of the test": (lambda: calibration_test(KEY, *ROWS, max_bins=2**21), ValueError, "at most 1048576"),
-    "bandwidth": (lambda: mmce(*ROWS, bandwidth=None), TypeError, "bandwidth must be a number, got NoneType"),
-    "vanishing mmce": (lambda: mmce(*ROWS, bandwidth=1e-300), ValueError, "finite and positive in float32, got 1e-300"),
+    "level of a mean": (lambda: mean_interval([1.0, 2.0], level=0), ValueError, "level must be between 0 and 1, got 0"),
     "vanishing kde": (
         lambda: kde_ece(np.float32(ROWS[0]), ROWS[1], bandwidth=1e-300), ValueError, "in float32, got 1e-300",
     ),
@@ -82,8 +96,8 @@ def test_integers_of_numpy_are_integers():
     for binning in ("equal-width", "equal-mass"):
         assert ece(*ROWS, num_bins=np.int64(100), binning=binning) == ece(*ROWS, num_bins=100, binning=binning)
     assert CalibrationState.empty(np.int32(70), num_classes=np.int8(2)).update(*PROBS).num_rows() == 2
-    found = calibration_test(KEY, *ROWS, max_bins=np.int64(8), draws=np.int64(9))
-    assert found == calibration_test(KEY, *ROWS, max_bins=8, draws=9)
+    found = calibration_test(KEY, *ROWS, max_bins=np.int64(8), num_draws=np.int64(9))
+    assert found == calibration_test(KEY, *ROWS, max_bins=8, num_draws=9)
 
 
 LABELS = {
@@ -99,10 +113,8 @@ LABELS = {
 def test_labels_do_not_wrap(case):
     """...into the classes there are, and whole numbers are printed as they are."""
     labels, message = LABELS[case]
-    for function in (top_label_ece, nll):
-        with pytest.raises(ValueError, match=rf"labels must be in \[0, 2\), got .*{message}"):
-            function(PROBS[0], labels)
-        assert np.isnan(jax.jit(function)(np.array(PROBS[0]), labels))
+    with pytest.raises(ValueError, match=rf"labels must be in \[0, 2\), got .*{message}"):
+        nll(PROBS[0], labels)
 
 
 def test_whole_numbers_are_printed_as_they_are():

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from mixjax.calibration import ece, mce
-from mixjax.calibration.reliability_table import clopper_pearson, reliability
+from mixjax.calibration.reliability_table import Reliability, clopper_pearson, reliability
+from tests.calibration.exact import binned_error
 
 CONFIDENCE = np.array([0.05, 0.15, 0.15, 0.95, 1.0])
 CORRECT = np.array([0, 1, 0, 1, 1])
@@ -25,27 +25,31 @@ def test_the_table_of_a_few_rows():
 
 @pytest.mark.parametrize("binning", ["equal-width", "equal-mass"])
 def test_it_is_what_the_errors_are_made_of(rng, binning):
-    confidence, correct, weights = rng.random(500), rng.random(500) < 0.6, rng.random(500)
-    where = rng.random(500) < 0.9
-    options = {"binning": binning, "weights": weights, "where": where}
-    table = jax.jit(lambda c, y: reliability(c, y, **options))(confidence, correct)
-    gap = np.abs(table.accuracy - table.confidence)
-    np.testing.assert_allclose(np.nansum(table.count * gap) / table.count.sum(), ece(confidence, correct, **options))
-    np.testing.assert_allclose(np.nanmax(gap), mce(confidence, correct, **options))
+    confidence, correct = rng.random(40).astype(np.float32), rng.random(40) < 0.6
+    weights, where = rng.integers(1, 5, 40).astype(np.float32), rng.random(40) < 0.9
+    table = reliability(np.where(where, confidence, np.nan), correct, binning=binning, weights=weights, where=where)
+    table = Reliability(*map(np.asarray, vars(table).values()))
+    gap, kept = np.abs(table.accuracy - table.confidence), (confidence[where], correct[where])
+    exact = [binned_error(*kept, num_bins=15, binning=binning, weights=weights[where], norm=p) for p in (1, np.inf)]
+    np.testing.assert_allclose(np.nansum(table.count * gap) / table.count.sum(), exact[0], atol=3e-7)
+    np.testing.assert_allclose(np.nanmax(gap), exact[1], atol=3e-7)
     np.testing.assert_allclose(table.count.sum(), weights[where].sum())
-    assert (table.lowest[1:] >= table.highest[:-1]).all()
+    held = table.count > 0
+    assert (table.lowest[held][1:] >= table.highest[held][:-1]).all()
 
 
 def test_wrong_rows():
+    options = {"num_bins": 5}
+    for wrong in (2.0, np.nan):
+        broken = np.where(np.arange(5) == 1, wrong, CONFIDENCE)
+        assert np.isnan(jax.jit(lambda c: reliability(c, CORRECT, **options).count)(broken)).all()
     with pytest.raises(ValueError, match="confidence must be in"):
-        reliability([0.5, 2.0], [0, 1])
-    assert np.isnan(jax.jit(reliability)(np.array([0.5, 2.0]), np.array([0, 1])).count).all()
-    assert np.isnan(reliability([0.5, np.nan], [0, 1]).count).all()
-    assert (reliability([], []).count == 0).all()
+        reliability(np.where(np.arange(5) == 1, 2.0, CONFIDENCE), CORRECT, **options)
+    assert (np.asarray(reliability([], []).count) == 0).all()
     with pytest.raises(ValueError, match="not for weights"):
-        reliability([0.5], [1], weights=[0.5]).intervals()
+        Reliability(*[np.full(2, 0.5)] * 5).intervals()
     with pytest.raises(ValueError, match="level must be between 0 and 1, got 95"):
-        reliability([0.5], [1]).intervals(95)
+        Reliability(*[np.ones(2)] * 5).intervals(95)
 
 
 @pytest.mark.parametrize(("successes", "count"), [(0, 10), (10, 10), (3, 10), (1, 1), (0, 1), (499_000, 10**6)])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy.optimize import brentq
@@ -44,35 +43,34 @@ def test_direct_sums_agree(name, rng):
     size, draw, chance = SAMPLES[name]
     confidence = draw(rng, size)
     correct = (rng.random(size) < chance(confidence)).astype(float)
-    check(confidence, correct)
     check(confidence.astype(np.float32), correct)
 
 
-def test_weights_agree(rng):
+def test_float64_and_weights_agree(rng):
     check(rng.random(100), rng.random(100) < 0.5, weights=rng.random(100))
 
 
 @pytest.mark.parametrize("confidence", [0.0, 1e-5, 0.3, 0.5, 0.999, 1.0])
 def test_one_confidence_is_its_mean_residual(confidence):
-    for rows, dtype, atol in ((8, np.float64, 1e-13), (1000, np.float32, 2e-7)):
-        correct = np.arange(rows) % 8 < 3
-        value = smooth_ece(np.full(rows, confidence, dtype), correct)
-        np.testing.assert_allclose(value, abs(0.375 - dtype(confidence)), rtol=0, atol=atol)
+    value = smooth_ece(np.full(10, confidence), np.arange(10) < 3)
+    np.testing.assert_allclose(value, abs(0.3 - confidence), rtol=0, atol=1e-13)
 
 
 def test_small_errors():
     """...down to none, with widths far below a cell."""
-    assert smooth_ece([0.0, 1.0, 1.0], [0, 1, 1]) == 0
+    ends = np.arange(10) % 2
+    assert smooth_ece(ends.astype(float), ends) == 0
     for gap in (1e-12, 1e-8, 1e-5, 1e-3):
         np.testing.assert_allclose(smooth_ece(np.full(10, 1 - gap), np.ones(10)), gap, rtol=1e-3)
-    narrow = smooth_ece([0.5, 0.5 + 1e-7], [1, 0])  # half the derivative of a Gaussian: sqrt(1e-7 / (2 sqrt(2 pi)))
+    narrow = smooth_ece([0.5, 0.5 + 1e-7] * 5, [1, 0] * 5)  # half the derivative of a Gaussian
     np.testing.assert_allclose(narrow, np.sqrt(1e-7 / (2 * np.sqrt(2 * np.pi))), rtol=0, atol=2e-5)
 
 
 def test_it_does_not_increase_with_sigma(rng):
     confidence = rng.random(200)
-    spectrum = _spectrum(Rows.of(confidence, rng.random(200) < confidence))
-    spreads = [float(_spread(spectrum, jnp.asarray(sigma))) for sigma in (0, *np.geomspace(1e-6, 1, 60))]
+    spectrum = jax.jit(_spectrum)(Rows.of(confidence, rng.random(200) < confidence))
+    spread = jax.jit(_spread)
+    spreads = [float(spread(spectrum, sigma)) for sigma in (0.0, *np.geomspace(1e-6, 1, 60))]
     assert (np.diff(spreads) <= 1e-15).all()
     np.testing.assert_allclose(spreads[-1], abs(float(spectrum[0].real)) / 2, rtol=1e-2)
 
@@ -89,12 +87,12 @@ def test_it_is_the_fixed_point(rng):
 
 
 def test_gradients_are_those_of_the_fixed_point(rng):
-    confidence = np.concatenate([rng.uniform(0.01, 0.99, 18), [0.25, 0.25]])
-    correct = rng.random(20) < 0.4
-    gradient = jax.grad(smooth_ece)(confidence, correct)
-    for i in range(0, 20, 3):
-        step = 1e-7 * (np.arange(20) == i)
+    confidence = np.concatenate([rng.uniform(0.01, 0.99, 8), [0.25, 0.25]])
+    correct, slopes = np.arange(10) % 3 == 0, jax.jit(jax.grad(smooth_ece))
+    gradient = slopes(confidence, correct)
+    for i in range(0, 10, 3):
+        step = 1e-7 * (np.arange(10) == i)
         slope = (smooth_ece(confidence + step, correct) - smooth_ece(confidence - step, correct)) / 2e-7
         np.testing.assert_allclose(gradient[i], slope, rtol=0, atol=1e-6)
     for edges in ([0.0, 1.0], [0.5, 0.5]):
-        assert np.isfinite(jax.grad(smooth_ece)(np.array(edges), np.array([0, 1]))).all()
+        assert np.isfinite(slopes(np.array(edges * 5), np.arange(10) % 2 == 0)).all()

@@ -10,12 +10,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from mixjax.calibration import CalibrationState, classwise_ece, ece, mce
+from mixjax.calibration import CalibrationState
+from tests.calibration.exact import binned_error
+from tests.paths import ROOT
 
 update = jax.jit(lambda state, c, y, where: state.update(c, y, where=where))
+merge = jax.jit(lambda a, b: a.merge(b))
+errors = jax.jit(lambda state: jnp.stack([state.ece(1), state.ece(2), state.mce()]))
 
 
 @pytest.fixture
@@ -23,51 +25,53 @@ def stream(rng):
     """20 batches of 500, padded with NaN; and all rows that count."""
     batches = []
     for size in rng.integers(0, 501, 20):
-        confidence = np.where(np.arange(500) < size, rng.random(500), np.nan).astype(np.float32)
-        batches.append((confidence, rng.random(500) < 0.6, np.arange(500) < size))
+        confidence = np.where(np.arange(500) < size, rng.integers(0, 41, 500) / 40, np.nan).astype(np.float32)
+        batches.append((confidence, (rng.random(500) < 0.6).astype(np.float32), np.arange(500) < size))
     confidence, correct, where = map(np.concatenate, zip(*batches, strict=True))
     return batches, confidence[where], correct[where]
 
 
+def exact(confidence, correct, **options):
+    return [binned_error(confidence, correct, norm=norm, **options) for norm in (1, 2, np.inf)]
+
+
 @pytest.mark.parametrize("closed", ["left", "right"])
 def test_a_stream_is_its_rows(stream, closed):
+    """...also in two parts that are merged; many scores are on the edges of bins."""
     batches, confidence, correct = stream
-    state = CalibrationState.empty(10, closed=closed)
-    for batch in batches:
-        state = update(state, *batch)
-    options = {"num_bins": 10, "closed": closed}
-    assert state.num_rows() == len(confidence)
-    for norm in (1, 2, np.inf):
-        np.testing.assert_allclose(state.ece(norm), ece(confidence, correct, norm=norm, **options), atol=3e-7)
-    np.testing.assert_allclose(state.mce(), mce(confidence, correct, **options), atol=3e-7)
+    parts = []
+    for part in (batches[:7], batches[7:]):
+        state = CalibrationState.empty(10, closed=closed)
+        for batch in part:
+            state = update(state, *batch)
+        parts.append(state)
+    expected = exact(confidence, correct, num_bins=10, closed=closed)
+    for state in (merge(*parts), merge(*parts[::-1])):
+        np.testing.assert_allclose(errors(state), expected, atol=3e-7)
+        assert state.num_rows() == len(confidence)
+    assert partial(type(state).empty, 10)().closed == "left"
 
 
-@settings(deadline=None, max_examples=20)
-@given(st.integers(1, 19), st.booleans())
-def test_split_and_merge(at, swap):
-    rng = np.random.default_rng(at)
-    confidence, correct = rng.random((20, 8)).astype(np.float32), rng.random((20, 8)) < 0.5
-    states = []
-    for part in (slice(0, at), slice(at, 20)):
-        state = CalibrationState.empty(5)
-        for c, y in zip(confidence[part], correct[part], strict=True):
-            state = update(state, c, y, np.ones(8, bool))
-        states.append(state)
-    merged = states[1].merge(states[0]) if swap else states[0].merge(states[1])
-    np.testing.assert_allclose(merged.ece(), ece(confidence.ravel(), correct.ravel(), num_bins=5), atol=3e-7)
+def test_it_is_a_pytree_for_scan(stream):
+    batches, confidence, correct = stream
+    columns = [np.stack(column) for column in zip(*batches, strict=True)]
+    step = lambda state, batch: (update(state, *batch), None)  # noqa: E731
+    state, _ = jax.jit(lambda *columns: jax.lax.scan(step, CalibrationState.empty(10), columns))(*columns)
+    np.testing.assert_allclose(errors(state), exact(confidence, correct, num_bins=10), atol=3e-7)
 
 
 def test_class_by_class(rng):
-    probs, labels = rng.dirichlet(np.ones(3), 300).astype(np.float32), rng.integers(0, 3, 300)
-    weights = rng.random(300).astype(np.float32)
-    state = CalibrationState.empty(10, num_classes=3)
-    for part in (slice(0, 100), slice(100, 300)):
-        state = state.update(probs[part], labels[part], weights=weights[part])
-    expected = classwise_ece(probs, labels, num_bins=10, weights=weights)
-    np.testing.assert_allclose(state.ece(), expected, atol=3e-7)
-    each = [ece(probs[:, k], labels == k, num_bins=10, weights=weights) for k in range(3)]
-    np.testing.assert_allclose(state.errors(), each, atol=3e-7)
-    assert state.num_rows() == 300
+    """`update_probs` takes probabilities, and `update` too in their position."""
+    probs, labels = rng.dirichlet(np.ones(3), 60).astype(np.float32), rng.integers(0, 3, 60)
+    weights = rng.integers(1, 5, 60).astype(np.float32)
+    state = CalibrationState.empty(10, num_classes=3).update_probs(probs[:30], labels[:30], weights=weights[:30])
+    state = state.update(probs[30:], labels[30:], weights=weights[30:])
+    each = [binned_error(probs[:, k], labels == k, num_bins=10, weights=weights) for k in range(3)]
+    np.testing.assert_allclose(jax.jit(CalibrationState.errors)(state), each, atol=3e-7)
+    np.testing.assert_allclose(errors(state)[0], np.mean(each), atol=3e-7)
+    assert state.num_rows() == 60
+    masked = state.update_probs(np.full((30, 3), np.nan, np.float32), labels[:30], where=np.zeros(30, bool))
+    assert masked.num_rows() == 60
 
 
 ON_FOUR_DEVICES = """
@@ -77,7 +81,6 @@ import re
 import jax, jax.numpy as jnp, numpy as np
 from jax.sharding import NamedSharding, PartitionSpec as P
 from mixjax.calibration import CalibrationState, debiased_ece2, ece, sweep_ece
-from tests.paths import ROOT
 rng = np.random.default_rng(0)
 confidence, correct = rng.random(524_288).astype(np.float32), rng.random(524_288) < 0.5
 mesh = jax.make_mesh((4,), ("devices",), axis_types=(jax.sharding.AxisType.Auto,))
@@ -90,9 +93,12 @@ def on_four_devices(code):
     assert done.returncode == 0, done.stderr
 
 
-def test_sums_over_devices():
-    """psum over four devices, one batch each, is the pooled value."""
-    on_four_devices("""
+def test_devices():
+    """psum over four devices, one batch each, is the pooled value; estimators that search in a loop have their own."""
+    on_four_devices(
+        EACH_ALONE
+        + """
+from mixjax.calibration import brier_decomposition
 @jax.jit
 @jax.shard_map(mesh=mesh, in_specs=P("devices"), out_specs=P())
 def pooled(confidence, correct):
@@ -100,36 +106,44 @@ def pooled(confidence, correct):
 state = pooled(jnp.asarray(confidence), jnp.asarray(correct))
 assert state.num_rows() == 524_288
 assert abs(state.ece() - ece(confidence, correct)) < 1e-6
-""")
+for function in (sweep_ece, brier_decomposition):
+    check(function, *rows)
+"""
+    )
 
 
-def test_every_device_its_own_error():
-    """In `shard_map`, of the estimators and fits that search in a loop."""
-    on_four_devices("""
-from mixjax import recalibration
-from mixjax.calibration import brier_decomposition
+EACH_ALONE = """
 rows = confidence[:256], correct[:256].astype(np.int32)
-logits = rng.normal(size=(256, 3)).astype(np.float32)
-labels = np.where(rng.random(256) < 0.5, logits.argmax(1), 0)
 
-def fitted(fit):
-    return lambda scores, labels: jax.tree.leaves(fit(scores, labels))
-
-for function, given in (
-    (sweep_ece, rows),
-    (brier_decomposition, rows),
-    (fitted(recalibration.fit_isotonic), rows),
-    (fitted(recalibration.fit_platt), (logits[:, 0], rows[1])),
-    (fitted(recalibration.fit_temperature), (logits, labels)),
-    (fitted(recalibration.fit_vector_scaling), (logits, labels)),
-):
+def check(function, *given):
     def each(*rows):
         return jax.tree.map(lambda leaf: leaf[None], function(*rows))
     found = jax.jit(jax.shard_map(each, mesh=mesh, in_specs=P("devices"), out_specs=P("devices")))(*given)
     alone = [function(*(part[k : k + 64] for part in given)) for k in range(0, 256, 64)]
     for leaf, parts in zip(jax.tree.leaves(found), zip(*map(jax.tree.leaves, alone)), strict=True):
         np.testing.assert_allclose(leaf, np.stack(parts), rtol=1e-4, atol=1e-6)
-""")
+"""
+
+
+@pytest.mark.slow
+def test_every_device_its_own_fit():
+    """In `shard_map`."""
+    on_four_devices(
+        EACH_ALONE
+        + """
+from mixjax import recalibration
+logits = rng.normal(size=(256, 3)).astype(np.float32)
+labels = np.where(rng.random(256) < 0.5, logits.argmax(1), 0)
+
+def fitted(fit):
+    return lambda scores, labels: jax.tree.leaves(fit(scores, labels))
+
+check(fitted(recalibration.fit_isotonic), *rows)
+check(fitted(recalibration.fit_platt), logits[:, 0], rows[1])
+check(fitted(recalibration.fit_temperature), logits, labels)
+check(fitted(recalibration.fit_vector_scaling), logits, labels)
+"""
+    )
 
 
 @pytest.mark.slow
@@ -175,67 +189,48 @@ with jax.set_mesh(explicit):
 
 def test_a_fresh_state_can_be_donated():
     donated = jax.jit(lambda state, *rows: state.update(*rows), donate_argnums=0)
-    state = donated(CalibrationState.empty(), np.float32([0.2]), np.float32([1]))
-    assert abs(float(state.ece()) - 0.8) < 1e-6
+    state = donated(CalibrationState.empty(10), np.float32([0.2]), np.float32([1]))
+    assert abs(float(errors(state)[0]) - 0.8) < 1e-6
 
 
 def test_it_is_small_and_nothing_overflows():
-    """...or is rounded away: 2^33 rows, doubled from 2^13, of which half are right."""
-    state = CalibrationState.empty().update(np.full(2**13, 0.75, np.float32), np.arange(2**13) % 2)
+    """...or is rounded away: 2^33 rows, doubled from 2^13, of which half are right; then one row more, and another."""
+    add = jax.jit(CalibrationState.update)
+    state = CalibrationState.empty(10).update(np.full(2**13, 0.75, np.float32), np.arange(2**13) % 2)
     for _ in range(20):
-        state = state.merge(state)
+        state = merge(state, state)
     assert state.num_rows() == 2**33
-    np.testing.assert_allclose(state.ece(), 0.25, atol=1e-7)
-    one = CalibrationState.empty().update(np.array([0.5], np.float32), [1])
-    grown = state.merge(one)
-    assert grown.num_rows() == 2**33 + 1
-    assert float(grown.mass.astype(np.float64).sum()) == 2**33 + 1
+    np.testing.assert_allclose(errors(state)[0], 0.25, atol=1e-7)
+    one = add(CalibrationState.empty(10), np.float32([0.5]), np.float32([0]))
+    total = jax.jit(lambda a, b: jax.lax.fori_loop(0, 1001, lambda _, state: state.merge(b), a))(state, one)
+    assert total.num_rows() == 2**33 + 1001
+    assert np.asarray(total.mass, np.float64).sum() == 2**33 + 1001  # where a float32 sum stands still
+    assert np.asarray(total.residual, np.float64).sum() == -0.25 * 2**33 - 0.5 * 1001
     assert sum(leaf.nbytes for leaf in jax.tree.leaves(state)) < 4096
 
 
-def test_small_batches_after_many_rows_still_count():
-    """One row at a time beyond 2^24, where a float32 sum stands still."""
-    many = CalibrationState.empty(1).update(np.full(2**12, 0.5, np.float32), np.ones(2**12))
-    for _ in range(13):
-        many = many.merge(many)
-    one = CalibrationState.empty(1).update(np.array([0.5], np.float32), [0])
-    total = jax.jit(lambda a, b: jax.lax.fori_loop(0, 1001, lambda _, state: state.merge(b), a))(many, one)
-    rows = 2**25
-    expected = (0.5 * rows - 0.5 * 1001) / (rows + 1001)
-    np.testing.assert_allclose(total.ece(), expected, atol=1e-7)
-    assert total.num_rows() == rows + 1001
-    assert float(total.residual.astype(np.float64).sum()) == 0.5 * rows - 0.5 * 1001
-
-
 def test_no_rows_are_nan_and_nan_stays():
-    state = CalibrationState.empty()
-    assert np.isnan(state.ece())
-    assert np.isnan(update(state, jnp.array([2.0]), jnp.array([1]), jnp.array([True])).ece())
-    hidden = update(state, jnp.array([2.0]), jnp.array([1]), jnp.array([False]))
-    assert np.isnan(hidden.ece())
+    state = CalibrationState.empty(10)
+    assert np.isnan(errors(state)).all()
+    two, one = np.float32([2.0]), np.float32([1])
+    assert np.isnan(errors(update(state, two, one, np.array([True])))).all()
+    hidden = update(state, two, one, np.array([False]))
+    assert np.isnan(errors(hidden)).all()
     assert hidden.num_rows() == 0
 
 
 def test_wrong_use_is_refused():
     state = CalibrationState.empty(10)
     with pytest.raises(ValueError, match="confidence must be in"):
-        state.update([1.5], [1])
-    with pytest.raises(ValueError, match="states must have the same bins"):
-        state.merge(CalibrationState.empty(11))
-    with pytest.raises(ValueError, match="states must have the same bins"):
-        state.merge(CalibrationState.empty(10, closed="right"))
+        state.update(np.float32([1.5]), np.float32([1]))
+    for other in (CalibrationState.empty(11), CalibrationState.empty(10, closed="right")):
+        with pytest.raises(ValueError, match="states must have the same bins"):
+            state.merge(other)
     with pytest.raises(ValueError, match="probs must have 3 classes"):
-        CalibrationState.empty(10, num_classes=3).update(np.full((1, 2), 0.5), [0])
+        CalibrationState.empty(10, num_classes=3).update_probs(np.full((1, 2), 0.5), [0])
+    with pytest.raises(ValueError, match="update_probs needs a state made with num_classes"):
+        state.update_probs(np.full((1, 2), 0.5), [0])
     with pytest.raises(ValueError, match="num_bins must be at least 1"):
         CalibrationState.empty(0)
     with pytest.raises(ValueError, match="norm must be at least 1"):
         state.ece(norm=0)
-
-
-def test_it_is_a_pytree_for_scan(stream):
-    batches, confidence, correct = stream
-    columns = [jnp.stack(column) for column in zip(*batches, strict=True)]
-    step = lambda state, batch: (update(state, *batch), None)  # noqa: E731
-    state, _ = jax.lax.scan(step, CalibrationState.empty(10), columns)
-    np.testing.assert_allclose(state.ece(), ece(confidence, correct, num_bins=10), atol=3e-7)
-    assert partial(type(state).empty, 10)().closed == "left"

@@ -43,7 +43,6 @@ def expectation(log_f, mean, gap):
 
 DEFINITIONS = {
     "ece": lambda m, d: expectation(lambda u: log_gap(u, m, d), m, d),
-    "ece1.2": lambda m, d: expectation(lambda u: 1.2 * log_gap(u, m, d), m, d) ** (1 / 1.2),
     "ece1.5": lambda m, d: expectation(lambda u: 1.5 * log_gap(u, m, d), m, d) ** (1 / 1.5),
     "rms_ece": lambda m, d: np.sqrt(expectation(lambda u: 2 * log_gap(u, m, d), m, d)),
     "nll": lambda m, d: expectation(log_softplus, m, d),

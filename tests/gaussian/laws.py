@@ -42,5 +42,5 @@ def grid_law(dtype):
     """All pairs of `MEANS` and `VARIANCES` whose (mean, gap) still says, in the dtype, what the variance is."""
     means, variances = (np.ravel(x).astype(dtype) for x in np.meshgrid(MEANS, VARIANCES, indexing="ij"))
     gaps = variances - means
-    told = (means.astype(float) + gaps > 0) & (-means <= 1e-6 / np.finfo(dtype).eps * variances)
-    return ScoreLaw(means[told], gaps[told])
+    exact = (means.astype(float) + gaps > 0) & (-means <= 1e-6 / np.finfo(dtype).eps * variances)
+    return ScoreLaw(means[exact], gaps[exact])

@@ -42,16 +42,22 @@ def over_beta(x, y, alpha, beta):
     return weights @ np.array(values) / weights.sum()
 
 
+fixed_lam, mixup = partial(fixed_lam_estimator, lam=0.25), partial(mixup_estimator, alpha=1, beta=1)
+pooled_sigma = partial(sigma_estimator, sigma_estimate="pooled")
+
+
 def test_mean_estimator(rng):
     x, y = data(rng)
     np.testing.assert_allclose(mean_estimator(x, y), sum(y[i] * x[i] for i in range(6)) / 6, rtol=0, atol=1e-15)
 
 
-@pytest.mark.parametrize("lam", [0, 0.1, 0.5, 0.8, 1])
-def test_fixed_lam(rng, lam):
-    """1e-14 is the rounding of 36 terms of size 3."""
+def test_fixed_lam(rng):
+    """1e-14 is the rounding of 36 terms of size 3; lam may be traced."""
     x, y = data(rng)
-    np.testing.assert_allclose(fixed_lam_estimator(x, y, lam=lam), all_pairs(x, y, lam), rtol=0, atol=1e-14)
+    traced = jax.jit(lambda lam: fixed_lam_estimator(x, y, lam=lam))
+    for lam in (0.0, 0.1, 0.5, 0.8, 1.0):
+        np.testing.assert_allclose(fixed_lam_estimator(x, y, lam=lam), all_pairs(x, y, lam), rtol=0, atol=1e-14)
+        np.testing.assert_allclose(traced(lam), all_pairs(x, y, lam), rtol=0, atol=1e-14)
 
 
 @pytest.mark.parametrize("alpha, beta", [(0.2, 0.2), (1, 1), (2, 0.5), (10, 30)])
@@ -78,51 +84,28 @@ def test_full_weight_is_the_product_of_means(rng):
 )
 def test_float32_data_stays_float32(rng, estimate):
     x, y = (part.astype(np.float32) for part in data(rng))
-    assert estimate(x, y).dtype == np.float32
-    assert jax.jit(estimate)(x, y).dtype == np.float32
+    assert jax.eval_shape(estimate, x, y).dtype == np.float32
 
 
-def test_a_traced_lam(rng):
-    x, y = data(rng)
-    traced = jax.jit(lambda lam: fixed_lam_estimator(x, y, lam=lam))
-    np.testing.assert_allclose(traced(0.25), all_pairs(x, y, 0.25), rtol=0, atol=1e-14)
-
-
-@pytest.mark.parametrize("dtype", [np.int8, np.int32, np.uint64])
+@pytest.mark.parametrize("dtype", [np.int8, np.uint64])
 def test_integer_data(dtype):
     """As the same numbers in float64: nothing overflows, and no weight is rounded to 0."""
     x, y = np.array([[100, 3], [90, 1], [7, 120]], dtype), np.array([1, 1, 1] if dtype == np.uint64 else [1, -1, 1])
-    for estimate in (
-        mean_estimator,
-        sigma_estimator,
-        partial(weighted_estimator, t=0.3),
-        partial(mixup_estimator, alpha=1, beta=1),
-        partial(fixed_lam_estimator, lam=0.25),
-        partial(random_pairs_estimator, jax.random.key(0), alpha=1, beta=1, num_pairs=3),
-    ):
-        expected = estimate(x.astype(float), y.astype(float))
-        for compiled in (estimate, jax.jit(estimate)):
-            np.testing.assert_allclose(compiled(x, y), expected, rtol=1e-13)
-    plain, mixed = mean_estimator(x, y), weighted_estimator(x, y, 0.3)
-    np.testing.assert_allclose(mixed, 0.7 * plain + 0.3 * x.mean(axis=0) * y.mean(), rtol=1e-13)
+    plain, mean = (x * y[:, None].astype(float)).mean(axis=0), x.mean(axis=0) * y.mean()
+    residuals = x - y[:, None] * plain
+    t = 2 * 0.25 * 0.75  # of lam = 1/4
+    for compiled in (lambda f: f, jax.jit) if dtype == np.int8 else (lambda f: f,):
+        np.testing.assert_allclose(compiled(mean_estimator)(x, y), plain, rtol=1e-13)
+        np.testing.assert_allclose(compiled(fixed_lam)(x, y), (1 - t) * plain + t * mean, rtol=1e-13)
+        np.testing.assert_allclose(compiled(mixup)(x, y), (2 * plain + mean) / 3, rtol=1e-13)
+        expected = np.sqrt((residuals**2).sum() / 6)
+        np.testing.assert_allclose(compiled(pooled_sigma)(x, y), expected, rtol=1e-13)
 
 
 def test_half_precision_data_compute_in_float32(rng):
     x, y = (part.astype(np.float16) for part in data(rng))
     for estimate in (mean_estimator, sigma_estimator, partial(weighted_estimator, t=0.3)):
-        assert estimate(x, y).dtype == np.float32
-
-
-@pytest.mark.parametrize("t", [-0.1, 1.1, np.nan])
-def test_weight_is_a_share(rng, t):
-    with pytest.raises(ValueError, match=rf"t must be in \[0, 1\], got {t}"):
-        weighted_estimator(*data(rng), t)
-
-
-@pytest.mark.parametrize("lam", [-0.1, 1.1, np.nan])
-def test_lam_is_a_share(rng, lam):
-    with pytest.raises(ValueError, match=rf"lam must be in \[0, 1\], got {lam}"):
-        fixed_lam_estimator(*data(rng), lam=lam)
+        assert jax.eval_shape(estimate, x, y).dtype == np.float32
 
 
 # --- random pairs ---------------------------------------------------------------------------------
@@ -160,19 +143,11 @@ def test_random_pairs_without_mixup(rng, key):
     assert (np.abs(spread - 1) < 5 / np.sqrt(200)).all()
 
 
-def test_random_pairs_of_numpy_data_under_jit(rng, key):
-    x, y = data(rng)
-    estimate = jax.eval_shape(lambda k: random_pairs_estimator(k, x, y, alpha=1, beta=1, num_pairs=1), key)
-    assert estimate.shape == (4,)
-
-
 @pytest.mark.parametrize(
     "wrong, error, words",
     [
         ({"num_pairs": 0}, ValueError, "num_pairs must be at least 1, got 0"),
         ({"num_pairs": 1.0}, TypeError, "num_pairs must be an int, got float"),
-        ({"alpha": -1}, ValueError, "alpha must be finite and not negative, got -1"),
-        ({"beta": 0}, ValueError, "beta must be finite and positive, got 0"),
     ],
 )
 def test_random_pairs_refuse(rng, key, wrong, error, words):
@@ -220,16 +195,19 @@ ESTIMATORS = {
 @pytest.mark.parametrize("x_shape, y_shape", [((3,), (3,)), ((3, 2), (2,)), ((3, 2), (3, 1))])
 def test_shapes_must_fit(estimate, x_shape, y_shape):
     with pytest.raises(ValueError, match=r"x and y must have shapes \[n, p\] and \[n\], got \("):
-        estimate(jnp.ones(x_shape), jnp.ones(y_shape))
+        estimate(np.ones(x_shape), np.ones(y_shape))
 
 
-def test_random_pairs_are_the_same_with_and_without_64_bits(key):
+def test_random_pairs_are_the_same_with_and_without_64_bits(key, monkeypatch):
+    """The i and j of the pairs; lambda, which compiles for seconds, is taken as given."""
+    monkeypatch.setattr(jax.random, "beta", lambda *_: jnp.full(20, 0.25, np.float32))
     x, y = np.arange(12, dtype=np.float32).reshape(6, 2), np.float32([1, -1, 1, 1, -1, 1])
     found = []
     for wide in (True, False):
         with jax.enable_x64(wide):
             found.append(np.asarray(mixed_rows(key, x, y, alpha=1.0, beta=1.0, num_pairs=20)[0]))
-    np.testing.assert_allclose(*found, rtol=1e-6)
+    np.testing.assert_array_equal(*found)
+    assert len(np.unique(found[0], axis=0)) > 5
 
 
 def test_keys_of_before_are_refused():

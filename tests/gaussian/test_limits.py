@@ -14,22 +14,20 @@ import pytest
 from scipy import integrate, optimize, stats
 
 from mixjax.gaussian import mixup_weight, population_ece
-from mixjax.gaussian.limits import best_weight, critical_ratio, critical_weight, derivative_at_zero, limit_scores
-from tests.gaussian.limit_errors import ece, error_of_norm, gap
+from mixjax.gaussian.capacity import derivative_at_zero
+from mixjax.gaussian.limits import best_weight, critical_ratio, critical_weight, limit_scores
+from tests.gaussian.limit_errors import boundary, ece, error_of_norm, gap
 
 NORMS = (1, 2, np.inf)
 WITH_NORMS = pytest.mark.parametrize("norm", NORMS, ids=["ECE", "ECE_2", "MCE"])
-SIZE = 36  # of every batch of boundaries below, so that each function is compiled once for each norm and dtype
 
 
-def boundary(function, first, second, norm=1):
-    """`critical_weight` or `critical_ratio` at pairs, in batches of SIZE."""
-    first, second = (np.atleast_1d(a).astype(float) for a in np.broadcast_arrays(first, second))
-    padded = (np.pad(a, (0, SIZE - len(a)), mode="edge") for a in (first, second))
-    return np.asarray(function(*padded, norm=norm))[: len(first)]
+def weights_at(ratios, thetas, norm=1):
+    return boundary(critical_weight, np.asarray(ratios, float), np.asarray(thetas, float), norm)
 
 
-weights_at, ratios_at = partial(boundary, critical_weight), partial(boundary, critical_ratio)
+def ratios_at(thetas, weights, norm=1):
+    return boundary(critical_ratio, np.asarray(thetas, float), np.asarray(weights, float), norm)
 
 
 @pytest.mark.parametrize("norm", [1, 2])
@@ -163,10 +161,13 @@ def test_degenerate_boundaries(norm):
     assert (abs(same - changed) < 1e-12) == mce  # by the definition
 
 
-@pytest.mark.parametrize("norm", [1, np.inf], ids=["ECE", "MCE"])
-@pytest.mark.parametrize(
-    "function, points", [(critical_weight, ([0.5, 0.1], [2.0, 1.0])), (critical_ratio, ([2.0, 1.0], [1 / 3, 0.1]))]
-)
+WEIGHT, RATIO = (critical_weight, ([0.5, 0.1], [2.0, 1.0])), (critical_ratio, ([2.0, 1.0], [1 / 3, 0.1]))
+SLOW = pytest.mark.slow
+
+
+@pytest.mark.parametrize("function, points, norm", [
+    (*WEIGHT, 1), *(pytest.param(*case, marks=SLOW) for case in ((*RATIO, 1), (*WEIGHT, np.inf), (*RATIO, np.inf))),
+])  # fmt: skip
 def test_gradients_of_the_boundaries(function, points, norm):
     """Against central differences of the boundary itself: truncation 1e-8, rounding 1e-13 / 1e-4."""
     points = np.array(points)
@@ -183,20 +184,17 @@ def test_gradients_of_the_boundaries(function, points, norm):
 
 def test_arguments_broadcast():
     ratio, theta, t = np.ones((3, 1)), np.ones(4), np.full((2, 1, 1), 0.2)
-    assert limit_scores(ratio, theta, t).mean.shape == (2, 3, 4)
-    assert best_weight(ratio, theta).shape == critical_weight(ratio, theta, norm=np.inf).shape == (3, 4)
-    assert critical_ratio(theta, t, norm=np.inf).shape == (2, 1, 4)
-    assert derivative_at_zero(ratio, theta, beta=np.ones((2, 1, 1)), norm=np.inf).shape == (2, 3, 4)
-    for scalar in (best_weight(1, 2), critical_weight(1, 2), derivative_at_zero(1, 2, beta=1)):
-        assert scalar.shape == ()
-        assert scalar.dtype == jnp.float64
-
-
-def test_batch_equals_one_by_one():
-    theta, t = np.array([0.5, 2.0, 3.0]), np.array([0.1, 0.4, 0.2])
-    together = ratios_at(theta, t)
-    for i in range(3):
-        np.testing.assert_allclose(together[i], ratios_at(theta[i], t[i]), rtol=1e-13)
+    calls = {
+        (2, 3, 4): [partial(limit_scores, ratio, theta, t), partial(derivative_at_zero, ratio, theta, beta=1 + t)],
+        (3, 4): [partial(best_weight, ratio, theta), partial(critical_weight, ratio, theta)],
+        (2, 1, 4): [partial(critical_ratio, theta, t)],
+        (): [partial(best_weight, 1, 2), partial(critical_weight, 1, 2), partial(derivative_at_zero, 1, 2)],
+    }
+    for shape, functions in calls.items():
+        for function in functions:
+            for found in jax.tree.leaves(jax.eval_shape(function)):
+                assert found.shape == shape
+                assert found.dtype == jnp.float64
 
 
 def test_changing_values_does_not_recompile(compilations):
@@ -207,19 +205,13 @@ def test_changing_values_does_not_recompile(compilations):
     assert not compilations
 
 
-BAD_CALLS = {
-    "negative ratio": (lambda: limit_scores(-0.1, 1, 0), "ratio must be finite and not negative, got -0.1"),
-    "infinite ratio": (lambda: critical_weight(np.inf, 1), "ratio must be finite and not negative, got inf"),
-    "NaN ratio": (lambda: best_weight([1.0, np.nan], 1), "ratio must be finite and not negative, got nan"),
-    "negative theta": (lambda: critical_ratio(-1, 0.2), "theta_norm must be finite and not negative, got -1"),
-    "t above 1": (lambda: limit_scores(1, 1, 1.5), r"t must be in \[0, 1\], got 1.5"),
+BAD_CALLS = {  # beside those of test_wrong_values.py
+    "NaN in an array": (lambda: best_weight([1.0, np.nan], 1), "ratio must be finite and not negative, got nan"),
     "t = 1": (lambda: critical_ratio(1, 1.0), r"t must be in \[0, 1\), got 1.0"),
-    "negative t": (lambda: critical_ratio(1, -0.1), r"t must be in \[0, 1\), got -0.1"),
-    "beta = 0": (lambda: derivative_at_zero(1, 1, beta=0.0), "beta must be finite and positive, got 0.0"),
-    "norm -inf": (lambda: derivative_at_zero(1, 1, beta=1, norm=-np.inf), "norm must be 1 or inf, got -inf"),
+    "norm -inf": (lambda: derivative_at_zero(1, 1, norm=-np.inf), "norm must be 1 or inf, got -inf"),
     "norm -inf, weight": (lambda: critical_weight(1, 1, norm=-np.inf), "norm must be at least 1, got -inf"),
     "norm -inf, ratio": (lambda: critical_ratio(1, 0.5, norm=-np.inf), "norm must be at least 1, got -inf"),
-    "norm 2": (lambda: derivative_at_zero(1, 1, beta=1, norm=2), "norm must be 1 or inf, got 2"),
+    "norm 2": (lambda: derivative_at_zero(1, 1, norm=2), "norm must be 1 or inf, got 2"),
     "norm below 1": (lambda: critical_weight(1, 1, norm=0.5), "norm must be at least 1, got 0.5"),
     "norm below 1, ratio": (lambda: critical_ratio(1, 0.5, norm=0.5), "norm must be at least 1, got 0.5"),
 }

@@ -9,7 +9,7 @@ import pytest
 from scipy import optimize, special
 
 from mixjax.gaussian.limits import critical_ratio, critical_weight
-from tests.gaussian.limit_errors import NODES, SIGNALS, WEIGHTS
+from tests.gaussian.limit_errors import NODES, SIGNALS, SIZE, WEIGHTS
 
 LITTLE_TO_MUCH = np.array([1e-6, 1e-4, 0.01, 0.1, 1 / 3, 0.6, 0.9])
 FRACTIONAL = 1.2
@@ -49,11 +49,15 @@ def exact_ratio(theta, t, norm):
     )
 
 
-@pytest.mark.parametrize("norm", [1, 2, FRACTIONAL, np.inf])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_accuracy_of_the_boundaries(dtype, norm):
+IN_SHORT = [(1, np.float64), (1, np.float32), (2, np.float64), (np.inf, np.float64), (np.inf, np.float32)]
+IN_FULL = [(2, np.float32), (FRACTIONAL, np.float32), (FRACTIONAL, np.float64)]
+
+
+@pytest.mark.parametrize("norm, dtype", [*IN_SHORT, *(pytest.param(*case, marks=pytest.mark.slow) for case in IN_FULL)])
+def test_accuracy_of_the_boundaries(norm, dtype):
     """And NaN where the ECE, about exp(-theta^2 / 2), underflows: bisection would take a zero beside the root."""
     theta, t = (a.ravel() for a in np.meshgrid(SIGNALS, LITTLE_TO_MUCH))
+    assert theta.size == SIZE - 1  # the programs are those of test_limits.py
     double, fractional = dtype == np.float64, norm == FRACTIONAL
     if np.isinf(norm):
         exact = theta**2 * np.expm1(-0.5 * np.log1p(-t))

@@ -8,32 +8,32 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from mixjax.gaussian.model import direction, sample_data
+from mixjax.gaussian.model import class_mean, sample_data
 
 
-def test_direction_is_that_of_the_paper():
+def test_class_mean_is_that_of_the_paper():
     """theta_norm 1_p / sqrt(p)."""
     for p in (1, 2, 100):
-        theta = np.asarray(direction(p, 3.0))
+        theta = np.asarray(class_mean(p, 3.0))
         assert theta.shape == (p,)
         np.testing.assert_allclose(theta, 3.0 * np.ones(p) / np.sqrt(p), rtol=1e-15)
-    np.testing.assert_array_equal(direction(3, 0), [0, 0, 0])
+    np.testing.assert_array_equal(class_mean(3, 0), [0, 0, 0])
 
 
-def test_direction_keeps_the_dtype_of_theta_norm():
-    assert direction(4, np.float32(1)).dtype == jnp.float32
+def test_class_mean_keeps_the_dtype_of_theta_norm():
+    assert class_mean(4, np.float32(1)).dtype == jnp.float32
 
 
 @pytest.mark.parametrize("p, error", [(0, ValueError), (-1, ValueError), (2.0, TypeError), (True, TypeError)])
-def test_direction_needs_a_dimension(p, error):
+def test_class_mean_needs_a_dimension(p, error):
     with pytest.raises(error, match="p must be"):
-        direction(p, 1.0)
+        class_mean(p, 1.0)
 
 
 def test_law(key):
     """Fair labels; x - y theta = sigma N(0, I), independent of y. Five checks of level 1e-6, correlations at 6 sd."""
     theta = np.array([1.5, -0.5, 0.0], np.float32)
-    x, y = sample_data(key, n=200_000, theta=theta, sigma=0.7)
+    x, y = sample_data(key, n=50_000, theta=theta, sigma=0.7)
     x, y = np.asarray(x, float), np.asarray(y, float)
     assert set(np.unique(y)) == {-1, 1}
     assert stats.binomtest(int(np.sum(y > 0)), y.size).pvalue > 1e-6
@@ -69,8 +69,6 @@ def test_vmap_over_keys(key):
         ({"n": 2.0}, TypeError, "n must be an int, got float"),
         ({"theta": np.ones((2, 2))}, ValueError, r"theta must have shape \[p\], got \(2, 2\)"),
         ({"theta": 1.0}, ValueError, r"theta must have shape \[p\], got \(\)"),
-        ({"sigma": 0}, ValueError, "sigma must be finite and positive, got 0"),
-        ({"sigma": np.nan}, ValueError, "sigma must be finite and positive, got nan"),
     ],
 )
 def test_what_is_refused(key, wrong, error, words):

@@ -98,15 +98,16 @@ def test_everything_but_t_changes_the_draws(key):
 INTEGERS = [np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64]
 
 
-@pytest.mark.parametrize("dtype", [*INTEGERS, np.float16, ml_dtypes.bfloat16, np.float32, np.float64])
-def test_whole_numbers_of_every_dtype(key, dtype):
+def test_whole_numbers_of_every_dtype(key):
     """Floats of at most 32 bits compute in float32; integers beside Python numbers in JAX's default float."""
-    narrow = dtype in (np.float16, ml_dtypes.bfloat16, np.float32)
-    expected = sample_scores(key, n=np.float32(7) if narrow else 7.0, p=5, theta_norm=1, t=0.5, replicates=8)
-    for make in (np.asarray, jnp.asarray):
-        law = sample_scores(key, n=make(7, dtype), p=make(5, dtype), theta_norm=1, t=0.5, replicates=8)
-        assert law.mean.dtype == (np.float32 if narrow else np.float64)
-        assert_same_bits(law, expected)
+    options = {"theta_norm": 1, "t": 0.5, "replicates": 8}
+    expected = {np.dtype(w): sample_scores(key, n=w(7), p=5, **options) for w in (np.float32, np.float64)}
+    arrays = [np.asarray(0, dtype) for dtype in (*INTEGERS, np.float16, ml_dtypes.bfloat16, np.float32, np.float64)]
+    for zero in (*arrays, *(jnp.asarray(0, dtype) for dtype in (np.int32, np.uint64, ml_dtypes.bfloat16))):
+        narrow = zero.dtype in (np.float16, ml_dtypes.bfloat16, np.float32)
+        n, p = (np.full_like(zero, v) if isinstance(zero, np.ndarray) else jnp.full_like(zero, v) for v in (7, 5))
+        law = sample_scores(key, n=n, p=p, **options)
+        assert_same_bits(law, expected[np.dtype(np.float32 if narrow else np.float64)])
 
 
 def test_python_integers_beyond_32_bits(key):
@@ -119,7 +120,7 @@ def test_python_integers_beyond_32_bits(key):
 def large(module_key):
     """n = p = 1e10 and n = 1e8 with p = 5, in float32, at t = 0 and theta = sigma = 1."""
     options = {"n": [1e10, 1e8], "p": [1e10, 5], "theta_norm": [1, 1], "t": [0, 0], "sigma": [1, 1]}
-    return sample_scores(module_key, **cell(np.float32, **options) | {"replicates": 100_000})
+    return sample_scores(module_key, **cell(np.float32, **options) | {"replicates": 50_000})
 
 
 def test_the_largest_size_in_float32(large):
@@ -132,27 +133,14 @@ def test_the_gap_of_a_large_sample_in_float32(large):
     """sqrt(n) gap = z + (z^2 + chi2(4)) / sqrt(n) is normal to 4e-4, and smooth: var - mean takes 10,000 values."""
     scaled = np.asarray(large.gap[1], float) * 1e4
     assert stats.kstest(scaled, "norm", mode="asymp").pvalue > 1e-6
-    assert np.unique(scaled).size > 95_000
+    assert np.unique(scaled).size > 48_000
 
 
 # --- errors ---------------------------------------------------------------------------------------
 
-REFUSED = {
-    "n=0": ({"n": 0}, "n must be a whole number from 1 to 1e10, got 0"),
-    "n=2.5": ({"n": 2.5}, "n must be a whole number from 1 to 1e10, got 2.5"),
+REFUSED = {  # beside those of test_wrong_values.py
     "n=[3, 0]": ({"n": [3, 0]}, "n must be a whole number from 1 to 1e10, got 0"),
-    "n=inf": ({"n": np.inf}, "n must be a whole number from 1 to 1e10, got inf"),
     "n=1e11": ({"n": 1e11}, "n must be a whole number from 1 to 1e10, got 100000000000"),
-    "p=-1": ({"p": -1}, "p must be a whole number from 1 to 1e10, got -1"),
-    "p=nan": ({"p": np.nan}, "p must be a whole number from 1 to 1e10, got nan"),
-    "theta=-1": ({"theta_norm": -1}, "theta_norm must be finite and not negative, got -1"),
-    "theta=nan": ({"theta_norm": np.nan}, "theta_norm must be finite and not negative, got nan"),
-    "theta=inf": ({"theta_norm": np.inf}, "theta_norm must be finite and not negative, got inf"),
-    "t=1.5": ({"t": 1.5}, r"t must be in \[0, 1\], got 1.5"),
-    "t=-0.1": ({"t": [0, -0.1]}, r"t must be in \[0, 1\], got -0.1"),
-    "t=nan": ({"t": np.nan}, r"t must be in \[0, 1\], got nan"),
-    "sigma=0": ({"sigma": 0}, "sigma must be finite and positive, got 0"),
-    "sigma=nan": ({"sigma": np.nan}, "sigma must be finite and positive, got nan"),
     "replicates=0": ({"replicates": 0}, "replicates must be at least 1, got 0"),
     "reading": (
         {"sigma_estimate": "median"},
@@ -206,23 +194,6 @@ def traced(key, n, p, theta_norm, t, sigma):
     return sample_scores(key, n=n, p=p, theta_norm=theta_norm, t=t, sigma=sigma, replicates=8)
 
 
-WRONG = [(name, value) for name, values in {
-    "n": (0.0, 2.5, -1.0, 1e11, np.nan, np.inf),
-    "p": (0.0, 2.5, -1.0, 1e11, np.nan),
-    "theta_norm": (-1.0, np.nan),
-    "t": (-0.1, 1.5, np.nan, np.inf),
-    "sigma": (0.0, -1.0, np.nan),
-}.items() for value in values]  # fmt: skip
-
-
-@pytest.mark.parametrize("name, value", [*WRONG, *((name, np.inf) for name in ("p", "theta_norm", "sigma"))])
-def test_wrong_values_are_nan_under_jit(key, name, value):
-    arguments = {k: np.float32(v) for k, v in (CELL | {name: value}).items()}
-    law = traced(jax.random.split(key), *arguments.values())
-    assert np.isnan(law.mean).all()
-    assert np.isnan(law.gap).all()
-
-
 # --- transformations ------------------------------------------------------------------------------
 
 
@@ -239,7 +210,7 @@ def test_one_compilation_for_all_values(key, compilations):
     jax.jit(lambda x: x + 1)(1.0)  # a compilation to be seen, in case that the call was compiled before
     assert compilations
     compilations.clear()
-    for k in range(1, 101):
+    for k in range(1, 6):
         sample_scores(key, n=10 * k, p=k, theta_norm=0.1 * k, t=k / 200, replicates=8)
     assert not compilations
 

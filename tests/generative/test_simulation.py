@@ -12,7 +12,7 @@ from scipy import integrate, stats
 from scipy.special import expit
 
 from mixjax.gaussian import population_ece, score_law
-from mixjax.generative import density_error, linear_generator, sample_linear, simulate_scores, simulated_ece
+from mixjax.generative import density_error, sample_linear, simulate_scores, simulated_ece
 
 P, D = 3, 5
 THETA = np.array([0.6, 0.8, 0.0])
@@ -35,11 +35,7 @@ def exact(module_key, generator):
 def shifted(generator, scale, shift):
     """An h_hat that is wrong by a known affine map: h_hat(g(z)) = scale z + shift."""
     inverse = generator.inverse()
-    return linear_generator_like(scale * inverse.matrices[0], shift)
-
-
-def linear_generator_like(matrix, shift):
-    return linear_generator(np.eye(P))._replace(matrices=(matrix,), biases=(jnp.asarray(shift),))
+    return inverse._replace(matrices=(scale * inverse.matrices[0],), biases=(jnp.asarray(shift),))
 
 
 def ece_by_quadrature(classifier, scale, shift):
@@ -63,7 +59,7 @@ def test_the_exact_inverse_has_the_ece_of_the_closed_form(exact):
     np.testing.assert_allclose(wanted[0], ece_by_quadrature(CLASSIFIERS[0], 1.0, np.zeros(P)), atol=1e-7)
 
 
-@pytest.mark.parametrize("scale, shift", [(1.3, 0.0), (0.7, 0.0), (1.0, 0.4)])
+@pytest.mark.parametrize("scale, shift", [(0.7, 0.0), (1.0, 0.4)])
 def test_a_wrong_inverse_has_the_ece_of_its_law(scale, shift, generator, key):
     """By quadrature; within 5 standard errors and 5e-4, what bins leave where the sign changes within one."""
     inverse = shifted(generator, scale, np.full(P, shift))
@@ -79,7 +75,7 @@ def test_densities_of_the_exact_inverse_are_those_of_the_model(exact):
         assert (np.abs(estimate.value) < 5 * estimate.standard_error + 1e-4).all()
 
 
-@pytest.mark.parametrize("scale, shift", [(1.2, 0.0), (1.0, 0.3)])
+@pytest.mark.parametrize("scale, shift", [(1.2, 0.1)])
 def test_density_errors_are_those_of_the_law(scale, shift, generator, key):
     """Of the law's bins, from SciPy's normal probabilities: sum p_1 |p_1 / p_2 - 1|, and with the square."""
     inverse = shifted(generator, scale, np.full(P, shift))

@@ -22,13 +22,13 @@ def test_it_is_the_distance_to_the_quantiles(rng):
         np.testing.assert_allclose(value, np.mean((np.sort(samples @ u) - target) ** 2), rtol=1e-10)
 
 
-def test_it_tends_to_the_distance_of_the_laws(key):
+def test_it_tends_to_the_distance_of_the_laws(rng):
     """N(m, s^2) to N(0, 1): W_2^2 = m^2 + (s - 1)^2, within 5 standard errors of m and s of 200,000 samples."""
-    samples, error = 0.5 + 1.5 * jax.random.normal(key, (200_000, 1)), 1.5 * np.sqrt(1.0 + 0.5) / np.sqrt(200_000)
-    np.testing.assert_allclose(sliced_distances(samples, jnp.zeros(1), jnp.ones((1, 1))), 0.5, atol=5 * error)
+    samples, error = 0.5 + 1.5 * rng.standard_normal((200_000, 1)), 1.5 * np.sqrt(1.0 + 0.5) / np.sqrt(200_000)
+    np.testing.assert_allclose(sliced_distances(samples, np.zeros(1), np.ones((1, 1))), 0.5, atol=5 * error)
 
 
-@pytest.mark.parametrize("size", [5, 50])
+@pytest.mark.parametrize("size", [5, pytest.param(50, marks=pytest.mark.slow)])
 def test_quantiles_are_expected_order_statistics_stretched(size):
     """Blom's formula within 2 % of the largest, by quadrature of the order statistics' densities."""
 
@@ -47,10 +47,10 @@ def test_blom_by_mpmath():
     np.testing.assert_allclose(found, np.array([-top, 0, top]) / (2 * top**2 / 3), rtol=1e-12)
 
 
-def test_a_sample_of_the_law_is_closest_unscaled(key):
+def test_a_sample_of_the_law_is_closest_unscaled(rng):
     """The mean gradient in the scale is 0 at 1 within 4.5 standard errors (a false alarm in 1e5), unlike with m_i."""
-    samples = jax.random.normal(key, (4000, 64, 1))
-    one = lambda scale, rows: sliced_distances(scale * rows, jnp.zeros(1), jnp.ones((1, 1)))[0]  # noqa: E731
+    samples = rng.standard_normal((4000, 64, 1))
+    one = lambda scale, rows: sliced_distances(scale * rows, np.zeros(1), np.ones((1, 1)))[0]  # noqa: E731
     slopes = np.asarray(jax.jit(jax.vmap(jax.grad(one), (None, 0)))(1.0, samples))
     error = slopes.std() / np.sqrt(len(slopes))
     assert abs(slopes.mean()) < 4.5 * error + 1e-3
@@ -68,7 +68,7 @@ def test_classes_and_weights(rng):
         np.testing.assert_allclose(value, 0.2 * along + 0.8 * np.mean(sliced_distances(samples, mean, slices)))
 
 
-@pytest.mark.parametrize("shapes", [((5,), (1,), (1, 1)), ((5, 2), (3,), (1, 2)), ((5, 2), (2,), (1, 3))])
-def test_shapes_that_do_not_fit_are_refused(shapes):
-    with pytest.raises(ValueError, match="must have shapes"):
-        sliced_distances(*map(np.ones, shapes))
+def test_shapes_that_do_not_fit_are_refused():
+    for shapes in (((5,), (1,), (1, 1)), ((5, 2), (3,), (1, 2)), ((5, 2), (2,), (1, 3))):
+        with pytest.raises(ValueError, match="must have shapes"):
+            sliced_distances(*map(np.ones, shapes))

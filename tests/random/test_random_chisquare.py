@@ -13,7 +13,7 @@ import pytest
 from scipy import stats
 
 from mixjax.random import centered_chisquare
-from tests.random.goodness_of_fit import BOTH, DRAWS, assert_law, assert_share
+from tests.random.goodness_of_fit import BOTH, DRAWS, FLOAT64_SLOW, MANY, assert_law, assert_share
 
 draw_chisquare = jax.jit(centered_chisquare, static_argnums=2)
 
@@ -39,32 +39,33 @@ def test_the_two_references_agree(df):
 
 @BOTH
 @pytest.mark.parametrize("df", [0.1, 0.3, *DEGREES])
-def test_centered_chisquare_law(key, df, dtype):
+@pytest.mark.parametrize("size", [DRAWS, MANY])
+def test_centered_chisquare_law(key, df, dtype, size):
     """The whole law, and counts beyond quantiles on both sides, wherever the dtype resolves what happens near 0.
 
     Draws are stored as differences from df, so that float32 rounds those below 6e-8 df. Lower quantiles of 16 such
     units are off by 3 % at most. At df = 1 the probability that is rounded to -1 is 1.4e-4, 0.05 of the KS limit.
     """
-    draws = np.asarray(draw_chisquare(key, dtype(df), (DRAWS,)))
+    draws = np.asarray(draw_chisquare(key, dtype(df), (size,)))
     assert draws.dtype == dtype
     if df >= 1:
         assert_law(draws, partial(chisquare_cdf, df=df))
     for p in (0.5, 0.1, 1e-2, 1e-3, 1e-4, 1e-5):
         low, high = stats.chi2.ppf(p, df), stats.chi2.isf(p, df)
-        assert_share(np.sum(draws > dtype(high - df)), DRAWS, 1 - chisquare_cdf(high - df, df))
+        assert_share(np.sum(draws > dtype(high - df)), size, 1 - chisquare_cdf(high - df, df))
         if low > 16 * np.finfo(dtype).eps * df:
-            assert_share(np.sum(draws < dtype(low - df)), DRAWS, chisquare_cdf(low - df, df))
+            assert_share(np.sum(draws < dtype(low - df)), size, chisquare_cdf(low - df, df))
 
 
 @BOTH
 def test_centered_chisquare_is_finite_and_above_minus_df(key, dtype):
     for df in (1e-3, 1):
-        draws = draw_chisquare(key, dtype(df), (DRAWS,))
+        draws = np.asarray(draw_chisquare(key, dtype(df), (DRAWS,)))
         assert np.isfinite(draws).all()
         assert draws.min() >= -dtype(df)
 
 
-@BOTH
+@FLOAT64_SLOW
 def test_centered_chisquare_depends_on_its_own_position_and_parameter_only(key, dtype):
     """Bit for bit; 0 degrees of freedom are the point mass, wrong ones give NaN, and none makes the others hang."""
     parameters = np.array([0.5, 3, 1e10, 0, -1, np.nan, np.inf, -np.inf], dtype)

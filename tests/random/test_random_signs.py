@@ -12,7 +12,7 @@ import pytest
 from scipy import stats
 
 from mixjax.random import rademacher_mean
-from tests.random.goodness_of_fit import BOTH, DRAWS, FALSE_ALARM, assert_share
+from tests.random.goodness_of_fit import BOTH, DRAWS, FALSE_ALARM, FLOAT64_SLOW, MANY, assert_share
 
 draw_mean = jax.jit(rademacher_mean, static_argnums=2)
 
@@ -32,11 +32,12 @@ def sums_of_signs(means, n, dtype):
 
 
 @pytest.mark.parametrize("n, dtype", [*((n, np.float32) for n in SMALL), *((n, np.float64) for n in (2, 33, 65, 1001))])
-def test_rademacher_mean_law(key, n, dtype):
+@pytest.mark.parametrize("size", [DRAWS, MANY])
+def test_rademacher_mean_law(key, n, dtype, size):
     """Chi-square goodness of fit over the lattice, points of fewer than 10 expected draws pooled on each side."""
-    sums = sums_of_signs(draw_mean(key, dtype(n), (DRAWS,)), n, dtype)
+    sums = sums_of_signs(draw_mean(key, dtype(n), (size,)), n, dtype)
     observed = np.bincount(((sums + n) / 2).astype(int), minlength=n + 1)
-    expected = DRAWS * stats.binom.pmf(np.arange(n + 1), n, 0.5)
+    expected = size * stats.binom.pmf(np.arange(n + 1), n, 0.5)
     keep = np.flatnonzero(expected >= 10)
     first, last = keep[0], keep[-1]
 
@@ -46,28 +47,29 @@ def test_rademacher_mean_law(key, n, dtype):
     assert stats.chisquare(pooled(observed), pooled(expected), sum_check=False).pvalue > FALSE_ALARM
     assert_share(
         observed[first:].sum() - observed[last + 1 :].sum(),
-        DRAWS,
+        size,
         stats.binom.cdf(last, n, 0.5) - stats.binom.cdf(first - 1, n, 0.5),
     )
 
 
 @BOTH
 @pytest.mark.parametrize("n", LARGE)
-def test_rademacher_mean_law_of_many(key, n, dtype):
+@pytest.mark.parametrize("size", [DRAWS, MANY])
+def test_rademacher_mean_law_of_many(key, n, dtype, size):
     """Kolmogorov-Smirnov on the lattice, against the normal law with correction for continuity, right to 0.1 / n."""
     n = float(dtype(n))  # float32 holds 24 binary digits
-    sums = sums_of_signs(draw_mean(key, dtype(n), (DRAWS,)), n, dtype)
+    sums = sums_of_signs(draw_mean(key, dtype(n), (size,)), n, dtype)
     points, counts = np.unique(sums, return_counts=True)
-    difference = np.abs(np.cumsum(counts) / DRAWS - stats.norm.cdf((points + 1) / np.sqrt(n))).max()
-    assert stats.kstwobign.sf(difference * np.sqrt(DRAWS)) > FALSE_ALARM
+    difference = np.abs(np.cumsum(counts) / size - stats.norm.cdf((points + 1) / np.sqrt(n))).max()
+    assert stats.kstwobign.sf(difference * np.sqrt(size)) > FALSE_ALARM
     for p in (1e-3, 1e-5):
         z = np.ceil(stats.norm.isf(p) * np.sqrt(n))
         z += (z - n) % 2  # a point of the lattice
-        assert_share(np.sum(sums >= z), DRAWS, stats.norm.sf((z - 1) / np.sqrt(n)))
-        assert_share(np.sum(sums <= -z), DRAWS, stats.norm.sf((z - 1) / np.sqrt(n)))
+        assert_share(np.sum(sums >= z), size, stats.norm.sf((z - 1) / np.sqrt(n)))
+        assert_share(np.sum(sums <= -z), size, stats.norm.sf((z - 1) / np.sqrt(n)))
 
 
-@BOTH
+@FLOAT64_SLOW
 def test_rademacher_mean_depends_on_its_own_position_and_parameter_only(key, dtype):
     """The same sums: XLA may divide by a scalar n through its reciprocal. A wrong n gives NaN and hangs no other."""
     parameters = np.array([3, 64, 65, 1e10, 0, 2.5, -1, np.inf, np.nan, 64.5], dtype)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import jax
 import numpy as np
 import pytest
 from scipy.optimize import minimize, root
 from scipy.special import expit, log_expit
 
 from mixjax.recalibration import fit_platt
-from tests.recalibration.samples import N, binary
+from tests.recalibration.samples import EVERY, N, binary, in_float32
 
-EVERY = np.ones(N, bool)
+TRUTHS = ((0.6, -0.5), (-1.5, 0.0), (0.0, -2.5), (4.0, 3.0))
 
 
 def best(logits, labels, smoothing, weights=None):
@@ -40,18 +39,26 @@ def best(logits, labels, smoothing, weights=None):
 
 
 @pytest.mark.parametrize("smoothing", [True, False])
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_scipy_agrees(smoothing, dtype, rng):
-    for scale, bias in ((0.6, -0.5), (-1.5, 0.0), (0.0, -2.5), (4.0, 3.0)):
+def test_scipy_agrees(smoothing, rng):
+    for scale, bias in TRUTHS:
         logits, labels = binary(rng, scale=scale, bias=bias)
-        logits = logits.astype(dtype)
-        fitted = fit_platt(logits, labels, smoothing=smoothing)
-        atol = 1e-9 if dtype == np.float64 else 2e-5
+        fitted = fit_platt(logits, labels, smoothing=smoothing, **EVERY)
         fitted_logits = np.asarray(fitted.scale) * logits + np.asarray(fitted.bias)
-        np.testing.assert_allclose(fitted_logits, best(logits, labels, smoothing), atol=atol, rtol=atol)
-        np.testing.assert_allclose(fitted(logits), expit(fitted_logits), atol=4e-7)
+        np.testing.assert_allclose(fitted_logits, best(logits, labels, smoothing), atol=1e-9, rtol=1e-9)
+        np.testing.assert_allclose(fitted(logits), expit(fitted_logits), atol=1e-14)
 
 
+def test_scipy_agrees_in_float32(rng):
+    samples = [binary(rng, scale=scale, bias=bias) for scale, bias in TRUTHS]
+    samples = [(logits, labels.astype(float)) for logits, labels in samples]
+    for (logits, labels), (fitted, probs) in zip(samples, in_float32(fit_platt, samples), strict=True):
+        assert fitted.scale.dtype == fitted.bias.dtype == probs.dtype == np.float32
+        expected = best(logits.astype(np.float32), labels, True)
+        np.testing.assert_allclose(fitted.scale * logits + fitted.bias, expected, atol=2e-5, rtol=2e-5)
+        np.testing.assert_allclose(probs, expit(expected), atol=1e-5)
+
+
+@pytest.mark.slow
 def test_the_truth_is_recovered(rng):
     """Within 5 standard errors, from the inverse information: false-alarm rate 1.2e-6."""
     logits, labels = binary(rng, scale=0.6, bias=-0.5, size=20_000)
@@ -64,48 +71,52 @@ def test_the_truth_is_recovered(rng):
 @pytest.mark.parametrize("smoothing", [True, False])
 def test_weights_masks_units_and_classes(smoothing, rng):
     logits, labels = binary(rng)
-    weights = rng.integers(0, 4, N).astype(float)
-    fitted = fit_platt(logits, labels, smoothing=smoothing, weights=weights, where=EVERY)
-    np.testing.assert_allclose(fitted.scale * logits + fitted.bias, best(logits, labels, smoothing, weights), atol=1e-9)
-    where = rng.random(N) < 0.7
+    weights, where = rng.integers(0, 4, N).astype(float), rng.random(N) < 0.7
+    fitted = fit_platt(logits, labels, smoothing=smoothing, weights=weights, where=EVERY["where"])
+    found = np.asarray(fitted.scale) * logits + np.asarray(fitted.bias)
+    np.testing.assert_allclose(found, best(logits, labels, smoothing, weights), atol=1e-9)
     hidden = np.where(where, logits, np.nan), np.where(where, labels, -5)
-    fitted = fit_platt(*hidden, smoothing=smoothing, weights=np.ones(N), where=where)
-    np.testing.assert_allclose(
-        fitted.scale * logits[where] + fitted.bias, best(logits[where], labels[where], smoothing), atol=1e-9
-    )
-    fitted = fit_platt(logits, labels, smoothing=smoothing)
-    swapped = fit_platt(3e20 - 1e20 * logits, 1 - labels, smoothing=smoothing)
-    np.testing.assert_allclose(swapped(3e20 - 1e20 * logits), 1 - fitted(logits), atol=1e-9)
+    fitted = fit_platt(*hidden, smoothing=smoothing, weights=np.where(where, weights, np.nan), where=where)
+    found = (np.asarray(fitted.scale) * logits + np.asarray(fitted.bias))[where]
+    expected = best(logits[where], labels[where], smoothing, weights[where])
+    np.testing.assert_allclose(found, expected, atol=1e-9)
+    probs = np.asarray(fit_platt(logits, labels, smoothing=smoothing, **EVERY)(logits))
+    swapped = fit_platt(3e20 - 1e20 * logits, 1 - labels, smoothing=smoothing, **EVERY)
+    np.testing.assert_allclose(swapped(3e20 - 1e20 * logits), 1 - probs, atol=1e-9)
 
 
 def test_separated_labels_have_a_smoothed_fit(rng):
     logits = rng.standard_normal(N)
     for labels in ((logits > 0).astype(int), np.ones(N, int), np.zeros(N, int)):
-        fitted = fit_platt(logits, labels)
-        np.testing.assert_allclose(fitted.scale * logits + fitted.bias, best(logits, labels, True), atol=1e-6)
+        fitted = fit_platt(logits, labels, **EVERY)
+        found = np.asarray(fitted.scale) * logits + np.asarray(fitted.bias)
+        np.testing.assert_allclose(found, best(logits, labels, True), atol=1e-6)
 
 
 POINTS = np.linspace(-1, 1, N)
 
 
-@pytest.mark.parametrize(
-    ("logits", "labels", "smoothing", "message"),
-    [
-        (np.full(N, 0.1), np.arange(N) % 2, True, "all logits are equal"),
-        (POINTS, POINTS > 0, False, "separates the labels"),
-        (POINTS, POINTS < 0, False, "separates the labels"),
-        (np.round(2 * POINTS), np.where(np.abs(POINTS) < 0.25, np.arange(N) % 2, POINTS > 0), False, "separates"),
-        (POINTS, np.ones(N), False, "one of them only"),
-        (POINTS, np.where(np.arange(N) == 4, 0.5, 1), True, "labels must be 0 or 1, got 0.5 in row 4"),
-        (np.where(np.arange(N) == 4, -np.inf, POINTS), np.ones(N), True, "logits must be finite, got -inf in row 4"),
-    ],
-)
-def test_no_best_fit_is_an_error_and_nan_under_jit(logits, labels, smoothing, message):
-    labels = np.asarray(labels, float)
-    with pytest.raises(ValueError, match=message):
-        fit_platt(logits, labels, smoothing=smoothing)
-    traced = jax.jit(lambda z, y: fit_platt(z, y, smoothing=smoothing))(logits, labels)
-    assert np.isnan(traced.scale) and np.isnan(traced.bias)
+NO_BEST = [
+    (np.full(N, 0.1), np.arange(N) % 2, True, "all logits are equal"),
+    (POINTS, np.where(np.arange(N) == 4, 0.5, 1), True, "labels must be 0 or 1, got 0.5 in row 4"),
+    (np.where(np.arange(N) == 4, -np.inf, POINTS), np.ones(N), True, "logits must be finite, got -inf in row 4"),
+    (POINTS, POINTS > 0, False, "separates the labels"),
+    (POINTS, POINTS < 0, False, "separates the labels"),
+    (np.round(2 * POINTS), np.where(np.abs(POINTS) < 0.25, np.arange(N) % 2, POINTS > 0), False, "separates"),
+    (POINTS, np.ones(N), False, "one of them only"),
+]
+
+
+def test_no_best_fit_is_an_error_and_nan_under_jit(rng):
+    for logits, labels, smoothing, message in NO_BEST:
+        with pytest.raises(ValueError, match=message):
+            fit_platt(logits, np.asarray(labels, float), smoothing=smoothing, **EVERY)
+    others = [(logits, np.asarray(labels, float)) for logits, labels, smoothing, _ in NO_BEST if smoothing]
+    (good, _), *others = in_float32(fit_platt, [binary(rng)._replace(labels=(rng.random(N) < 0.5) * 1.0), *others])
+    assert np.isfinite([good.scale, good.bias]).all()
+    assert all(np.isnan([fitted.scale, fitted.bias]).all() for fitted, _ in others)
+    assert np.isnan(fit_platt(POINTS, POINTS > 0, weights=EVERY["weights"], where=np.zeros(N, bool)).scale)
+    assert np.isnan(fit_platt(np.where(POINTS == 1, np.nan, POINTS), POINTS > 0, **EVERY).scale)
 
 
 def test_static_facts_are_refused():

@@ -7,6 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from mixjax.report.metrics import Report, Settings, report_on
+from mixjax.report.reading import read_predictions
+
+SETTINGS = Settings(num_bins=6, level=0.9, seed=5, replicates=2000)  # one dtype, shape and number of bins: one program
 ROWS, CLASSES = 240, 3
 
 
@@ -49,3 +53,8 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     parquet.write_table(pyarrow.table(table_of("prob_", probs, labels)), folder / "probs.parquet")
     write_csv(folder / "pairs.csv", {"confidence": probs.max(axis=1), "correct": (probs.argmax(axis=1) == labels) * 1})
     return folder
+
+
+@pytest.fixture(scope="session")
+def plain(files: Path) -> Report:
+    return report_on(read_predictions(files / "plain.npz", "logits"), SETTINGS)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import matplotlib as mpl
 import numpy as np
 import pytest
@@ -11,9 +13,8 @@ from matplotlib.figure import Figure
 from mixjax.calibration.reliability_table import reliability
 from mixjax.plots import paper_style
 from mixjax.report import diagram, figures
-from mixjax.report.metrics import Settings, report_on
 from mixjax.report.numbers import with_interval
-from mixjax.report.reading import FilePredictions, read_predictions
+from tests.report.conftest import SETTINGS
 
 CONFIDENCE = np.repeat([0.1, 0.15, 0.62, 0.9], [3, 2, 5, 10])
 CORRECT = np.arange(20) % 3 == 0
@@ -87,25 +88,25 @@ def test_the_diagonal_fills_the_axes(ax):
 
 
 @pytest.mark.parametrize("name", ["_hidden", "price $x$ of $", "a" * 80])
-def test_names_of_files_are_plain_text_in_a_legend(files, name):
+def test_names_of_files_are_plain_text_in_a_legend(plain, name):
     """...and stay within the figure."""
-    report = report_on(read_predictions(files / "pairs.csv", "binary"), Settings(replicates=5))
     with paper_style():
-        figure = figures.reliability_figure([report], [name])
+        figure = figures.reliability_figure([plain], [name])
         figure.canvas.draw()
     shown = figure.legends[0].get_texts()[0].get_text().replace(r"\$", "$").strip()
     assert shown.startswith(f"{name}: ECE" if len(name) < 18 else "aaaa")
-    assert f"ECE {with_interval(report.metric('ECE').interval)}, 240 rows" in shown
+    assert f"ECE {with_interval(plain.metric('ECE').interval)}, 240 rows" in shown
     assert figure.legends[0].get_window_extent().x1 <= figure.bbox.x1
 
 
 @pytest.mark.parametrize("classes", [2, 3, 4])
-def test_every_key_of_few_classes_is_within_the_figure(classes, rng):
+def test_every_key_of_few_classes_is_within_the_figure(classes, plain):
     """...and no bin has ten rows, which leaves nothing to fill."""
-    probs, labels = rng.dirichlet(np.ones(classes), 12), rng.integers(0, classes, 12)
-    file = FilePredictions("few", "", "probs", probs, labels, np.zeros(12, bool), str)
+    few = reliability(CONFIDENCE, CORRECT, num_bins=5, where=np.arange(20) % 3 > 0)
+    parts = tuple(plain.classes[k % 3]._replace(table=few) for k in range(classes))
+    report = dataclasses.replace(plain, classes=parts, settings=dataclasses.replace(SETTINGS, num_bins=5))
     with paper_style():
-        figure, shown = figures.classes_figure(report_on(file, Settings(replicates=5)))
+        figure, shown = figures.classes_figure(report)
         FigureCanvasAgg(figure).draw()
     assert shown == list(range(classes))
     (legend,) = figure.legends

@@ -5,29 +5,23 @@ from __future__ import annotations
 import dataclasses
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import mixjax
 from mixjax import calibration, scores
 from mixjax.calibration.intervals import Interval, bootstrap_intervals
-from mixjax.calibration.reliability_table import reliability
 from mixjax.calibration.significance import calibration_test
 from mixjax.report.comparison import check_pair, compare
 from mixjax.report.metrics import Settings, losses, report_on
 from mixjax.report.numbers import p_value, rounded, with_interval
 from mixjax.report.reading import FilePredictions, read_predictions
 from mixjax.runs import RunError
-from tests.report.conftest import draw
+from tests.report.conftest import SETTINGS, draw, softmax
 
-SETTINGS = Settings(num_bins=6, level=0.9, seed=5, replicates=2000)
 LOGITS, LABELS = draw(1, 2.0)
-
-
-@pytest.fixture(scope="module")
-def plain(files):
-    return report_on(read_predictions(files / "plain.npz", "logits"), SETTINGS)
+PROBS = softmax(LOGITS)
+NONE_MISSING = np.zeros(len(LABELS), bool)
 
 
 @pytest.fixture(scope="module")
@@ -44,21 +38,26 @@ def test_losses_of_logits_as_large_as_they_can_be():
     assert found["Brier score"].tolist() == [0, 2]
 
 
-def test_estimates_are_the_public_functions(plain):
-    confidence, correct = scores.top_label_from_logits(LOGITS, LABELS)
-    probs = jax.nn.softmax(jnp.asarray(LOGITS), axis=-1)
-    parts = calibration.brier_decomposition(confidence, correct)
+def test_estimates(plain):
+    """Those of bins, and losses, from their definitions; the others are the public functions."""
+    confidence, correct = (np.asarray(part, np.float64) for part in scores.top_label_from_logits(LOGITS, LABELS))
+    bins = np.minimum((6 * confidence).astype(int), 5)
+    size, gap = np.bincount(bins, minlength=6), np.bincount(bins, correct - confidence, 6)
+    spread = np.bincount(bins, (correct - confidence) ** 2, 6)
+    filled, several = size > 0, size > 1
+    parts = calibration.brier_decomposition(confidence.astype(np.float32), correct)
+    outcome = np.eye(3)[LABELS]
     expected = {
-        "accuracy": jnp.mean(correct),
-        "ECE": mixjax.ece(confidence, correct, num_bins=6),
-        "RMS calibration error": mixjax.ece(confidence, correct, num_bins=6, norm=2),
-        "MCE": mixjax.mce(confidence, correct, num_bins=6),
-        "debiased squared error": calibration.debiased_ece2(confidence, correct, num_bins=6).squared,
-        "signed gap": calibration.signed_gap(confidence, correct),
-        "smooth ECE": calibration.smooth_ece(confidence, correct),
-        "class-wise ECE": mixjax.classwise_ece(probs, LABELS, num_bins=6),
-        "NLL": calibration.nll_from_logits(LOGITS, LABELS),
-        "Brier score": calibration.brier_score(probs, LABELS),
+        "accuracy": correct.mean(),
+        "ECE": np.abs(gap).sum() / len(LABELS),
+        "RMS calibration error": np.sqrt((gap[filled] ** 2 / size[filled]).sum() / len(LABELS)),
+        "MCE": (np.abs(gap[filled]) / size[filled]).max(),
+        "debiased squared error": ((gap**2 - spread)[several] / (size - 1)[several]).sum() / len(LABELS),
+        "signed gap": (confidence - correct).mean(),
+        "smooth ECE": calibration.smooth_ece(confidence.astype(np.float32), correct),
+        "class-wise ECE": mixjax.classwise_ece(PROBS, LABELS, num_bins=6),
+        "NLL": -np.log(PROBS[np.arange(len(LABELS)), LABELS]).mean(),
+        "Brier score": ((PROBS - outcome) ** 2).sum(axis=1).mean(),
         "miscalibration": parts.miscalibration,
         "discrimination": parts.discrimination,
         "uncertainty": parts.uncertainty,
@@ -66,7 +65,7 @@ def test_estimates_are_the_public_functions(plain):
     assert [metric.name for metric in plain.metrics] == list(expected)
     for metric in plain.metrics:
         np.testing.assert_allclose(metric.interval.estimate, expected[metric.name], atol=2e-6, err_msg=metric.name)
-    np.testing.assert_array_equal(plain.table.count, reliability(confidence, correct, num_bins=6).count)
+    np.testing.assert_array_equal(plain.table.count, size)
 
 
 def test_intervals_and_test_are_the_public_functions(plain):
@@ -74,9 +73,9 @@ def test_intervals_and_test_are_the_public_functions(plain):
     key_intervals, key_test, key_classes = SETTINGS.keys()
     found = bootstrap_intervals(key_intervals, confidence, correct, num_bins=6, level=0.9, replicates=2000)
     assert plain.metric("ECE").interval == found.ece
-    assert plain.metric("debiased squared error").interval == found.debiased_ece2
+    assert plain.metric("debiased squared error").interval == found.debiased_squared_ece
     assert tuple(plain.test) == tuple(map(float, calibration_test(key_test, confidence, correct)))
-    probs = np.asarray(jax.nn.softmax(jnp.asarray(LOGITS), axis=-1))
+    probs = np.asarray(jax.nn.softmax(LOGITS, axis=-1))
     for k, of_class in enumerate(plain.classes):
         key = jax.random.fold_in(key_classes, k)
         options = {"num_bins": 6, "level": 0.9, "replicates": 2000}
@@ -86,23 +85,26 @@ def test_intervals_and_test_are_the_public_functions(plain):
     assert plain.worst_classes(2) == sorted(np.argsort([-c.ece.estimate for c in plain.classes])[:2])
 
 
-def test_a_binary_file_and_equal_mass_bins(files):
+def test_a_binary_file_and_equal_mass_bins():
+    f, y = PROBS.max(axis=1), (PROBS.argmax(axis=1) == LABELS).astype(int)
     settings = dataclasses.replace(SETTINGS, binning="equal-mass", replicates=20)
-    report = report_on(read_predictions(files / "pairs.csv", "binary"), settings)
-    f, y = report.file.scores, report.file.labels
+    report = report_on(FilePredictions("pairs", "", "binary", f, y, NONE_MISSING, str), settings)
     names = {metric.name: metric.interval.estimate for metric in report.metrics}
-    np.testing.assert_allclose(names["ECE"], mixjax.ece(f, y, num_bins=6, binning="equal-mass"), rtol=1e-12)
-    np.testing.assert_allclose(names["Brier score"], calibration.brier_decomposition(f, y).score, rtol=1e-12)
-    np.testing.assert_allclose(names["NLL"], calibration.nll(np.stack([1 - f, f], 1), y), rtol=1e-10)
+    bins = 6 * np.searchsorted(np.sort(f), f) // len(f)
+    ece = np.abs(np.bincount(bins, y - f.astype(np.float64))).sum() / len(f)
+    np.testing.assert_allclose(names["ECE"], ece, rtol=1e-5)
+    np.testing.assert_allclose(names["Brier score"], ((f - y) ** 2).mean(), rtol=1e-5)
+    np.testing.assert_allclose(names["NLL"], -np.log(np.where(y == 1, f, 1 - f)).mean(), rtol=1e-5)
     assert names["mean correctness"] == y.mean()
     assert not report.classes
     assert report.histogram.sum() == len(f)
     assert len(set(report.histogram)) > 2  # of equal widths
 
 
-def test_an_impossible_label_has_an_infinite_loss(tmp_path):
-    np.savez(tmp_path / "f.npz", probs=np.eye(2)[[0, 1, 1]], labels=[0, 1, 0])
-    report = report_on(read_predictions(tmp_path / "f.npz", "probs"), dataclasses.replace(SETTINGS, replicates=5))
+def test_an_impossible_label_has_an_infinite_loss():
+    probs = np.where(np.arange(len(LABELS))[:, None] == 5, np.float32(np.arange(3) == (LABELS[5] + 1) % 3), PROBS)
+    file = FilePredictions("f", "", "probs", probs, LABELS, NONE_MISSING, str)
+    report = report_on(file, dataclasses.replace(SETTINGS, replicates=5))
     assert report.metric("NLL").interval.estimate == np.inf
     assert with_interval(report.metric("NLL").interval) == "inf"
     difference = next(metric.interval for metric in compare(report, report).differences if metric.name == "NLL")

@@ -9,8 +9,8 @@ import re
 import numpy as np
 import pytest
 
+from mixjax import cli, recalibration
 from mixjax.cli import main
-from mixjax.recalibration import fit_histogram_binning, fit_isotonic, fit_platt, fit_temperature, fit_vector_scaling
 from mixjax.report.reading import read_predictions
 from mixjax.report.recalibrating import METHODS, recalibrated
 from mixjax.runs import RunError
@@ -38,12 +38,15 @@ def two(tmp_path):
     return files
 
 
-@pytest.mark.parametrize("method, fit", [("temperature", fit_temperature), ("vector", fit_vector_scaling)])
-def test_logits(method, fit, two):
+SLOW = {name: pytest.param(name, marks=pytest.mark.slow) for name in ("vector", "histogram")}
+
+
+@pytest.mark.parametrize("method", ["temperature", SLOW["vector"]])
+def test_logits(method, two):
     file, held_out = two("logits")
     after, said = recalibrated(file, method, held_out)
     assert (after.kind, after.name) == ("probs", f"test.npz after {METHODS[method][1]}")
-    np.testing.assert_array_equal(after.scores, fit(held_out.scores, held_out.labels)(file.scores))
+    np.testing.assert_array_equal(after.scores, METHODS[method][2](held_out.scores, held_out.labels)(file.scores))
     np.testing.assert_array_equal(after.labels, file.labels)
     assert said.startswith(METHODS[method][1])
 
@@ -52,20 +55,29 @@ def test_platt(two):
     file, held_out = two("logits", classes=2)
     after, said = recalibrated(file, "platt", held_out)
     score = [part.scores[:, 1] - part.scores[:, 0] for part in (held_out, file)]
-    np.testing.assert_array_equal(after.scores[:, 1], fit_platt(score[0], held_out.labels)(score[1]))
+    np.testing.assert_array_equal(after.scores[:, 1], recalibration.fit_platt(score[0], held_out.labels)(score[1]))
     np.testing.assert_allclose(after.scores.sum(axis=1), 1, atol=1e-6)
     assert re.fullmatch(r"Platt scaling \(scale [\d.]+, bias -?[\d.e-]+\)", said)
 
 
-@pytest.mark.parametrize("method, fit", [("isotonic", fit_isotonic), ("histogram", fit_histogram_binning)])
-def test_confidences(method, fit, two):
+def test_methods_are_those_of_the_library():
+    names = [fit.__name__ for _, _, fit in METHODS.values()]
+    assert names == [
+        f"fit_{name}" for name in ("temperature", "vector_scaling", "platt", "isotonic", "histogram_binning")
+    ]
+    assert all(fit is getattr(recalibration, fit.__name__) for _, _, fit in METHODS.values())
+    assert tuple(METHODS) == cli.METHODS
+
+
+@pytest.mark.parametrize("method", ["isotonic", SLOW["histogram"]])
+def test_confidences(method, two):
     file, held_out = two("binary")
     after, _ = recalibrated(file, method, held_out)
     assert after.kind == "binary"
-    np.testing.assert_array_equal(after.scores, fit(held_out.scores, held_out.labels)(file.scores))
+    np.testing.assert_array_equal(after.scores, METHODS[method][2](held_out.scores, held_out.labels)(file.scores))
 
 
-def test_logits_that_are_nearly_infinite(two):
+def test_logits_that_are_nearly_infinite(two, monkeypatch):
     """Their differences over a temperature below 1 are infinite, which is a probability of 0."""
     file, held_out = two("logits")
     huge = dataclasses.replace(file, scores=3e38 * np.sign(file.scores - file.scores.mean(axis=1, keepdims=True)))
@@ -73,6 +85,8 @@ def test_logits_that_are_nearly_infinite(two):
     after, _ = recalibrated(huge, "temperature", small)
     largest = huge.scores == huge.scores.max(axis=1, keepdims=True)
     np.testing.assert_allclose(after.scores, largest / largest.sum(axis=1, keepdims=True), atol=1e-6)
+    steep = recalibration.VectorScaling(np.full(3, 1000, np.float32), np.zeros(3, np.float32))
+    monkeypatch.setitem(METHODS, "vector", ("logits", "vector scaling", lambda logits, labels: steep))
     with pytest.raises(RunError, match=r"vector scaling cannot be applied to test\.npz: its logits are too large"):
         recalibrated(huge, "vector", small)
 

@@ -5,18 +5,39 @@ import json
 import pytest
 
 from mixjax.runs import RunDirectory, RunError, read_manifest
-from tests.runs.run_folder import ENVIRONMENT, LAYOUT, SPEC
+from tests.runs.run_folder import ARRAYS, ENVIRONMENT, LAYOUT, SPEC
 
 
 def test_another_spec_is_refused_with_what_differs(run):
+    run.write("a", ARRAYS)
     with pytest.raises(RunError, match=r"another spec \(seed is 0 there and 1 here\)"):
         RunDirectory.open(run.path, spec={**SPEC, "seed": 1}, environment=ENVIRONMENT, layout=LAYOUT)
 
 
 def test_of_a_run_of_something_else_only_that_is_said(run):
+    run.write("a", ARRAYS)
     said = r'another spec \(experiment is null there and "s" here; study is "s" there and null here\)'
     with pytest.raises(RunError, match=said):
         RunDirectory.open(run.path, spec={"experiment": "s", "n": 3}, environment=ENVIRONMENT, layout=LAYOUT)
+
+
+def test_a_folder_where_nothing_was_computed_is_taken_over(run):
+    """But not while a run is at work in it, and not once it holds a unit or a file that no run begins with."""
+    again = {"spec": {**SPEC, "seed": 1}, "environment": ENVIRONMENT, "layout": LAYOUT}
+    with pytest.raises(RunError, match="another run is at work"):
+        RunDirectory.open(run.path, **again)
+    run.close()
+    (run.path / "checkpoint").touch()
+    with pytest.raises(RunError, match=r"another spec .*choose another folder \(--out\)"):
+        RunDirectory.open(run.path, **again)
+    (run.path / "checkpoint").unlink()
+    said = []
+    with RunDirectory.open(run.path, **again, warn=said.append) as taken:
+        assert taken.manifest["spec"]["seed"] == 1
+        taken.write("a", ARRAYS)
+    assert said == [f"{run.path} held a run of another spec without a finished unit; it holds this run now"]
+    with pytest.raises(RunError, match="another spec"):
+        RunDirectory.open(run.path, **{**again, "spec": SPEC})
 
 
 def test_another_environment_is_refused_until_the_run_is_finished(run):

@@ -138,7 +138,7 @@ def test_of_two_that_begin_one_stays(store, monkeypatch):
 def test_a_run_that_begins_where_another_has_just_begun_is_refused(store, monkeypatch):
     """Each saw an empty folder."""
     other = {**PARTS, "spec": {"seed": 1}}
-    RunDirectory.open(store, **other)
+    RunDirectory.open(store, **other).write("a", ARRAYS)
     exists, unseen = ObjectPath.exists, [store / "manifest.json"]
     monkeypatch.setattr(ObjectPath, "exists", lambda path: exists(path) if path not in unseen else bool(unseen.clear()))
     with pytest.raises(RunError, match="another spec"):

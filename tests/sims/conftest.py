@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -12,6 +13,8 @@ import pytest
 import xarray as xr
 
 from mixjax import sims
+from mixjax.sims.studies import STUDIES
+from tests.sims.small_run import AXES, SMALL
 
 # six cells each or twice six, and two Mixup settings where there are such
 SIZES = {
@@ -24,6 +27,23 @@ SIZES = {
     "pseudo_label": {"n": "20", "ratio": "0.5,5", "theta_norm": "1,2", "unlabeled_per_label": "1,10", "alpha": "0.5,5"},
     "pseudo_label_shift": {"ratio": "2", "unlabeled_norm": "0.5,3", "angle": "0,60,120", "alpha": "0.5,5"},
 }
+
+
+SLOW = {"low_dimension", "pseudo_label_shift"}  # the programs are those of high_dimension and pseudo_label
+STUDIES_OF_GRIDS = [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in SIZES]
+
+
+@pytest.fixture(params=STUDIES_OF_GRIDS)
+def grid_study(request: pytest.FixtureRequest) -> str:
+    """The name of each study of a grid."""
+    return str(request.param)
+
+
+@pytest.fixture
+def one_figure(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The phase diagram has its first figure alone: each takes a second to write."""
+    study = STUDIES["phase_diagram"]
+    monkeypatch.setitem(STUDIES, "phase_diagram", replace(study, figures=study.figures[:1]))
 
 
 @pytest.fixture(scope="session")
@@ -51,6 +71,20 @@ def folder_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]
 def table_of(folder_of: Callable[[str], Path]) -> Callable[[str], xr.Dataset]:
     """Its table."""
     return cache(lambda study: sims.load(folder_of(study)))
+
+
+@pytest.fixture(scope="session")
+def small_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The run of `small_run`, which nothing has disturbed."""
+    folder = tmp_path_factory.mktemp("runs") / "undisturbed"
+    sims.run("phase_diagram", folder, layout=SMALL, **AXES)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def undisturbed(small_folder: Path) -> xr.Dataset:
+    """Its table."""
+    return sims.load(small_folder)
 
 
 @pytest.fixture(scope="session")

@@ -5,31 +5,27 @@ import sys
 from pathlib import Path
 
 import pytest
-from mixjax.sims import publishing
-from mixjax.sims.cli import main
 
 import sims.cli
+from mixjax.sims import publishing
+from mixjax.sims.cli import main
 from tests.paths import ROOT
 
-TINY = ["--n", "50", "--ratio", "0.5,2", "--theta-norm", "0.5,2", "--alpha", "1", "--replicates", "1000"]
+TINY = ["--n", "50", "--ratio", "0.2,1,3", "--theta-norm", "0.5,2", "--alpha", "0,1", "--replicates", "1000"]
 
 BAD = {
-    "unknown study": (["nosuch"], "no study 'nosuch'"),
+    "unknown study": (["nosuch"], "no study 'nosuch'; there are"),
+    "misspelt study": (["phase_diagramm"], "no study 'phase_diagramm' (did you mean phase_diagram?); there are"),
+    "misspelt option": (["phase_diagram", "--theta-nrm", "1"], "--theta-nrm 1 (did you mean --theta-norm?);"),
+    "no port": (["phase_diagram", "--scheduler", "localhost"], "ends in its port, as in tcp://host:8786"),
     "unknown preset": (["phase_diagram", "--preset", "huge"], "no preset 'huge'"),
     "unknown option": (["phase_diagram", "--gamma", "1"], "unrecognized arguments: --gamma 1"),
     "option without value": (["phase_diagram", "--n"], "--n: expected one argument"),
-    "not a number of replicates": (
-        ["phase_diagram", "--replicates", "x"],
-        "must be a whole number, got 'x'",
-    ),
+    "not a number of replicates": (["phase_diagram", "--replicates", "x"], "must be a whole number, got 'x'"),
     "half a replicate": (["phase_diagram", "--replicates", "1.5"], "--replicates: must be a whole number, got '1.5'"),
     "no seed": (["phase_diagram", "--seed", "nan"], "--seed: must be a whole number, got 'nan'"),
-    "huge n": (["phase_diagram", "--n", "1e300"], "at most 1e+10, got 1e+300"),
     "huge grid": (["phase_diagram", "--ratio", "1:2:5e5", "--theta-norm", "1:2:5e5"], "cut it into several runs"),
     "no replicates": (["phase_diagram", "--replicates", "0"], "replicates must be"),
-    "zero n": (["phase_diagram", "--n", "0"], "n must be 1 or more, and at most 1e+10, got 0"),
-    "negative theta": (["phase_diagram", "--theta-norm", "-1"], "theta_norm must be 0 or more"),
-    "reversed range": (["phase_diagram", "--ratio", "8:0.05:4:log"], "smaller to a larger"),
     "no run to draw": (["figures", "/nonexistent"], "holds no run"),
     "no run to verify": (["verify", "/nonexistent"], "holds no run"),
     "no folder": (["figures"], "takes 1 folder"),
@@ -54,7 +50,7 @@ def test_bad_input_is_one_sentence_and_status_2(case, capsys, tmp_path, monkeypa
 def test_a_folder_with_other_files_is_left_alone(capsys, tmp_path):
     (tmp_path / "thesis.tex").write_text("years of work")
     assert main(["phase_diagram", *TINY, "--out", str(tmp_path)]) == 2
-    assert "holds files that are not a run" in capsys.readouterr().err
+    assert "holds files that are not a run (thesis.tex); choose another folder (--out)" in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 
 
@@ -62,9 +58,14 @@ def test_no_arguments_show_the_usage(capsys):
     assert main([]) == 2
     assert "phase_diagram" in capsys.readouterr().out
     assert main(["--help"]) == 0
+    usage = capsys.readouterr().out
+    assert main(["verify", "--help"]) == 0
+    line = capsys.readouterr().out
+    assert line == "usage: python -m sims verify RUN       compare a stored run with the exact expectations\n"
+    assert line.removeprefix("usage: ") in usage
 
 
-def test_from_study_to_published_figures(capsys, tmp_path):
+def test_from_study_to_published_figures(capsys, tmp_path, one_figure):
     run, folder = tmp_path / "run", tmp_path / "results"
     assert main(["phase_diagram", *TINY, "--out", str(run)]) == 0
     last = capsys.readouterr().out.splitlines()[-1]
@@ -87,14 +88,14 @@ def test_from_study_to_published_figures(capsys, tmp_path):
     assert [path.name for path in other.iterdir()] == ["README.md"]
     assert (other / "README.md").read_text() == "my own"
     rows = (folder / "table.csv").read_text().splitlines()
-    assert len(rows) == 1 + 4
+    assert len(rows) == 1 + 12
     assert rows[0].startswith("n,p,ratio,theta_norm,alpha,beta,t,")
     (run / "figures" / "ece_difference.png").unlink()
     assert main(["figures", str(run)]) == 0
     assert (run / "figures" / "ece_difference.png").exists()
 
 
-def test_publishing_that_is_interrupted_is_done_again(folder_of, tmp_path, monkeypatch):
+def test_publishing_that_is_interrupted_is_done_again(folder_of, tmp_path, monkeypatch, one_figure):
     run, folder = str(folder_of("phase_diagram")), tmp_path / "results"
 
     def interrupted(*_args):

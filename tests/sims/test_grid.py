@@ -4,16 +4,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mixjax.sims.grid import axis, gaussian_grid, mixup_settings
 
 from mixjax.runs import RunError
+from mixjax.sims.grid import axis, gaussian_grid, mixup_settings
 
 BAD = {
     "zero n": ({"n": "0"}, "n must be 1 or more, and at most 1e+10, got 0"),
-    "negative n": ({"n": "-5"}, "got -5"),
     "fractional n": ({"n": "2.5"}, "n must be whole numbers, got 2.5"),
-    "zero p": ({"ratio": None, "p": "0"}, "p must be 1 or more, and at most 1e+10"),
-    "fractional p": ({"ratio": None, "p": [3, 3.5]}, "p must be whole numbers, got 3.5"),
     "zero ratio": ({"ratio": "0"}, "ratio must be above 0"),
     "negative theta": ({"theta_norm": "-1"}, "theta_norm must be 0 or more"),
     "negative alpha": ({"alpha": "-0.1"}, "alpha must be 0 or more"),
@@ -40,7 +37,6 @@ BAD = {
         {"ratio": "1:2:10000", "theta_norm": "1:2:10000"},
         "values (cells times Mixup settings), got 1 n x 10,000 ratio x 10,000 theta_norm x 2 settings",
     ),
-    "n above single precision": ({"n": "1e300"}, "at most 1e+10, got 1e+300"),
     "pair repeated in single precision": ({"alpha": "1,1.00000001"}, "must not repeat a pair"),
     "complex": ({"theta_norm": np.array([1 + 1j])}, "theta_norm must be numbers"),
     "a date": ({"theta_norm": np.array(["2020-01-01"], "M8[D]")}, "theta_norm must be numbers"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import json
 import shutil
@@ -11,16 +10,14 @@ import warnings
 import h5py
 import numpy as np
 import pytest
-from mixjax.sims.cli import main
-from mixjax.sims.configuration import configured
-from mixjax.sims.engine.division import work_of
-from mixjax.sims.engine.work import plain
-from mixjax.sims.merging import merge
-from mixjax.sims.status import status
-from mixjax.sims.studies import STUDIES
 
 from mixjax import sims
 from mixjax.runs import RunDirectory, RunError, read_manifest
+from mixjax.sims.cli import main
+from mixjax.sims.configuration import work_of
+from mixjax.sims.merging import merge
+from mixjax.sims.status import status
+from mixjax.sims.studies import STUDIES
 from tests.fuzzing import NUMBER, mutated, mutated_json, survive
 
 
@@ -31,11 +28,10 @@ def copied(folder_of, tmp_path):
 
 
 def manifest_of(study):
-    work = work_of(STUDIES[study], configured(study, "quick"))
-    config = json.loads(json.dumps(dataclasses.asdict(work.config), default=plain))
+    work = work_of(study, "quick")
     environment = {"jax": "0.10.1", "platform": "cpu", "x64": "False"}
     layout = {"unit_cells": 64, "tile_cells": 8, "draw_cells": 1}
-    parts = {"environment": environment, "layout": layout, "config": config, "mixed": [{"jax": "0.10.2"}]}
+    parts = {"environment": environment, "layout": layout, "config": work.stored_config, "mixed": [{"jax": "0.10.2"}]}
     return {"format": 1, "spec": work.spec, **parts}
 
 
@@ -87,19 +83,12 @@ CONFIGS = {
 }
 
 
-@pytest.mark.parametrize(
-    ("part", "change"),
-    [*(("layout", change) for change in LAYOUTS.values()), *(("config", change) for change in CONFIGS.values())],
-    ids=[*LAYOUTS, *CONFIGS],
-)
-def test_a_manifest_that_asks_for_too_much(copied, part, change):
+@pytest.mark.parametrize("change", CONFIGS.values(), ids=CONFIGS)
+def test_a_manifest_that_asks_for_too_much(copied, change):
     manifest = json.loads((copied / "manifest.json").read_text())
-    (copied / "manifest.json").write_text(json.dumps({**manifest, part: {**manifest[part], **change}}))
-
-    def read(_: bytes) -> None:
-        status(copied)
-
-    assert survive([b""], read, copied / "bad") == {"refused": 1}
+    manifest["config"] |= change
+    (copied / "manifest.json").write_text(json.dumps(manifest))
+    assert survive([b""], lambda _: status(copied), copied / "bad") == {"refused": 1}
 
 
 @pytest.mark.parametrize("change", LAYOUTS.values(), ids=LAYOUTS)
@@ -108,6 +97,7 @@ def test_a_run_is_not_gone_on_with_as_such_a_manifest_says(copied, sizes, change
     manifest = json.loads((copied / "manifest.json").read_text())
     manifest["layout"] |= change
     (copied / "manifest.json").write_text(json.dumps(manifest))
+    assert survive([b""], lambda _: status(copied), copied / "bad") == {"refused": 1}
     with pytest.raises(RunError, match="the manifest's layout is none that this release has"):
         sims.run("phase_diagram", copied, replicates=2000, **sizes["phase_diagram"])
 
@@ -128,10 +118,6 @@ def sealed_table(folder):
 
 def external_link(root, folder):
     root["secret"] = h5py.ExternalLink("../secret.h5", "/x")
-
-
-def soft_link(root, folder):
-    root["secret"] = h5py.SoftLink("/ece")
 
 
 def external_storage(root, folder):
@@ -173,12 +159,6 @@ def strings_in_an_attribute(root, folder):
     root["ece"].attrs["secret"] = np.array(["a"] * 3, h5py.string_dtype())
 
 
-def sequence_in_an_attribute(root, folder):
-    values = np.empty(1, object)
-    values[0] = np.zeros(3)
-    root["ece"].attrs.create("secret", values, dtype=h5py.vlen_dtype("f8"))
-
-
 def axes_of_many(root, folder):
     axes = root["ece"].attrs["DIMENSION_LIST"]
     del root["ece"].attrs["DIMENSION_LIST"]
@@ -205,7 +185,6 @@ def no_axes(root, folder):
 
 CHANGES = {
     external_link: "secret is a link",
-    soft_link: "secret is a link",
     external_storage: "secret is stored in other files",
     virtual: "secret is stored in other files",
     huge: "huge is larger than the file",
@@ -213,7 +192,6 @@ CHANGES = {
     same_strings: "same is larger than the file",
     large_chunk: "chunk is larger than the file",
     strings_in_an_attribute: "ece has secret, which no table has",
-    sequence_in_an_attribute: "ece has secret, which no table has",
     axes_of_many: "ece has DIMENSION_LIST, which no table has",
     group: "inner is not an array",
     another_study: "it is of no study of this release",

@@ -8,21 +8,17 @@ import sys
 
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
-from mixjax.sims.cli import main
-from mixjax.sims.configuration import configured
-from mixjax.sims.engine.division import work_of
-from mixjax.sims.engine.execution import opened
-from mixjax.sims.engine.work import ExecutionOptions
-from mixjax.sims.status import status
-from mixjax.sims.studies import STUDIES
 
 import mixjax.runs
 from mixjax.runs import RunDirectory, RunError, provenance
 from mixjax.runs.lease import Lease
 from mixjax.runs.storage import located
+from mixjax.sims.cli import main
+from mixjax.sims.engine.execution import ExecutionOptions, opened
+from mixjax.sims.status import status
+from tests.paths import ROOT
+from tests.sims.small_run import OPTIONS, planned
 
-AXES = {"n": "50", "ratio": "0.2,1,3", "theta_norm": "0.5,2", "alpha": "0,1", "replicates": 2500}
-OPTIONS = [part for name, value in AXES.items() for part in (f"--{name.replace('_', '-')}", str(value))]
 ME = f"process {os.getpid()} on {socket.gethostname()}"
 
 
@@ -36,8 +32,7 @@ def _empty():
 
 def begun(out):
     """A folder with the manifest of a run, and nothing else."""
-    work = work_of(STUDIES["phase_diagram"], configured("phase_diagram", **AXES))
-    opened(work, located(out), provenance(), ExecutionOptions()).close()
+    opened(planned(), located(out), provenance(), ExecutionOptions()).close()
     return located(out)
 
 
@@ -57,14 +52,13 @@ def test_a_second_run_is_refused(command, monkeypatch, capsys):
         first, *_, last = capsys.readouterr().out.splitlines()
         assert first == f"phase_diagram in {out}: unfinished"
         assert last.startswith(f"held by {ME}, which renewed its lease at 2")
-        assert last.endswith(" UTC by the clock of the store; one that is alive does so every 10 s")
+        assert last.endswith(" UTC by the clock of the store; a live one does so every 10 s")
     assert status(out).state == "stopped"
 
 
 HOLD = """
 import sys
 import mixjax.runs
-from tests.paths import ROOT
 mixjax.runs.directory.PERIOD = 0.02
 run = mixjax.runs.RunDirectory.open(sys.argv[1], spec={"a": 1}, environment={}, layout={})
 print("held", flush=True)
@@ -80,12 +74,12 @@ def test_s3(bucket, monkeypatch):
     with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
         assert holder.stdout.readline() == "held\n"
         who = f"process {holder.pid} on {socket.gethostname()}"
-        monkeypatch.setattr(mixjax.runs, "PERIOD", 2.0)
+        monkeypatch.setattr(mixjax.runs.directory, "PERIOD", 2.0)
         with pytest.raises(RunError, match=rf"^another run is at work in {out} \({who}\)"):
             RunDirectory.open(out, **parts)
         holder.send_signal(signal.SIGKILL)
         holder.wait()
-    monkeypatch.setattr(mixjax.runs, "PERIOD", 0.02)
+    monkeypatch.setattr(mixjax.runs.directory, "PERIOD", 0.02)
     with RunDirectory.open(out, **parts) as run:
         assert said[-1].startswith(f"{who} has not renewed its lease in 0.06 s: it is taken for dead")
         run.check()

@@ -6,35 +6,28 @@ import shutil
 
 import numpy as np
 import pytest
-from mixjax.sims.cli import main
-from mixjax.sims.configuration import configured
-from mixjax.sims.engine.division import work_of
-from mixjax.sims.engine.execution import execute
-from mixjax.sims.engine.units import Layout
-from mixjax.sims.engine.work import ExecutionOptions
-from mixjax.sims.merging import merge
-from mixjax.sims.status import describe, status
-from mixjax.sims.studies import STUDIES
 
 from mixjax import sims
 from mixjax.runs import RunDirectory, RunError, read_manifest
-
-AXES = {"n": "50", "ratio": "0.2,1,3", "theta_norm": "0.5,2", "alpha": "0,1", "replicates": 2500}
-SMALL = Layout(2, 8, 1)  # nine units
+from mixjax.sims.cli import main
+from mixjax.sims.engine.execution import ExecutionOptions, execute
+from mixjax.sims.engine.units import Layout
+from mixjax.sims.merging import merge
+from mixjax.sims.status import describe, status
+from tests.sims.small_run import AXES, SMALL, planned
 
 
 def make(folder, part=(1, 1), layout=SMALL, **axes):
-    work = work_of(STUDIES["phase_diagram"], configured("phase_diagram", **{**AXES, **axes}), layout)
-    return execute(work, folder, ExecutionOptions(part=part))
+    return execute(planned(layout, **axes), folder, ExecutionOptions(part=part))
 
 
 @pytest.fixture(scope="module")
-def folders(tmp_path_factory):
+def folders(tmp_path_factory, small_folder):
     """The two halves of a run, and the whole."""
     folder = tmp_path_factory.mktemp("runs")
     assert not make(folder / "first", (1, 2))
     assert not make(folder / "second", (2, 2))
-    assert make(folder / "whole")
+    (folder / "whole").symlink_to(small_folder)
     return folder
 
 
@@ -122,7 +115,7 @@ def test_what_holds_no_run_or_none_of_this_release(folders, tmp_path):
             status(tmp_path / "other")
 
 
-def test_as_commands(folders, tmp_path, capsys):
+def test_as_commands(folders, tmp_path, capsys, one_figure):
     assert main(["merge", str(folders / "first"), str(folders / "second"), "--out", str(tmp_path / "out")]) == 0
     assert capsys.readouterr().out.startswith(
         f"phase_diagram in {tmp_path / 'out'}: finished\n9 of 9 units done (100%), 0 left\n"
@@ -142,4 +135,4 @@ def test_rate_and_time_left_are_of_late(folders, tmp_path):
         os.utime(shard, (when, when))
     found = status(tmp_path / "run")
     assert found.rate == pytest.approx(0.1)
-    assert "0.1 units/s; 40 s left once it goes on" in describe(found, tmp_path / "run")
+    assert "0.1 units/s; 40 s left once it is resumed" in describe(found, tmp_path / "run")

@@ -1,7 +1,10 @@
 """Runs that stop and go on: kill, damage, a full disk, other devices, and folders that are not theirs."""
 
+import doctest
 import errno
+import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -10,28 +13,29 @@ import time
 
 import numpy as np
 import pytest
-from mixjax.sims.engine import execution
-from mixjax.sims.engine.units import Layout
-from mixjax.sims.status import status
 
 from mixjax import runs, sims
 from mixjax.runs import RunError, provenance
+from mixjax.sims.engine import execution
+from mixjax.sims.engine.units import Layout
+from mixjax.sims.status import status
+from tests.paths import ROOT
+from tests.sims.small_run import AXES, SMALL, assert_same_bits, planned
 
-AXES = {"n": "50", "ratio": "0.2,1,3", "theta_norm": "0.5,2", "alpha": "0,1", "replicates": 2500}
-SMALL = Layout(2, 8, 1)  # nine units: three of cells by three of replicates
 SCRIPT = """
 from mixjax import sims
-from sims.engine import Layout
-from tests.paths import ROOT
+from mixjax.sims.engine import execution
+from mixjax.sims.engine.units import Layout
 show = lambda done, total: print(done, flush=True)
 sims.run("phase_diagram", {out!r}, layout=Layout({cells}, 8, 1), progress=show, **{axes!r})
 """
 KILLS = int(os.environ.get("MIXJAX_KILLS", "3"))
 
 
-@pytest.fixture(scope="module")
-def undisturbed():
-    return sims.run("phase_diagram", layout=SMALL, **AXES)
+@pytest.fixture
+def out(small_folder, tmp_path):
+    """A copy of a finished run."""
+    return shutil.copytree(small_folder, tmp_path / "run")
 
 
 def start(out, devices, axes=AXES, cells=2, x64="0"):
@@ -46,11 +50,6 @@ def resumed(out, warn=print):
     seen = []
     progress = {"progress": lambda done, total: seen.append(done), "warn": warn}
     return sims.run("phase_diagram", out, layout=SMALL, **progress, **AXES), seen[0]
-
-
-def assert_same_bits(one, other):
-    for name in one:
-        np.testing.assert_array_equal(one[name].values, other[name].values, err_msg=str(name))
 
 
 @pytest.mark.slow
@@ -133,9 +132,7 @@ def test_a_run_at_work_is_not_disturbed_and_ends_on_request(tmp_path):
 
 
 @pytest.mark.parametrize("damage", ["truncated", "flipped", "deleted", "stray", "another"])
-def test_damaged_shards_are_computed_anew(tmp_path, undisturbed, damage):
-    out = tmp_path / "run"
-    sims.run("phase_diagram", out, layout=SMALL, **AXES)
+def test_damaged_shards_are_computed_anew(out, undisturbed, damage):
     (out / "dataset.nc").unlink()
     shard = sorted((out / "shards").glob("*.npz"))[3]
     content = bytearray(shard.read_bytes())
@@ -171,7 +168,7 @@ def test_a_full_disk_keeps_what_is_finished(tmp_path, undisturbed, monkeypatch, 
         replace(source, target)
 
     with monkeypatch.context() as patch:
-        patch.setattr(writing.os, "replace", replace_while_there_is_room)
+        patch.setattr(os, "replace", replace_while_there_is_room)
         with pytest.raises(RunError, match="the disk is full; finished work is kept, and the same command goes on"):
             resumed(out)
     assert len(list((out / "shards").iterdir())) == full_at
@@ -189,24 +186,19 @@ def test_without_a_folder_nothing_is_kept(tmp_path, undisturbed, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_numbers_sequences_and_arrays_are_as_good_as_text(tmp_path, undisturbed):
+def test_numbers_sequences_and_arrays_are_as_good_as_text(undisturbed):
     axes = {"n": 50, "ratio": [0.2, 1, 3], "theta_norm": np.array([0.5, 2]), "alpha": (0, 1), "beta": "same"}
-    out = tmp_path / "run"
-    assert_same_bits(undisturbed, sims.run("phase_diagram", out, layout=SMALL, replicates=2500, **axes))
-    table = sims.load(out)
-    assert table.attrs["study"] == "phase_diagram"
-    assert table.attrs["replicates"] == 2500
-    assert "ratio" in table.attrs["config"]
+    assert planned(**axes).spec == planned().spec
+    assert undisturbed.attrs["study"] == "phase_diagram"
+    assert undisturbed.attrs["replicates"] == 2500
+    assert "ratio" in undisturbed.attrs["config"]
 
 
-def test_a_finished_run_is_loaded_and_not_computed(tmp_path, undisturbed, monkeypatch):
-    out = tmp_path / "run"
-    sims.run("phase_diagram", out, layout=SMALL, **AXES)
-    seen = []
-    started = time.monotonic_ns()
+def test_a_finished_run_is_loaded_and_not_computed(out, undisturbed, monkeypatch):
+    seen, made = [], (out / "dataset.nc").stat().st_mtime_ns
     again = sims.run("phase_diagram", out, progress=lambda *units: seen.append(units), **AXES)
     assert seen == []
-    assert (out / "dataset.nc").stat().st_mtime_ns < time.time_ns() - (time.monotonic_ns() - started)
+    assert (out / "dataset.nc").stat().st_mtime_ns == made
     assert_same_bits(undisturbed, again)
     assert [path.name for path in out.rglob("*.nc")] == ["dataset.nc"]
     assert not list(out.rglob(".tmp-*"))
@@ -218,9 +210,7 @@ def test_a_finished_run_is_loaded_and_not_computed(tmp_path, undisturbed, monkey
     assert "was finished earlier, by commit" in lines[0] and "nothing was computed" in lines[0]
 
 
-def test_another_run_is_not_overwritten(tmp_path):
-    out = tmp_path / "run"
-    sims.run("phase_diagram", out, layout=SMALL, **AXES)
+def test_another_run_is_not_overwritten(out):
     before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
     with pytest.raises(RunError, match=r"another spec .*replicates is 2500 there and 2000 here"):
         sims.run("phase_diagram", out, **{**AXES, "replicates": 2000})
@@ -235,15 +225,10 @@ def test_another_run_is_not_overwritten(tmp_path):
     ("arguments", "message"),
     [
         ({"study": "nosuch"}, "no study 'nosuch'"),
-        ({"study": "phase_diagram", "preset": "huge"}, "no preset 'huge'"),
         ({"study": "phase_diagram", "gamma": 1}, "no axis 'gamma'"),
-        ({"study": "phase_diagram", "replicates": 0}, "replicates must be"),
-        ({"study": "phase_diagram", "replicates": 2.5}, "replicates must be"),
         ({"study": "phase_diagram", "replicates": True}, "replicates must be"),
         ({"study": "phase_diagram", "seed": -1}, "seed must be"),
         ({"study": "phase_diagram", "seed": 2**31}, "seed must be"),
-        ({"study": "phase_diagram", "n": 0}, "n must be"),
-        ({"study": "phase_diagram", "p": 5, "ratio": 1}, "either ratio"),
         ({"study": "high_dimension", "p": 5}, "no axis 'p'"),
         ({"study": "capacity", "alpha": 1}, "no axis 'alpha'"),
         ({"study": "capacity", "beta": "same"}, "beta must be numbers"),
@@ -253,6 +238,12 @@ def test_wrong_calls(arguments, message, tmp_path):
     with pytest.raises(RunError, match=message):
         sims.run(**arguments, out=tmp_path / "run")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("function", [sims.run, sims.load])
+def test_examples(function):
+    (found,) = doctest.DocTestFinder(recurse=False).find(function, globs={})
+    assert found.examples and not doctest.DocTestRunner().run(found).failed
 
 
 def test_loading_what_is_not_a_run(tmp_path):
@@ -275,28 +266,27 @@ def test_loading_what_is_not_finished_or_is_damaged(tmp_path):
             sims.load(tmp_path)
 
 
-def test_a_damaged_table_is_made_anew(tmp_path, undisturbed):
+def test_a_damaged_table_is_made_anew(out, undisturbed):
     """...once it is out of the way; all of the shards are still there."""
-    resumed(tmp_path)
-    table = tmp_path / "dataset.nc"
+    table = out / "dataset.nc"
     content = bytearray(table.read_bytes())
     for damaged in (content[: len(content) // 2], content[:6000] + bytes(len(content) - 6000)):
         table.write_bytes(damaged)
         with pytest.raises(RunError, match="is damaged; delete it"):
-            sims.load(tmp_path)
+            sims.load(out)
     table.unlink()
-    again, kept = resumed(tmp_path)
+    again, kept = resumed(out)
     assert kept == 9
     assert_same_bits(undisturbed, again)
 
 
 @pytest.mark.parametrize("part", ["commit", "device", "jax"])
-def test_a_run_is_not_gone_on_with_by_something_else(tmp_path, monkeypatch, part):
+def test_a_run_is_not_resumed_by_something_else(out, part):
     """Other code, another device or version may round differently."""
-    original = execution.provenance
-    monkeypatch.setattr(execution, "provenance", lambda: {**original(), part: "another"})
-    resumed(tmp_path)
-    (tmp_path / "dataset.nc").unlink()
-    monkeypatch.undo()
+    manifest = json.loads((out / "manifest.json").read_text())
+    assert manifest["environment"][part] == str(provenance()[part])
+    manifest["environment"][part] = "another"
+    (out / "manifest.json").write_text(json.dumps(manifest))
+    (out / "dataset.nc").unlink()
     with pytest.raises(RunError, match=f'another environment .*{part} is "another" there .*--allow-mixed'):
-        resumed(tmp_path)
+        resumed(out)

@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
+import dataclasses
 import subprocess
 import sys
 
 import pytest
-from mixjax.train.cli import main
 
-import train.cli
 from mixjax.runs import RunDirectory
+from mixjax.train import cli
+from mixjax.train.cli import main
+from mixjax.train.experiments import EXPERIMENTS
+from mixjax.train.loop.metrics import METRICS
+from mixjax.train.runs.summary import cells_of
 from tests.paths import ROOT
+from tests.train.conftest import SMALL
 
-TINY = ["--width", "8,16", "--depth", "1", "--epochs", "2", "--seeds", "2", "--train-rows", "150"]
+TINY = [word for option, value in SMALL.items() for word in (f"--{option.replace('_', '-')}", str(value).strip("(),"))]
+
+FIGURES = EXPERIMENTS["width"].figures[:1]
 
 BAD = {
     "unknown experiment": (["heights"], "no experiment 'heights'"),
-    "unknown preset": (["width", "--preset", "huge"], "no preset 'huge'"),
     "unknown option": (["width", "--gamma", "1"], "unrecognized arguments: --gamma 1"),
     "half a width": (["width", "--width", "10,1.5"], "--width: must be a whole number, got '1.5'"),
-    "no width": (["width", "--width", "0"], "width must be at least 1, got 0"),
-    "no depth": (["depth", "--depth", "0"], "depth must be at least 1, got 0"),
-    "alpha": (["width", "--alpha", "-1"], "alpha must be finite and not negative, got -1.0"),
     "another dtype": (["width", "--dtype", "float16"], "invalid choice: 'float16'"),
     "no data": (["width", "--dataset", "cifar10", "--data-dir", "."], "get cifar-10-binary.tar.gz from"),
-    "no data set": (["width", "--dataset", "imagenet"], "name must be one of digits"),
-    "no epochs": (["pseudo_label", "--epochs", "1"], "epochs must be at least 2"),
     "no run to draw": (["figures", "/nonexistent"], "holds no run"),
     "no run to publish": (["publish", "/nonexistent", "x"], "holds no run"),
     "no folder": (["figures"], "figures takes 1 folder, as in: python -m train figures runs/training/width"),
@@ -61,24 +62,26 @@ def test_usage_and_options(capsys):
     assert main(["--help"]) == 0
     with pytest.raises(SystemExit, match="0"):
         main(["width", "--help"])
-    said = capsys.readouterr().out
-    assert all(option in said for option in ("--learning-rate", "--norm", "--train-rows", "--keep-checkpoints"))
-    said = " ".join(said.split())
-    assert "(default: 10,18,30,55,100,180,300,550)" in said  # without --preset
-    assert "quick --width 30,100,300 --epochs 25 --seeds 2" in said
+    printed = capsys.readouterr().out
+    assert all(option in printed for option in ("--learning-rate", "--norm", "--train-rows", "--keep-checkpoints"))
+    printed = " ".join(printed.split())
+    assert "(default: 10,18,30,55,100,180,300,550)" in printed  # without --preset
+    assert "quick --width 30,100,300 --epochs 25 --seeds 2" in printed
 
 
-def test_from_experiment_to_published_figures(capsys, tmp_path):
+def test_from_experiment_to_published_figures(capsys, tmp_path, monkeypatch):
+    """With one of its figures; `test_figures` draws them all."""
     run, folder = tmp_path / "run", tmp_path / "results"
+    monkeypatch.setitem(EXPERIMENTS, "width", dataclasses.replace(EXPERIMENTS["width"], figures=FIGURES))
     assert main(["width", *TINY, "--out", str(run)]) == 0
     out = capsys.readouterr().out
-    assert "no Mixup" in out and "!" in out  # after two epochs a net of 8 units is near chance (report 29)
+    assert "no Mixup" in out
     assert f"figure: {run}/figures/ece.png" in out
-    assert "2 seeds" in (run / "figures" / "ece.txt").read_text()
+    assert "One seed" in (run / "figures" / "ece.txt").read_text()
     assert main(["publish", str(run), str(folder)]) == 0
     text = (folder / "README.md").read_text()
     assert str(tmp_path) not in text
-    assert "python -m train width --out run --preset digits --train-rows 150 --seeds 2 --epochs 2" in text
+    assert "python -m train width --out run --preset digits --train-rows 710 --seeds 1 --epochs 2" in text
     assert (folder / "summary.csv").read_text() == (run / "summary.csv").read_text()
     other = tmp_path / "project"
     other.mkdir()
@@ -90,13 +93,24 @@ def test_from_experiment_to_published_figures(capsys, tmp_path):
     assert (run / "figures" / "ece.png").exists()
 
 
-def test_an_interrupt_says_how_to_go_on(capsys, tmp_path, monkeypatch):
+def test_the_table_names_shifts_and_severities_and_marks_chance(capsys):
+    """A severity of 0 is named as well, and a net near chance (report 29)."""
+    common = {"job": "mlp", "net": "mlp-3x1", "classes": 10, "arm": "erm", "seed": 0, "epoch": 1}
+    metrics = dict.fromkeys(METRICS, 0.25)
+    rows = [("test", {}, 0.9), ("noise", {"severity": 0.0}, 0.9), ("noise", {"severity": 0.5}, 0.2)]
+    records = [common | metrics | {"evaluation": name, "accuracy": right} | more for name, more, right in rows]
+    cli._print_summary(cells_of(records))
+    lines = [line.split()[3:-4] for line in capsys.readouterr().out.splitlines()[1:-1]]
+    assert lines == [["test", "0.9000"], ["noise", "0", "0.9000"], ["noise", "0.5", "0.2000!"]]
+
+
+def test_an_interrupt_says_resume_hint(capsys, tmp_path, monkeypatch):
     def interrupted(*_args, **_kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(train.cli, "run", interrupted)
+    monkeypatch.setattr(cli, "run", interrupted)
     assert main(["width", *TINY, "--out", str(tmp_path / "run")]) == 130
-    assert "same command goes on" in capsys.readouterr().err
+    assert "same command resumes" in capsys.readouterr().err
 
 
 def test_as_a_command():

@@ -13,19 +13,19 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from mixjax.train.running import load_records, run
 
 from mixjax.runs import RunDirectory
+from mixjax.train.running import load_records, run
+from tests.paths import ROOT
 
 pytestmark = pytest.mark.slow
 
 OPTIONS = {"width": (6,), "depth": (1,), "epochs": 2, "seeds": 1, "train_rows": 128, "batch_size": 32}
 SCRIPT = """
 import sys
-from mixjax._commands import exit_status
-from train.placement import join
+from mixjax.commands import exit_status
+from train.loop.placement import join
 from train.running import run
-from tests.paths import ROOT
 join("127.0.0.1:{port}", 2, {process})
 sys.exit(exit_status(lambda: run("width", {out!r}, **{options!r}) and 0))
 """
@@ -53,13 +53,13 @@ def run_by_two(out: Path) -> list[tuple[int, str]]:
         pytest.skip("this system has no 127.0.0.1")
     both = [start(process, port, out) for process in (0, 1)]
     try:
-        said = [process.communicate(timeout=200)[1] for process in both]
+        printed = [process.communicate(timeout=200)[1] for process in both]
     finally:
         for process in both:
             process.kill()
-    if any("gloo" in text and "not" in text and "compiled" in text for text in said):
+    if any("gloo" in text and "not" in text and "compiled" in text for text in printed):
         pytest.skip("this JAX has no collectives between processes on a CPU")
-    return [(process.returncode, text) for process, text in zip(both, said, strict=True)]
+    return [(process.returncode, text) for process, text in zip(both, printed, strict=True)]
 
 
 @pytest.fixture(scope="module")
@@ -74,9 +74,9 @@ def test_what_the_first_process_is_refused_all_are(tmp_path):
     """The folder holds another run: neither waits for the other, and both end with the same sentence."""
     RunDirectory.open(tmp_path / "run", spec={}, environment={}, layout={}).close()
     ended = run_by_two(tmp_path / "run")
-    said = [[line for line in text.splitlines() if line.startswith("error: ")] for _, text in ended]
-    assert [status for status, _ in ended] == [2, 2], said
-    assert said[0] == said[1] and len(said[0]) == 1 and "holds a run of another spec" in said[0][0]
+    printed = [[line for line in text.splitlines() if line.startswith("error: ")] for _, text in ended]
+    assert [status for status, _ in ended] == [2, 2], printed
+    assert printed[0] == printed[1] and len(printed[0]) == 1 and "holds a run of another spec" in printed[0][0]
 
 
 def test_the_records_are_those_of_one_process(by_two, tmp_path):

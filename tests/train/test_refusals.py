@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from mixjax.train.running import run
 
 from mixjax.runs import RunError
+from mixjax.train.running import run
 
 WRONG = {
     "experiment": (("heights",), {}, "no experiment 'heights'"),

@@ -13,17 +13,16 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, PRNGKeyArray, Shaped
 
-from mixjax.numerics.arguments import check_size
 from mixjax.numerics.threefry import Source
 
 Images = Shaped[Array, "B H W C"]
 
 
 def augment(key: PRNGKeyArray, images: Images, *, crop_padding: int = 4, flip: bool = True) -> Images:
-    """Cropped and flipped images, of the shape and dtype given.
+    """Crop and flip images at random, in their shape and dtype.
 
     Args:
-      key: spent: `stream_key(seed, Stream.AUGMENT, epoch, step)`. The draws of an image depend on the key and on its
+      key: `stream_key(seed, Stream.AUGMENT, epoch, step)`. The draws of an image depend on the key and on its
         row only, not on the size of the batch.
       images: [B, H, W, C], raw.
       crop_padding: zeros added on each side before the crop; 0 is no crop; static.
@@ -33,7 +32,6 @@ def augment(key: PRNGKeyArray, images: Images, *, crop_padding: int = 4, flip: b
     """
     if images.ndim != 4:
         raise ValueError(f"images must be [B, H, W, C], got {images.shape}")
-    check_size("crop_padding", crop_padding, least=0)
     source = Source.of(key, images.shape[:1])
     if crop_padding:
         images = _crop(images, source.words(0), crop_padding)

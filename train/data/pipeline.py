@@ -15,9 +15,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 from jax.typing import ArrayLike
-from jaxtyping import Array, Bool, Float, Float32, Int32, UInt8
+from jaxtyping import Array, Float, Float32, Int32, UInt8
 
-from mixjax.numerics.arguments import check_size, known
+from mixjax.numerics.arguments import check_size
 from mixjax.numerics.threefry import Source
 
 from .streams import Stream, stream_key
@@ -42,7 +42,7 @@ class Scale(NamedTuple):
 
 
 def channel_scale(inputs: UInt8[np.ndarray, "N H W C"]) -> Scale:
-    """Mean and sd of each channel over all pixels of the training set.
+    """Return the mean and sd of each channel over all pixels of the training set.
 
     Exact up to one rounding to float32: whole numbers are counted and summed. A channel that is constant has sd 1, so
     that it is 0 when normalised.
@@ -59,7 +59,7 @@ def channel_scale(inputs: UInt8[np.ndarray, "N H W C"]) -> Scale:
 
 
 def normalize(inputs: Pixels, scale: Scale) -> Float32[Array, "*batch H W C"]:
-    """(inputs - mean) / sd of each channel, in float32; `inputs` are in units of a stored pixel.
+    """Return (inputs - mean) / sd of each channel, in float32; `inputs` are in units of a stored pixel.
 
     Scaling pixels to [0, 1] first, as torchvision does, gives the same numbers: both mean and sd shrink alike.
     """
@@ -69,7 +69,7 @@ def normalize(inputs: Pixels, scale: Scale) -> Float32[Array, "*batch H W C"]:
 
 
 def epoch_order(seed: ArrayLike, epoch: ArrayLike, size: int) -> Int32[Array, " N"]:
-    """The order of the rows in an epoch: a uniform random permutation of 0..size - 1.
+    """Return the order of the rows in an epoch: a uniform random permutation of 0..size - 1.
 
     Rows are sorted by 64 random bits each; two agree with probability size^2 / 2^65 (60,000 rows: 1e-10), and then
     stay in order.
@@ -84,7 +84,7 @@ def epoch_order(seed: ArrayLike, epoch: ArrayLike, size: int) -> Int32[Array, " 
 
 
 def steps_per_epoch(size: int, batch_size: int) -> int:
-    """Full batches in an epoch. The rows left over, others in each epoch, are not trained on in that epoch.
+    """Return the number of full batches in an epoch; the rows left over differ from epoch to epoch.
 
     Raises:
       ValueError: if there are fewer rows than a batch has.
@@ -96,49 +96,27 @@ def steps_per_epoch(size: int, batch_size: int) -> int:
 
 
 def batch(data: DeviceData, order: Int32[Array, " N"], step: ArrayLike, batch_size: int) -> DeviceData:
-    """The rows of a step, as they are stored.
-
-    Args:
-      data: the training set.
-      order: of `epoch_order`.
-      step: in [0, steps_per_epoch), counted within the epoch; it may be traced, and is then believed.
-      batch_size: static.
-
-    Raises:
-      ValueError: for a step out of range, where it is known.
-    """
-    steps, host = steps_per_epoch(order.shape[0], batch_size), known(step)
-    if host is not None and not 0 <= int(host) < steps:
-        raise ValueError(f"step must be in [0, {steps}), got {host}")
+    """Return the rows of a step in [0, steps_per_epoch), as they are stored."""
     rows = lax.dynamic_slice_in_dim(order, jnp.asarray(step, np.int32) * batch_size, batch_size)
     return DeviceData(*(part.at[rows].get(mode="promise_in_bounds") for part in data))
-
-
-def evaluation_rows(size: int, batch_size: int) -> tuple[Int32[np.ndarray, "B b"], Bool[np.ndarray, "B b"]]:
-    """Rows of all batches of a split, in order, and which of them count: each row counts once, none is dropped.
-
-    The last batch is filled with copies of the last row, which do not count.
-    """
-    check_size("size", size)
-    check_size("batch_size", batch_size)
-    index = np.arange(-(-size // batch_size) * batch_size, dtype=np.int32).reshape(-1, batch_size)
-    return np.minimum(index, size - 1), index < size
 
 
 def in_batches(
     function: Callable[[jax.Array], Float[Array, "b *out"]], inputs: Pixels, batch_size: int
 ) -> Float[Array, "N *out"]:
-    """`function` of all rows, a batch at a time: for a function that treats each row alone, `function(inputs)`.
+    """Apply `function`, which treats each row alone, to all rows, a batch at a time.
 
     Args:
-      function: of a batch of raw images, such as a net in evaluation mode; what it makes of the copies that fill the
-        last batch is left out.
+      function: of a batch of raw images, such as a net in evaluation mode; copies of the last row fill the last batch,
+        and their results are left out.
       inputs: images [N, H, W, C], not normalised.
       batch_size: static; only memory and speed depend on it.
 
     Returns:
       Exactly one result a row, in their order.
     """
-    rows, _ = evaluation_rows(inputs.shape[0], batch_size)
-    results = lax.map(lambda some: function(inputs.at[some].get(mode="promise_in_bounds")), jnp.asarray(rows))
-    return results.reshape(-1, *results.shape[2:])[: inputs.shape[0]]
+    size = inputs.shape[0]
+    index = np.arange(-(-size // batch_size) * batch_size, dtype=np.int32).reshape(-1, batch_size)
+    rows = jnp.asarray(np.minimum(index, size - 1))
+    results = lax.map(lambda some: function(inputs.at[some].get(mode="promise_in_bounds")), rows)
+    return results.reshape(-1, *results.shape[2:])[:size]

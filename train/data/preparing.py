@@ -1,4 +1,4 @@
-"""`python -m train prepare DATASET --from ARCHIVE [--data-dir DIR]`: the authors' files as a TFDS folder."""
+"""The command `prepare DATASET --from ARCHIVE [--data-dir DIR]`: the authors' files as a TFDS folder."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mixjax.runs import RunError
 
 
 def main(arguments: Sequence[str], prog: str) -> int:
-    """Prepare a data set and print where it is.
+    """Prepare a data set and print its folder.
 
     Raises:
       RunError: for what the user can put right, in one sentence.
@@ -35,13 +35,7 @@ def _parser(prog: str) -> Parser:
         allow_abbrev=False,
     )
     parser.add_argument("dataset", metavar="DATASET", help=", ".join(KNOWN))
-    parser.add_argument(
-        "--from",
-        dest="source",
-        type=Path,
-        required=True,
-        metavar="ARCHIVE",
-        help="cifar-10-binary.tar.gz, cifar-100-binary.tar.gz, or the folder with the archive or the four IDX files",
-    )
+    archives = "cifar-10-binary.tar.gz, cifar-100-binary.tar.gz, or the folder with the archive or the four IDX files"
+    parser.add_argument("--from", dest="source", type=Path, required=True, metavar="ARCHIVE", help=archives)
     parser.add_argument("--data-dir", type=Path, metavar="DIR", help="default: TFDS_DATA_DIR, or ~/tensorflow_datasets")
     return parser

@@ -1,4 +1,4 @@
-"""Shifts of test images: turned about their centre, with noise added, or with less contrast; by severity."""
+"""Shifts of test images: rotation, noise and loss of contrast, by severity."""
 
 from __future__ import annotations
 
@@ -19,44 +19,41 @@ Shifted = Float32[Array, "N H W C"]
 
 
 class Shift(NamedTuple):
-    """What is done, and how much.
+    """A shift and its severities, from none on.
 
-    Attributes:
-      apply: (images, severity, max_pixel) -> images in units of a pixel, in [0, max_pixel], not rounded.
-      severities: from none on.
-      axis: their name and unit, for figures.
+    `apply` maps images, severity and max_pixel to images in units of a pixel, in [0, max_pixel], not rounded.
     """
 
     apply: Callable[[Images, float, int], Shifted]
     severities: tuple[float, ...]
-    axis: str
+    axis: str  # their name and unit, for figures
 
 
 def rotated(images: Images, degrees: float, max_pixel: int) -> Shifted:
-    """Turned counter-clockwise about the centre, between pixels by bilinear interpolation, with 0 beyond the border."""
+    """Rotate counter-clockwise about the centre, by bilinear interpolation, with 0 beyond the border."""
     height, width = images.shape[1:3]
     angle = np.deg2rad(degrees)
     y, x = np.mgrid[:height, :width].astype(np.float32)
     y, x = y - np.float32((height - 1) / 2), x - np.float32((width - 1) / 2)
-    places = jnp.stack(
+    coordinates = jnp.stack(
         [
             np.float32(np.cos(angle)) * y + np.float32(np.sin(angle)) * x + np.float32((height - 1) / 2),
             np.float32(np.cos(angle)) * x - np.float32(np.sin(angle)) * y + np.float32((width - 1) / 2),
         ]
     )
-    turn = lambda plane: jax.scipy.ndimage.map_coordinates(plane, list(places), order=1)  # noqa: E731
+    turn = lambda plane: jax.scipy.ndimage.map_coordinates(plane, list(coordinates), order=1)  # noqa: E731
     values = jnp.asarray(images, jnp.float32)
     return jnp.clip(jax.vmap(jax.vmap(turn, -1, -1))(values), 0, max_pixel)
 
 
 def noisy(images: Images, sd: float, max_pixel: int) -> Shifted:
-    """With normal noise of standard deviation `sd` max_pixel on each pixel, always the same, cut off at 0 and above."""
+    """Add normal noise of standard deviation `sd` max_pixel, always the same, and clip to [0, max_pixel]."""
     noise = jax.random.normal(stream_key(0, Stream.SHIFT), images.shape, jnp.float32)
     return jnp.clip(jnp.asarray(images, jnp.float32) + np.float32(sd * max_pixel) * noise, 0, max_pixel)
 
 
 def pale(images: Images, lost: float, max_pixel: int) -> Shifted:
-    """Each image drawn towards its mean pixel: `lost` of its contrast is gone."""
+    """Draw each image towards its mean pixel: the share `lost` of its contrast goes."""
     values = jnp.asarray(images, jnp.float32)
     mean = values.mean((1, 2, 3), keepdims=True)
     return jnp.clip(mean + np.float32(1 - lost) * (values - mean), 0, max_pixel)

@@ -17,7 +17,7 @@ Rows = Int32[np.ndarray, " n"]
 
 
 def split_half(labels: Int[np.ndarray, " N"], seed: int) -> tuple[Rows, Rows]:
-    """(labelled, unlabelled) rows of a training set; of an odd number the unlabelled half has one more.
+    """Divide a training set into (labelled, unlabelled) rows; of an odd number the unlabelled half has one more.
 
     Args:
       labels: whole numbers, at least two.
@@ -33,7 +33,7 @@ def split_half(labels: Int[np.ndarray, " N"], seed: int) -> tuple[Rows, Rows]:
 
 
 def hold_out(labels: Int[np.ndarray, " N"], size: int, seed: int) -> tuple[Rows, Rows]:
-    """(held out, fitted) rows of a training set, the first `size` in number; arguments as of `split_half`.
+    """Divide a training set into (held out, fitted) rows, `size` of them held out; arguments as of `split_half`.
 
     Raises:
       ValueError: for a size that leaves one of the parts empty.
@@ -48,6 +48,6 @@ def _split(labels: np.ndarray, size: int, seed: int, stream: Stream) -> tuple[Ro
         raise ValueError(f"a part of {size} rows out of {len(labels)} leaves a part empty")
     first, second = map(np.asarray, Source.of(stream_key(seed, stream), labels.shape).words(0))
     by_class = np.lexsort((second, first, labels)).astype(np.int32)
-    place = np.arange(len(labels))
-    taken = (place + 1) * size // len(labels) > place * size // len(labels)
+    index = np.arange(len(labels))
+    taken = (index + 1) * size // len(labels) > index * size // len(labels)
     return np.sort(by_class[taken]), np.sort(by_class[~taken])

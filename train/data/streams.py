@@ -1,6 +1,6 @@
-"""The keys of a run: each a pure function of the seed, of what it is for, and of where in the run it is used.
+"""The keys of a run: each a pure function of the seed, of its purpose, and of its position in the run.
 
-Nothing random is carried from step to step, so that a run that is resumed, split over devices or run beside other
+No random state is carried from step to step, so that a run that is resumed, split over devices or run beside other
 seeds draws what it would have drawn alone. The generator is named (Threefry-2x32): no setting of JAX changes a draw.
 """
 
@@ -18,7 +18,7 @@ from mixjax.numerics.arguments import known
 
 
 class Stream(enum.IntEnum):
-    """What a key is for; a number is never given to another purpose, since stored results depend on it."""
+    """The purpose of a key; a number never gets another purpose, since stored results depend on it."""
 
     INIT = 0
     ORDER = 1
@@ -29,14 +29,13 @@ class Stream(enum.IntEnum):
     SHIFT = 6
 
 
-def stream_key(seed: ArrayLike, stream: Stream, *place: ArrayLike) -> PRNGKeyArray:
-    """The key of one use: `stream_key(seed, Stream.MIX, epoch, step)`.
+def stream_key(seed: ArrayLike, stream: Stream, *position: ArrayLike) -> PRNGKeyArray:
+    """Return the key of one use: `stream_key(seed, Stream.MIX, epoch, step)`.
 
     Args:
       seed: a whole number in [0, 2^32), which may be traced.
       stream: what the key is for; static.
-      place: where it is used, whole numbers in [0, 2^32), which may be traced. Keys of the same stream are meant to
-        have places of the same length.
+      position: where it is used, whole numbers in [0, 2^32), which may be traced; as many for all keys of a stream.
 
     Raises:
       ValueError: for a seed out of range, where it is known.
@@ -44,7 +43,7 @@ def stream_key(seed: ArrayLike, stream: Stream, *place: ArrayLike) -> PRNGKeyArr
     """
     words = jnp.stack([jnp.uint32(0), _seed_word(seed)])
     key = jax.random.wrap_key_data(words, impl="threefry2x32")
-    for number in (int(stream), *place):
+    for number in (int(stream), *position):
         key = jax.random.fold_in(key, number)
     return key
 

@@ -1,7 +1,7 @@
 """Figures 1 to 4 and 6, 8, 9: calibration with and without Mixup against the width and the depth of a net.
 
 The paper's claim: Mixup may hurt small nets and helps the larger ones more and more. Plain nets that are deep or start
-small may stay at chance, where any net is calibrated: accuracy goes with every figure, and such nets are marked.
+small may stay at chance, where any net is calibrated: every figure comes with the accuracy, and such nets are marked.
 """
 
 from __future__ import annotations
@@ -15,20 +15,14 @@ __all__ = ["DEPTH", "WIDTH", "arms", "jobs"]
 
 
 def arms(config: MLPConfig) -> tuple[Arm, Arm]:
-    """Without and with Mixup."""
+    """Return the arms without and with Mixup."""
     return Arm("erm", (0.0,)), Arm("mixup", (config.alpha,))
 
 
 def jobs(config: MLPConfig) -> tuple[Job, ...]:
-    """One for each width and depth."""
+    """Return a job for each width and depth."""
     return tuple(
-        Job(
-            shape.name,
-            config.recipe(shape),
-            arms(config),
-            tuple(range(config.seeds)),
-            config.whole_training,
-        )
+        Job(shape.name, config.recipe(shape), arms(config), tuple(range(config.seeds)), config.single_phase)
         for shape in config.shapes
     )
 

@@ -1,4 +1,4 @@
-"""What an experiment is: options, the jobs that they mean, what more is measured at the end, and figures."""
+"""Experiments: options, the jobs that they give, further records of the final nets, and figures."""
 
 from __future__ import annotations
 
@@ -11,32 +11,22 @@ from mixjax.plots import Figure
 
 from ..config import Config
 from ..loop.job import Job
-from ..loop.training import Finished
+from ..loop.training import TrainedJob
 
 __all__ = ["Evaluation", "Experiment", "Figure", "Records"]
 
 Records = list[dict[str, Any]]
-Evaluation = Callable[[Finished, Dataset], Records]
+Evaluation = Callable[[TrainedJob, Dataset], Records]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Experiment:
-    """A named experiment.
-
-    Attributes:
-      name: on the command line.
-      summary: one line.
-      config: the class of its options.
-      presets: for each name, the options that differ from the defaults.
-      jobs: config -> what to train.
-      figures: made from the records alone, the main one first.
-      evaluate: further records of the final nets of a job.
-    """
+    """A named experiment."""
 
     name: str
     summary: str
     config: type[Config]
-    presets: Mapping[str, Mapping[str, Any]]
-    jobs: Callable[[Any], tuple[Job, ...]]
-    figures: tuple[Figure[Records], ...]
-    evaluate: Evaluation | None = None
+    presets: Mapping[str, Mapping[str, Any]]  # the options that differ from the defaults
+    jobs: Callable[[Any], tuple[Job, ...]]  # of a configuration
+    figures: tuple[Figure[Records], ...]  # made from the records alone, the main one first
+    evaluate: Evaluation | None = None  # further records of the final nets of a job

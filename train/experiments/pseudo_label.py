@@ -2,7 +2,7 @@
 
 Half of the training rows have labels. All arms train on these for the first half of the epochs, which is done once for
 all of them. Then the net labels the other half itself (hard labels, no threshold, images as they are, in evaluation
-mode), once, and trains on all rows; the supervised arm goes on with the labelled ones.
+mode), once, and trains on all rows; the supervised arm keeps to the labelled ones.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["PSEUDO_LABEL"]
 
 
 def jobs(config: ResNetConfig) -> tuple[Job, ...]:
-    """Each net alone: `Job.apart`.
+    """Return a job for each arm.
 
     Raises:
       ValueError: for fewer than two epochs.
@@ -34,14 +34,7 @@ def jobs(config: ResNetConfig) -> tuple[Job, ...]:
         Arm("pseudo-label + Mixup", (0.0, config.alpha)): inserted,
     }
     return tuple(
-        Job(
-            net.name,
-            config.recipe(net),
-            (arm,),
-            tuple(range(config.seeds)),
-            phases,
-            division="halves",
-        )
+        Job(net.name, config.recipe(net), (arm,), tuple(range(config.seeds)), phases, division="halves")
         for arm, phases in arms.items()
     )
 

@@ -17,26 +17,26 @@ from ..data.shifts import SHIFTS
 from ..figures.shift import shift_figure
 from ..loop.history import record_of
 from ..loop.metrics import score_logits
-from ..loop.placement import fetched
-from ..loop.training import Finished
+from ..loop.placement import to_host
+from ..loop.training import TrainedJob
 from . import capacity
 from .experiment import Experiment
 
 __all__ = ["SHIFT"]
 
 
-def evaluate(finished: Finished, dataset: Dataset) -> list[dict[str, Any]]:
-    """A record of each net, shift and severity; a severity of 0 is the test set as it is."""
-    job, records = finished.job, []
-    labels = jnp.broadcast_to(dataset.test_labels, (len(job.lanes), len(dataset.test_labels)))
+def evaluate(trained: TrainedJob, dataset: Dataset) -> list[dict[str, Any]]:
+    """Return a record of each net, shift and severity; a severity of 0 is the test set as it is."""
+    job, records = trained.job, []
+    labels = jnp.broadcast_to(dataset.test_labels, (len(job.members), len(dataset.test_labels)))
     for name, shift in SHIFTS.items():
         for severity in shift.severities:
             images = np.asarray(shift.apply(dataset.test_inputs, severity, dataset.max_pixel))
-            scores = fetched(score_logits(finished.program.logits(finished.nets, images), labels))
-            for place, lane in enumerate(job.lanes):
-                figures = {metric: float(values[place]) for metric, values in scores.items()}
+            scores = to_host(score_logits(trained.program.logits(trained.nets, images), labels))
+            for index, member in enumerate(job.members):
+                metrics = {metric: float(values[index]) for metric, values in scores.items()}
                 more = {"evaluation": name, "severity": severity}
-                records.append(record_of(job, lane, job.epochs - 1, dataset.num_classes, figures, **more))
+                records.append(record_of(job, member, job.epochs - 1, dataset.num_classes, metrics, **more))
     return records
 
 

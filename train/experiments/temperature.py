@@ -20,8 +20,8 @@ from ..figures.temperature import temperature_figure
 from ..loop.history import record_of
 from ..loop.job import Job
 from ..loop.metrics import score_logits
-from ..loop.placement import fetched
-from ..loop.training import Finished
+from ..loop.placement import to_host
+from ..loop.training import TrainedJob
 from . import capacity
 from .experiment import Experiment
 
@@ -29,27 +29,27 @@ __all__ = ["TEMPERATURE"]
 
 
 def jobs(config: MLPConfig) -> tuple[Job, ...]:
-    """Those of the sweep over width, with rows held out."""
+    """Return the jobs of the sweep over width, with rows held out."""
     return tuple(replace(job, division="held-out") for job in capacity.jobs(config))
 
 
-def evaluate(finished: Finished, dataset: Dataset) -> list[dict[str, Any]]:
-    """A record of each net with its temperature.
+def evaluate(trained: TrainedJob, dataset: Dataset) -> list[dict[str, Any]]:
+    """Return a record of each net with its temperature.
 
     A net that has no best temperature (it is right on all held-out rows) is left as it is, `fitted` false.
     """
-    program, job = finished.program, finished.job
-    held_out = fetched(finished.lanes.rows)[:, finished.first_size :]
-    every = fetched(program.logits(finished.nets, program.inputs))
+    program, job = trained.program, trained.job
+    held_out = to_host(trained.members.rows)[:, trained.first_size :]
+    every = to_host(program.logits(trained.nets, program.images.pixels))
     records = []
-    for place, lane in enumerate(job.lanes):
-        rows = held_out[place]
-        temperature, fitted = _temperature(every[place][rows], dataset.train_labels[rows])
-        scaled = jnp.asarray(finished.logits[place] / np.float32(temperature))[None]
+    for index, member in enumerate(job.members):
+        rows = held_out[index]
+        temperature, fitted = _temperature(every[index][rows], dataset.train_labels[rows])
+        scaled = jnp.asarray(trained.logits[index] / np.float32(temperature))[None]
         scores = score_logits(scaled, jnp.asarray(dataset.test_labels)[None])
-        figures = {name: float(value[0]) for name, value in scores.items()}
+        metrics = {name: float(value[0]) for name, value in scores.items()}
         more = {"evaluation": "temperature", "temperature": temperature, "fitted": fitted, "held_out": len(rows)}
-        records.append(record_of(job, lane, job.epochs - 1, dataset.num_classes, figures, **more))
+        records.append(record_of(job, member, job.epochs - 1, dataset.num_classes, metrics, **more))
     return records
 
 

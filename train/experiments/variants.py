@@ -18,9 +18,9 @@ __all__ = ["VARIANTS"]
 
 @dataclass(frozen=True, kw_only=True)
 class VariantsConfig(MLPConfig):
-    """Of nets of one shape; `alpha` is of all variants but RegMixup."""
+    """The options of `variants`; `alpha` is that of all variants but RegMixup."""
 
-    regmixup_alpha: float = option(20.0, "of RegMixup; its authors take 10 to 20")
+    regmixup_alpha: float = option(20.0, "alpha of RegMixup; its authors take 10 to 20")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -28,7 +28,7 @@ class VariantsConfig(MLPConfig):
 
 
 def variants(config: VariantsConfig) -> dict[str, tuple[Mixing, float]]:
-    """How, and how much."""
+    """Return how each variant mixes, and its alpha."""
     usual = config.mixing()
     return {
         "erm": (usual, 0.0),
@@ -41,15 +41,10 @@ def variants(config: VariantsConfig) -> dict[str, tuple[Mixing, float]]:
 
 
 def jobs(config: VariantsConfig) -> tuple[Job, ...]:
-    """One for each variant and shape."""
+    """Return a job for each variant and shape."""
+    seeds = tuple(range(config.seeds))
     return tuple(
-        Job(
-            f"{shape.name}-{arm.slug}",
-            config.recipe(shape, mixing),
-            (arm,),
-            tuple(range(config.seeds)),
-            config.whole_training,
-        )
+        Job(f"{shape.name}-{arm.slug}", config.recipe(shape, mixing), (arm,), seeds, config.single_phase)
         for shape in config.shapes
         for name, (mixing, alpha) in variants(config).items()
         for arm in (Arm(name, (alpha,)),)

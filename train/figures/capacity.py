@@ -27,14 +27,14 @@ _PAPER = {
 
 
 def capacity_figures(axis: str) -> tuple[Figure, ...]:
-    """One a metric, along "width" or "depth"; a panel for each value of the other."""
+    """Return a figure a metric, along "width" or "depth", with a panel for each value of the other."""
     figures = [Figure(name, partial(_draw, axis=axis, metric=name), partial(_caption, axis=axis, metric=name))
                for name in _PAPER]  # fmt: skip
     return (*figures, reliability_figure())
 
 
 def _draw(records: Records, axis: str, metric: str) -> Any:
-    cells = _cells(records)
+    cells = cells_of(records, "test")
     other = "depth" if axis == "width" else "width"
     fixed = sorted({cell.first[other] for cell in cells})
     figure, axes = panels(
@@ -55,20 +55,16 @@ def _draw(records: Records, axis: str, metric: str) -> Any:
     return figure
 
 
-def _cells(records: Records) -> list[Cell]:
-    return [cell for cell in cells_of(records) if cell.evaluation == "test"]
-
-
 def _values(cell: Cell, metric: str, bases: dict[str, Cell]) -> np.ndarray:
     if metric != "relative_loss":
-        return cell.figures[metric]
-    return cell.figures["nll"] / bases[cell.net].figures["nll"]  # seed by seed
+        return cell.metrics[metric]
+    return cell.metrics["nll"] / bases[cell.net].metrics["nll"]  # seed by seed
 
 
 def _caption(records: Records, axis: str, metric: str) -> str:
-    cells = _cells(records)
+    cells = cells_of(records, "test")
     name = METRIC_NAMES[metric].replace("$_2$", "_2").replace("\n$-$", " -")
-    accuracy = [cell.figures["accuracy"].mean() for cell in cells]
+    accuracy = [cell.metrics["accuracy"].mean() for cell in cells]
     return (
         f"{name[0].upper()}{name[1:]} against {axis}, with and without Mixup (paper: {_PAPER[metric]}). "
         f"{seeds_text(cells)} Accuracies: {min(accuracy):.3f} to {max(accuracy):.3f}."

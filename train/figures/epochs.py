@@ -1,4 +1,4 @@
-"""Figure 7: calibration over the epochs, and where pseudo-labels are inserted."""
+"""Figure 7: calibration over the epochs, and the insertion of pseudo-labels."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _METRICS = ("ece", "accuracy", "signed_gap")
 
 
 def epoch_figures() -> tuple[Figure, ...]:
-    """One figure, a panel a metric."""
+    """Return the figure, with a panel a metric."""
     return (Figure("epochs", _draw, _caption),)
 
 
@@ -52,7 +52,7 @@ def _draw_arm(ax: Any, rows: Records, metric: str, order: int, arm: str) -> None
 
 
 def _midpoint(rows: Records) -> int:
-    """The last epoch before the pseudo-labels: the one whose record says how good they are."""
+    """Return the last epoch before the pseudo-labels, the one whose record has their accuracy."""
     return max((row["epoch"] for row in rows if "pseudo_label_accuracy" in row), default=0)
 
 

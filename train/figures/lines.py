@@ -27,15 +27,15 @@ LINES = ("-", "--", ":", "-.", (0, (1, 1)), (0, (5, 1)))
 
 
 def draw_arms(
-    ax: Any, cells: Sequence[Cell], place: Callable[[Cell], float], values: Callable[[Cell], np.ndarray]
+    ax: Any, cells: Sequence[Cell], position: Callable[[Cell], float], values: Callable[[Cell], np.ndarray]
 ) -> None:
-    """Each arm's line, in the order of the arms; hollow where a net is near chance."""
+    """Draw a line for each arm, in their order, with hollow points where a net is near chance."""
     for order, arm in enumerate(dict.fromkeys(cell.arm for cell in cells)):
-        own = sorted((cell for cell in cells if cell.arm == arm), key=place)
-        x, figures = np.array([place(cell) for cell in own]), [values(cell) for cell in own]
-        mean = np.array([each.mean() for each in figures])
+        own = sorted((cell for cell in cells if cell.arm == arm), key=position)
+        x, by_cell = np.array([position(cell) for cell in own]), [values(cell) for cell in own]
+        mean = np.array([each.mean() for each in by_cell])
         color, label = COLORS[order % len(COLORS)], ARM_NAMES.get(arm, arm)
-        ends = [[each.min() for each in figures], [each.max() for each in figures]]
+        ends = [[each.min() for each in by_cell], [each.max() for each in by_cell]]
         ax.fill_between(x, *ends, color=color, alpha=BAND, linewidth=0)
         ax.plot(x, mean, color=color, linestyle=LINES[order % len(LINES)], linewidth=1, label=label)
         chance = np.array([cell.at_chance for cell in own])
@@ -45,7 +45,7 @@ def draw_arms(
 
 
 def legend(figure: Any, ax: Any, cells: Sequence[Cell]) -> None:
-    """The arms, above the panels, and what a hollow point is if there are any."""
+    """Add a legend of the arms above the panels, and of hollow points if there are any."""
     from matplotlib.lines import Line2D
 
     handles, labels = ax.get_legend_handles_labels()
@@ -62,7 +62,7 @@ def legend(figure: Any, ax: Any, cells: Sequence[Cell]) -> None:
 
 
 def seeds_text(cells: Sequence[Cell]) -> str:
-    """How many seeds, and what the band is."""
+    """Return the sentence of a caption on seeds, bands and hollow points."""
     count = max(len(cell.seeds) for cell in cells)
     hollow = f" Hollow points: some seed's accuracy is below {_floor(cells):.2g}."
     chance = hollow if any(cell.at_chance for cell in cells) else ""

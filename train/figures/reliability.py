@@ -18,7 +18,7 @@ _MOST_PANELS = 6
 
 
 def reliability_figure() -> Figure:
-    """Of the last epoch, the test rows of all seeds together."""
+    """Return the figure: test rows of all seeds together, at the last epoch."""
     return Figure("reliability", _draw, _caption)
 
 
@@ -44,7 +44,7 @@ def _draw(records: Records) -> Any:
 
 
 def _pooled(rows: Records) -> tuple[np.ndarray, np.ndarray]:
-    """Mean confidence and accuracy of each bin over all seeds; bins of fewer than ten rows are left out."""
+    """Return mean confidence and accuracy of each bin of ten or more rows, over all seeds."""
     count = np.sum([row["count"] for row in rows], axis=0)
     sums = [
         np.sum([np.multiply(row["count"], row[name]) for row in rows], axis=0)
@@ -56,8 +56,8 @@ def _pooled(rows: Records) -> tuple[np.ndarray, np.ndarray]:
 
 def _shown(rows: Records) -> list[str]:
     nets = list(dict.fromkeys(row["net"] for row in rows))
-    places = np.unique(np.linspace(0, len(nets) - 1, min(_MOST_PANELS, len(nets))).round().astype(int))
-    return [nets[place] for place in places]
+    chosen = np.unique(np.linspace(0, len(nets) - 1, min(_MOST_PANELS, len(nets))).round().astype(int))
+    return [nets[index] for index in chosen]
 
 
 def _caption(records: Records) -> str:

@@ -17,7 +17,7 @@ _METRICS = ("ece", "signed_gap", "accuracy")
 
 
 def shift_figure() -> Figure:
-    """A row a metric, a column a shift."""
+    """Return the figure: a row a metric, a column a shift."""
     return Figure("shift", _draw, _caption)
 
 
@@ -31,7 +31,7 @@ def _draw(records: Records) -> Any:
         row[0].set_ylabel(METRIC_NAMES[metric])
         for ax, shift in zip(row, SHIFTS, strict=True):
             own = [cell for cell in cells if cell.evaluation == shift]
-            draw_arms(ax, own, lambda cell: cell.severity, lambda cell: cell.figures[metric])  # noqa: B023
+            draw_arms(ax, own, lambda cell: cell.severity, lambda cell: cell.metrics[metric])  # noqa: B023
             if metric == "signed_gap":
                 ax.axhline(0, color="0.4", linewidth=0.6, zorder=0)
     for ax, name in zip(axes[-1], SHIFTS, strict=True):
@@ -41,7 +41,7 @@ def _draw(records: Records) -> Any:
 
 
 def _cells(records: Records) -> list[Cell]:
-    cells = [cell for cell in cells_of(records) if cell.evaluation in SHIFTS]
+    cells = cells_of(records, *SHIFTS)
     return [cell for cell in cells if cell.net == cells[-1].net]
 
 

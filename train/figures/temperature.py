@@ -17,7 +17,7 @@ _METRICS = ("ece", "nll", "signed_gap")
 
 
 def temperature_figure() -> Figure:
-    """A panel a metric."""
+    """Return the figure: a panel a metric."""
     return Figure("temperature", _draw, _caption)
 
 
@@ -25,7 +25,7 @@ def _draw(records: Records) -> Any:
     cells = _cells(records)
     figure, axes = panels(len(_METRICS), 1, height=1.55, share_y=False)
     for ax, metric in zip(axes, _METRICS, strict=True):
-        draw_arms(ax, cells, lambda cell: cell.first["width"], lambda cell: cell.figures[metric])  # noqa: B023
+        draw_arms(ax, cells, lambda cell: cell.first["width"], lambda cell: cell.metrics[metric])  # noqa: B023
         ax.set_xscale("log")
         ax.set_ylabel(METRIC_NAMES[metric])
         decades(ax, x=True)
@@ -36,8 +36,8 @@ def _draw(records: Records) -> Any:
 
 
 def _cells(records: Records) -> list[Cell]:
-    """With the temperature as arms of their own; of several depths the last."""
-    cells = [cell for cell in cells_of(records) if cell.evaluation in ("test", "temperature")]
+    """Return the cells of the last depth, those with a temperature as arms of their own."""
+    cells = cells_of(records, "test", "temperature")
     return [
         replace(cell, arm=ARM_NAMES[cell.arm] + (" + temperature" if cell.evaluation == "temperature" else ""))
         for cell in cells

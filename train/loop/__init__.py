@@ -1,1 +1,1 @@
-"""Training: what a job is, its compiled steps, and the loop from its start or its last checkpoint to its end."""
+"""Training: jobs, their compiled steps, and the loop from the start or the last checkpoint to the end."""

@@ -32,21 +32,21 @@ _DAMAGED = "checkpoint of epoch {} in {} is damaged, or was being written when t
 
 
 class Checkpoints:
-    """Of one job, in a folder of its own.
+    """The checkpoints of one job, in a folder of its own.
 
     Args:
       folder: made if it is not there.
-      warn: told, in a sentence, of a checkpoint that cannot be read.
+      warn: called with a sentence on a checkpoint that cannot be read.
       seconds: within which one checkpoint is enough, and more where writing it takes long; 0 keeps every epoch.
-      stay: whether the last epoch is kept in any case, for those who want the parameters.
+      keep_last: whether the last epoch is kept in any case, for those who want the parameters.
 
     Raises:
       RunError: if the folder cannot be used, holds links, or checkpoints that are whole but none of Orbax's.
     """
 
-    def __init__(self, folder: Path, warn: Callable[[str], None], *, seconds: float = SECONDS, stay: bool = False):
-        logging.getLogger("absl").setLevel(logging.CRITICAL)  # orbax tells of each file; its errors are raised as well
-        self.folder, self.warn, self.seconds, self.stay = folder, warn, seconds, stay
+    def __init__(self, folder: Path, warn: Callable[[str], None], *, seconds: float = SECONDS, keep_last: bool = False):
+        logging.getLogger("absl").setLevel(logging.CRITICAL)  # Orbax logs each file; its errors are raised as well
+        self.folder, self.warn, self.seconds, self.keep_last = folder, warn, seconds, keep_last
         self._last, self._took = time.monotonic(), 0.0
         with explained(folder):
             folder.mkdir(parents=True, exist_ok=True)
@@ -60,14 +60,14 @@ class Checkpoints:
         return self._manager.latest_step() or 0
 
     def save(self, epoch: int, state: Any, *, last: bool = False) -> None:
-        """Keep a state, a pytree of arrays, if it is time, or the last and to stay; those before two are deleted.
+        """Keep a state, a pytree of arrays, if it is time for one; only the last two stay.
 
         Raises:
           RunError: if it cannot be written; what was kept before stays.
         """
         pause = max(self.seconds, _SHARE * self._took) if self.seconds else 0.0
         started = time.monotonic()
-        soon = started - self._last < pause and not (last and self.stay)
+        soon = started - self._last < pause and not (last and self.keep_last)
         if jax.process_count() == 1 and soon:
             return  # processes have clocks of their own, and must agree
         with explained(self.folder), _errors_of_files():
@@ -81,11 +81,11 @@ class Checkpoints:
         self._took = self._last - started
 
     def restore(self, like: Any, epochs: int = sys.maxsize) -> tuple[int, Any] | None:
-        """(epoch, state) of the last checkpoint that can be read, or None; others are deleted.
+        """Return (epoch, state) of the last checkpoint that can be read, or None; delete others.
 
         Args:
           like: a state of the same structure, shapes, dtypes and layout over devices.
-          epochs: how many the job has; a checkpoint after more of them is none of its.
+          epochs: how many the job has; a checkpoint of a later one is not its own.
         """
         abstract = jax.tree.map(ocp.utils.to_shape_dtype_struct, like)
         for epoch in sorted(self._manager.all_steps(), reverse=True):
@@ -97,22 +97,22 @@ class Checkpoints:
         return None
 
     def _refuse_full_disk(self, state: Any) -> None:
-        """Before Orbax finds out: its threads then print pages of what went wrong in them."""
+        """Refuse a full disk before Orbax finds it: its threads would print pages of tracebacks."""
         needed = sum(leaf.nbytes for leaf in jax.tree.leaves(state)) + _SMALL_FILES
         if jax.process_count() == 1 and shutil.disk_usage(self.folder).free < needed:
             raise OSError(errno.ENOSPC, "too little room for a checkpoint")
 
     def _drop_damaged(self) -> None:
-        """Before Orbax looks at any of them."""
+        """Delete damaged checkpoints before Orbax parses any."""
         if is_first():
             for path in self.folder.iterdir():
                 if path.name.isdecimal() and not self._intact(path.name):
                     self.warn(_DAMAGED.format(path.name, self.folder))
                     shutil.rmtree(path)
-        barrier("checkpoints are looked at")
+        barrier("checkpoints are checked")
 
     def _read(self, epoch: int, abstract: Any) -> Any:
-        """The state, or None if its files are as they were written and yet no state of this kind."""
+        """Return the state, or None if the files are as they were written and yet no state of this kind."""
         try:
             with _errors_of_files():
                 return self._manager.restore(epoch, args=ocp.args.StandardRestore(abstract))
@@ -128,21 +128,21 @@ class Checkpoints:
         return self.folder / "checksums" / f"{epoch}.sha256"
 
     def _intact(self, epoch: int | str) -> bool:
-        """Whether its files are those that were written; others are never parsed."""
+        """Return whether its files are those that were written; others are never parsed."""
         try:
             return read_content(self._checksum(epoch), 32) == _digest(self.folder / str(epoch))
         except (OSError, ValueError):
             return False
 
     def close(self, *, delete: bool) -> None:
-        """Let go of the folder, and delete it if the job is done and stored."""
+        """Release the folder, and delete it if the job is done and stored."""
         self._manager.close()
         if delete and jax.process_index() == 0:
             shutil.rmtree(self.folder, ignore_errors=True)
 
 
 def _manager_of(folder: Path) -> ocp.CheckpointManager:
-    """Orbax's, which reads what each checkpoint says of itself."""
+    """Return Orbax's manager, which reads the metadata of each checkpoint."""
     options = ocp.CheckpointManagerOptions(max_to_keep=_KEPT, enable_async_checkpointing=False)
     try:
         return ocp.CheckpointManager(folder.resolve(), options=options)
@@ -154,7 +154,7 @@ def _manager_of(folder: Path) -> ocp.CheckpointManager:
 
 @contextmanager
 def _errors_of_files() -> Iterator[None]:
-    """What the file system refuses to TensorStore, which says the number in its text alone, as OSError."""
+    """Raise an error of the file system as OSError; TensorStore gives its number in the text alone."""
     try:
         yield
     except (ValueError, RuntimeError) as error:
@@ -164,7 +164,7 @@ def _errors_of_files() -> Iterator[None]:
 
 
 def _digest(folder: Path) -> bytes:
-    """SHA-256 of the names and the contents of all files."""
+    """Return the SHA-256 of the names and the contents of all files."""
     digest = hashlib.sha256()
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
         digest.update(str(path.relative_to(folder)).encode() + b"\0")

@@ -1,4 +1,4 @@
-"""Figures of each epoch of each net, as arrays that a checkpoint holds, and as the lines that a user reads."""
+"""Metrics of each epoch of each net, as arrays that a checkpoint holds, and as records."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from ..nets.shapes import MLPShape
-from .job import Job, Lane
+from .job import Job, Member
 from .metrics import METRICS
 
-__all__ = ["History", "empty_history", "epoch_records", "last_epochs", "record_of"]
+__all__ = ["History", "empty_history", "epoch_records", "last_epochs", "record_of", "with_epoch"]
 
-History = dict[str, np.ndarray]  # of each figure [epochs, lanes], NaN where there is none
+History = dict[str, np.ndarray]  # each metric [epochs, members], NaN where there is none
 
 OF_TRAINING = ("train_mix_loss", "train_mix_accuracy")
 OF_PSEUDO_LABELS = ("pseudo_label_accuracy", "pseudo_label_ece", "pseudo_label_signed_gap")
@@ -23,42 +23,50 @@ AT_THE_END = ("train_accuracy", "train_nll")
 
 
 def empty_history(job: Job) -> History:
-    """Before the first epoch."""
+    """Return a history of NaN, as before the first epoch."""
     names = (*METRICS, *OF_TRAINING, *OF_PSEUDO_LABELS, *AT_THE_END)
-    return {name: np.full((job.epochs, len(job.lanes)), np.nan, np.float32) for name in names}
+    return {name: np.full((job.epochs, len(job.members)), np.nan, np.float32) for name in names}
+
+
+def with_epoch(history: History, epoch: int, metrics: Mapping[str, np.ndarray]) -> History:
+    """Return the history with metrics of an epoch, counted from 0, in it."""
+    columns = {name: history[name].copy() for name in metrics}
+    for name, values in metrics.items():
+        columns[name][epoch] = values
+    return {**history, **columns}
 
 
 def epoch_records(job: Job, history: Mapping[str, np.ndarray], epochs: range, classes: int) -> Iterator[dict[str, Any]]:
-    """A record for each of these epochs (counted from 0) and each net."""
+    """Yield a record for each of these epochs (counted from 0) and each net."""
     for epoch in epochs:
-        for place, lane in enumerate(job.lanes):
-            figures = {name: float(values[epoch, place]) for name, values in history.items()}
-            yield record_of(job, lane, epoch, classes, figures)
+        for index, member in enumerate(job.members):
+            metrics = {name: float(values[epoch, index]) for name, values in history.items()}
+            yield record_of(job, member, epoch, classes, metrics)
 
 
 def record_of(
-    job: Job, lane: Lane, epoch: int, classes: int, figures: Mapping[str, float], **more: Any
+    job: Job, member: Member, epoch: int, classes: int, metrics: Mapping[str, float], **more: Any
 ) -> dict[str, Any]:
-    """What a record says: which net, when, on what, and its figures, to seven digits, if they are finite."""
+    """Return a record: which net, when, tested on what, and its finite metrics, to seven digits."""
     net = job.recipe.net
     sizes = {"width": net.width, "depth": net.depth} if isinstance(net, MLPShape) else asdict(net)
     return {
         "job": job.name,
         "net": net.name,
         **sizes,
-        "arm": lane.arm.name,
-        "seed": lane.seed,
+        "arm": member.arm.name,
+        "seed": member.seed,
         "epoch": epoch + 1,
         "classes": classes,
-        "alpha": lane.arm.alphas[job.phase_of(epoch)],
+        "alpha": member.arm.alphas[job.schedule[epoch]],
         "evaluation": "test",
         **more,
-        **{name: float(f"{value:.7g}") for name, value in figures.items() if math.isfinite(value)},
+        **{name: float(f"{value:.7g}") for name, value in metrics.items() if math.isfinite(value)},
     }
 
 
 def last_epochs(records: list[dict[str, Any]], evaluation: str = "test") -> list[dict[str, Any]]:
-    """Of each net (and severity) the record of its last epoch: what is reported, whatever came before."""
+    """Return the record of the last epoch of each net (and severity), whatever came before."""
     last: dict[tuple[str, str, int, float], dict[str, Any]] = {}
     for record in records:
         if record["evaluation"] == evaluation:

@@ -1,7 +1,7 @@
-"""What to train, as plain values: nets of one shape, differing in their seed and in how much Mixup they get.
+"""Jobs as plain values: nets of one shape, which differ in their seed and in how much Mixup they get.
 
-A *lane* is one net, an (arm, seed). The lanes of a job see the same rows in the same order if they have the same seed,
-and start from the same parameters: arms are compared in pairs.
+A *member* is one net, an (arm, seed). The members of a job that have the same seed start from the same parameters and
+see the same rows in the same order: arms are compared in pairs.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 from ..nets.shapes import NetShape
 from .mixing import Mixing
 
-__all__ = ["Arm", "Augment", "Division", "Job", "Lane", "Optimizer", "Phase", "Recipe"]
+__all__ = ["Arm", "Augment", "Division", "Job", "Member", "Optimizer", "Phase", "Recipe"]
 
 Augment = Literal["none", "crop", "crop+flip"]
 Division = Literal["none", "halves", "held-out"]
@@ -31,31 +31,22 @@ class Optimizer:
 
 @dataclass(frozen=True)
 class Recipe:
-    """How a net is trained, all but how much it is mixed; nets of one recipe share their compiled functions.
-
-    Attributes:
-      net: its shape.
-      mixing, optimiser, batch_size: as the words say.
-      augment: random crops, or crops and flips, which digits do not bear.
-      dtype: of the net's products; parameters, logits and losses are float32 always.
-    """
+    """The training of a net, except how much it is mixed; nets of one recipe share their compiled functions."""
 
     net: NetShape
     mixing: Mixing = Mixing()
     optimizer: Optimizer = Optimizer()
     batch_size: int = 64
-    augment: Augment = "none"
-    dtype: Literal["float32", "bfloat16"] = "float32"
+    augment: Augment = "none"  # random crops, or crops and flips, which digits cannot stand
+    dtype: Literal["float32", "bfloat16"] = "float32"  # of the net's products; all else is float32
 
 
 @dataclass(frozen=True)
 class Phase:
-    """A stretch of epochs.
+    """Epochs that are trained alike.
 
-    Attributes:
-      epochs: at least 1.
-      rows: "first" of the division (the labelled half, or what is not held out), or "all", where the other half gets
-        the labels that the net gives it when the phase begins.
+    Their rows are the "first" of the division (the labelled half, or those not held out), or "all", where the other
+    half gets the labels that the net gives it when the phase begins.
     """
 
     epochs: int
@@ -71,12 +62,12 @@ class Arm:
 
     @property
     def slug(self) -> str:
-        """Its name in those of files: letters, digits and hyphens."""
+        """The name in those of files: letters, digits and hyphens."""
         return re.sub("[^a-z0-9]+", "-", self.name.lower()).strip("-")
 
 
-class Lane(NamedTuple):
-    """One net."""
+class Member(NamedTuple):
+    """One net of a job."""
 
     arm: Arm
     seed: int
@@ -84,15 +75,10 @@ class Lane(NamedTuple):
 
 @dataclass(frozen=True)
 class Job:
-    """Nets that are trained together.
+    """Nets that are trained together: every arm with every seed, through the phases one after another.
 
-    Attributes:
-      name: of its files.
-      recipe: of all of them.
-      arms, seeds: the lanes are all pairs of them.
-      phases: one after another.
-      division: of the training rows: "none"; "halves" (labelled and unlabelled); "held-out", a tenth kept back to fit
-        a temperature.
+    The division of the training rows is "none"; "halves" (labelled and unlabelled); or "held-out", a tenth held out to
+    fit a temperature.
     """
 
     name: str
@@ -103,35 +89,31 @@ class Job:
     division: Division = "none"
 
     @property
-    def lanes(self) -> tuple[Lane, ...]:
-        """Arm by arm."""
-        return tuple(Lane(arm, seed) for arm, seed in product(self.arms, self.seeds))
+    def members(self) -> tuple[Member, ...]:
+        """All nets, arm by arm."""
+        return tuple(Member(arm, seed) for arm, seed in product(self.arms, self.seeds))
 
     @property
     def epochs(self) -> int:
-        """Of all phases."""
+        """The number of epochs of all phases."""
         return sum(phase.epochs for phase in self.phases)
 
     @property
     def beginning(self) -> tuple[object, ...]:
-        """All that the state after the first phase is made of: jobs that agree in it are equal until then."""
+        """All that determines the state after the first phase: jobs that agree in it are equal until then."""
         alphas = tuple(arm.alphas[0] for arm in self.arms)
         return self.recipe, alphas, self.seeds, self.phases[0], self.epochs, self.division
 
-    def phase_of(self, epoch: int) -> int:
-        """Which phase an epoch, counted from 0, belongs to."""
-        last = 0
-        for place, phase in enumerate(self.phases):
-            last += phase.epochs
-            if epoch < last:
-                return place
-        raise ValueError(f"epoch must be below {self.epochs}, got {epoch}")
+    @property
+    def schedule(self) -> tuple[int, ...]:
+        """The phase of each epoch, both counted from 0."""
+        return tuple(number for number, phase in enumerate(self.phases) for _ in range(phase.epochs))
 
-    def apart(self) -> tuple[Job, ...]:
-        """The job, or a job for each lane if nets of this shape are trained one at a time."""
+    def split_by_member(self) -> tuple[Job, ...]:
+        """Return the job, or a job for each member if nets of this shape are trained one at a time."""
         if self.recipe.net.vectorized:
             return (self,)
         return tuple(
             replace(self, name=f"{self.name}-{arm.slug}-seed{seed}", arms=(arm,), seeds=(seed,))
-            for arm, seed in self.lanes
+            for arm, seed in self.members
         )

@@ -12,12 +12,12 @@ __all__ = ["cross_entropy"]
 
 
 def cross_entropy(logits: Float[Array, "N K"], targets: Float[Array, "N K"] | Int[Array, " N"]) -> Float[Array, " N"]:
-    r""":math:`-\sum_k y_k \log \mathrm{softmax}(z)_k` of each row, in nats.
+    r"""Return :math:`-\sum_k y_k \log \mathrm{softmax}(z)_k` of each row, in nats.
 
     Args:
-      logits: computed with in float32 at least.
-      targets: soft targets [N, K], or labels [N], which count as their one-hot vectors. With Mixup's soft targets it
-        is the two-term loss of the reference code, lambda * CE(own label) + (1 - lambda) * CE(partner's).
+      logits: [N, K]; promoted to float32 at least.
+      targets: soft targets [N, K], or labels [N], which count as their one-hot vectors. Mixup's soft targets give the
+        two-term loss of the reference code, lambda * CE(own label) + (1 - lambda) * CE(label of the partner).
 
     Raises:
       ValueError: for targets of another shape.

@@ -1,7 +1,6 @@
-"""What is reported of a net: on the whole of a test set, by the functions of `mixjax.calibration`.
+"""The metrics of a net on a whole test set, by the functions of `mixjax.calibration`.
 
-All are fractions, never percent; calibration errors are of the top label in 15 equal-width bins, closed at the left,
-of the probabilities as the net gives them.
+All are fractions, never percent. Calibration errors are of the top label, in 15 equal-width bins closed at the left.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ Logits = Float[Array, "N K"]
 Labels = Int[Array, " N"]
 
 
-def _of_top_label(metric: Callable[..., jax.Array], **options: float) -> Callable[[Logits, Labels], jax.Array]:
+def _top_label_metric(metric: Callable[..., jax.Array], **options: float) -> Callable[[Logits, Labels], jax.Array]:
     return lambda logits, labels: metric(*top_label_from_logits(logits, labels), **options)
 
 
@@ -32,10 +31,10 @@ METRICS: dict[str, Callable[[Logits, Labels], jax.Array]] = {
     "accuracy": lambda logits, labels: top_label_from_logits(logits, labels)[1].mean(),
     "nll": nll_from_logits,
     "brier": lambda logits, labels: brier_score(jax.nn.softmax(logits), labels),
-    "ece": _of_top_label(ece, num_bins=NUM_BINS),
-    "rms_ece": _of_top_label(ece, num_bins=NUM_BINS, norm=2),
-    "mce": _of_top_label(mce, num_bins=NUM_BINS),
-    "signed_gap": _of_top_label(signed_gap),
+    "ece": _top_label_metric(ece, num_bins=NUM_BINS),
+    "rms_ece": _top_label_metric(ece, num_bins=NUM_BINS, norm=2),
+    "mce": _top_label_metric(mce, num_bins=NUM_BINS),
+    "signed_gap": _top_label_metric(signed_gap),
     "debiased_squared_ece": lambda logits, labels: (
         debiased_ece2(*top_label_from_logits(logits, labels), num_bins=NUM_BINS).squared
     ),
@@ -44,12 +43,14 @@ METRICS: dict[str, Callable[[Logits, Labels], jax.Array]] = {
 
 
 @jax.jit
-def score_logits(logits: Float[Array, "lanes N K"], labels: Int[Array, "lanes N"]) -> dict[str, Float[Array, " lanes"]]:
-    """Every metric of every net; NaN for a net with logits that are not finite.
+def score_logits(
+    logits: Float[Array, "members N K"], labels: Int[Array, "members N"]
+) -> dict[str, Float[Array, " members"]]:
+    """Return every metric of every net; NaN for a net with logits that are not finite.
 
     Args:
       logits: of all rows of a split.
-      labels: of the same rows; those of a lane may differ from those of another.
+      labels: of the same rows; members may differ in them.
     """
     return jax.vmap(lambda one, truth: {name: metric(one, truth) for name, metric in METRICS.items()})(
         logits.astype(jnp.float32), labels

@@ -1,4 +1,4 @@
-"""Which Mixup, and where in a step: on the batch before the net, or on hidden values inside it.
+"""Mixup in a step: of the batch before the net, or of hidden values inside it.
 
 ERM is alpha = 0, in the same program: the batch is then left as it is, to the last bit.
 """
@@ -24,7 +24,7 @@ Kind = Literal["mixup", "cutmix", "manifold", "regmixup"]
 
 @dataclass(frozen=True)
 class Mixing:
-    """How to mix; how much is alpha, which is data.
+    """The way to mix; how much is alpha, which is data.
 
     Attributes:
       kind: "mixup" of inputs; "cutmix"; "manifold", Mixup of the inputs of a layer that is chosen anew for each batch
@@ -32,7 +32,7 @@ class Mixing:
       weight, pairing, fold: as of `mixjax.mixup`.
 
     Raises:
-      ValueError: for unknown options, and for `fold` with CutMix, which has no such thing.
+      ValueError: for unknown options, and for `fold` with CutMix, where it has no meaning.
     """
 
     kind: Kind = "mixup"
@@ -49,44 +49,42 @@ class Mixing:
 
 
 class StepDraw(NamedTuple):
-    """The random part of mixing a batch: of a pair of rows, and the place of manifold Mixup."""
+    """The random part of mixing a batch: the pairs of rows, and the layer whose inputs manifold Mixup mixes."""
 
     pairs: MixupDraw | CutMixDraw
-    place: Int[Array, ""]
+    layer: Int[Array, ""]
 
 
 def draw_step(
-    mixing: Mixing, key: PRNGKeyArray, alpha: ArrayLike, size: int, image_shape: tuple[int, int], places: int
+    mixing: Mixing, key: PRNGKeyArray, alpha: ArrayLike, size: int, image_shape: tuple[int, int], layers: int
 ) -> StepDraw:
-    """Draw for a batch of `size` images (H, W), and a net with `places` to mix at."""
-    key_pairs, key_place = jax.random.split(key)
-    place = (
-        jax.random.randint(key_place, (), 0, places, jnp.int32)
-        if mixing.kind == "manifold"
-        else jnp.zeros((), jnp.int32)
-    )
+    """Draw for a batch of `size` images (H, W), and a net with `layers` to mix at."""
+    key_pairs, key_layer = jax.random.split(key)
+    layer = jnp.zeros((), jnp.int32)
+    if mixing.kind == "manifold":
+        layer = jax.random.randint(key_layer, (), 0, layers, jnp.int32)
     options: dict[str, Any] = {"alpha": alpha, "weight": mixing.weight, "pairing": mixing.pairing}
     if mixing.kind == "cutmix":
-        return StepDraw(draw_cutmix(key_pairs, size, image_shape, **options), place)
-    return StepDraw(draw_mixup(key_pairs, size, fold=mixing.fold, **options), place)
+        return StepDraw(draw_cutmix(key_pairs, size, image_shape, **options), layer)
+    return StepDraw(draw_mixup(key_pairs, size, fold=mixing.fold, **options), layer)
 
 
 def mix_batch(
     mixing: Mixing, draw: StepDraw, images: Float[Array, "N H W C"], targets: Float[Array, "N K"]
 ) -> tuple[jax.Array, jax.Array, MixHidden]:
-    """(images, targets, what the net does to its hidden values)."""
+    """Return mixed images and targets, and what the net does to its hidden values."""
     if isinstance(draw.pairs, CutMixDraw):
         return draw.pairs.paste(images), draw.pairs.area.mix(targets), unmixed
     mix = draw.pairs.mix
     if mixing.kind == "manifold":
-        return images, mix(targets), _at(draw.place, draw.pairs)
+        return images, mix(targets), _at(draw.layer, draw.pairs)
     if mixing.kind == "regmixup":
         return jnp.concatenate([images, mix(images)]), jnp.concatenate([targets, mix(targets)]), unmixed
     return mix(images), mix(targets), unmixed
 
 
 def _at(chosen: jax.Array, pairs: MixupDraw) -> MixHidden:
-    def mix_hidden(values: jax.Array, place: int) -> jax.Array:
-        return pairs._replace(lam=jnp.where(chosen == place, pairs.lam, 1.0)).mix(values)
+    def mix_hidden(values: jax.Array, layer: int) -> jax.Array:
+        return pairs._replace(lam=jnp.where(chosen == layer, pairs.lam, 1.0)).mix(values)
 
     return mix_hidden

@@ -1,4 +1,4 @@
-"""Where arrays lie when there are several devices, or several processes with devices of their own.
+"""The layout of arrays over several devices, or several processes with devices of their own.
 
 Nets side by side are spread over the devices, each on one, if their number allows it: nothing is then exchanged. Of
 other jobs each batch is spread, and every device holds the parameters. Data are on every device. Processes (of
@@ -20,7 +20,7 @@ from mixjax.runs import RunError
 
 from .job import Job
 
-__all__ = ["Placement", "barrier", "fetched", "is_first", "join", "together"]
+__all__ = ["Placement", "all_processes", "barrier", "is_first", "join", "to_host"]
 
 _AXIS = "devices"
 _LONGEST = 4096  # bytes of a sentence
@@ -28,38 +28,32 @@ _LONGEST = 4096  # bytes of a sentence
 
 @dataclass(frozen=True)
 class Placement:
-    """Layouts over all devices.
+    """Layouts over all devices."""
 
-    Attributes:
-      everywhere: a copy on each device.
-      lanes: of arrays whose first axis is the lanes.
-      batch: of the rows of a batch; None where batches are not spread.
-    """
-
-    everywhere: NamedSharding
-    lanes: NamedSharding
-    batch: NamedSharding | None
+    everywhere: NamedSharding  # a copy on each device
+    members: NamedSharding  # of arrays whose first axis is the members
+    batch: NamedSharding | None  # of the rows of a batch; None where batches are not spread
 
     @classmethod
     def of(cls, job: Job) -> Placement:
-        """The layouts of a job."""
+        """Return the layouts of a job."""
         mesh = Mesh(np.array(jax.devices()), (_AXIS,))
         everywhere, spread = NamedSharding(mesh, PartitionSpec()), NamedSharding(mesh, PartitionSpec(_AXIS))
         if mesh.size == 1:
             return cls(everywhere, everywhere, None)
-        if job.recipe.net.vectorized and len(job.lanes) % mesh.size == 0:
+        if job.recipe.net.vectorized and len(job.members) % mesh.size == 0:
             return cls(everywhere, spread, None)
         return cls(everywhere, everywhere, spread if job.recipe.batch_size % mesh.size == 0 else None)
 
     def put(self, tree: Any, sharding: NamedSharding) -> Any:
-        """Arrays laid out; a process gives its own copy of each."""
+        """Lay arrays out over the devices; each process gives its own copy."""
         return jax.tree.map(
             lambda leaf: jax.device_put(leaf if jax.process_count() == 1 else np.asarray(leaf), sharding), tree
         )
 
 
-def fetched(tree: Any) -> Any:
-    """Arrays of NumPy, whole, in every process."""
+def to_host(tree: Any) -> Any:
+    """Return the arrays as whole NumPy arrays, in every process."""
     if jax.process_count() == 1:
         return jax.tree.map(np.asarray, tree)
     from jax.experimental import multihost_utils
@@ -73,10 +67,13 @@ def _gathered(multihost_utils: Any, leaf: jax.Array) -> np.ndarray:
 
 
 def join(coordinator: str, processes: int, process: int) -> None:
-    """Become one of several processes that train together; before anything else is done with JAX.
+    """Join several processes that train together, before anything else is done with JAX.
+
+    A process that fails in mid-training leaves the others waiting for it, until JAX ends them: stop them, and run the
+    same command again.
 
     Raises:
-      RunError: for an address or a number that is none, and if the others cannot be reached.
+      RunError: for a wrong address or number, and if the others cannot be reached.
     """
     if not 0 <= process < processes:
         raise RunError(f"process must be in [0, processes), got {process} of {processes}")
@@ -89,12 +86,12 @@ def join(coordinator: str, processes: int, process: int) -> None:
 
 
 def is_first() -> bool:
-    """Whether this process is the one that writes."""
+    """Return whether this process is the one that writes."""
     return jax.process_index() == 0
 
 
 def barrier(name: str) -> None:
-    """Wait until every process is here."""
+    """Wait until every process has come here."""
     if jax.process_count() > 1:
         from jax.experimental import multihost_utils
 
@@ -102,8 +99,8 @@ def barrier(name: str) -> None:
 
 
 @contextmanager
-def together() -> Iterator[None]:
-    """Wait at the end until every process is here; what one of them is refused, all are, so that none waits for it.
+def all_processes() -> Iterator[None]:
+    """Raise in every process what the body raises in one, so that none waits for it.
 
     Raises:
       RunError: in every process, if the body raised it in one.
@@ -113,20 +110,20 @@ def together() -> Iterator[None]:
         yield
     except RunError as error:
         refused = error
-    sentence = _first_said(str(refused or ""))
+    sentence = _first_message(str(refused or ""))
     if refused is not None:
         raise refused
     if sentence:
         raise RunError(sentence)
 
 
-def _first_said(text: str) -> str:
-    """Of the texts of all processes the first that is not empty."""
+def _first_message(text: str) -> str:
+    """Return the first text that is not empty among those of all processes."""
     if jax.process_count() == 1:
         return text
     from jax.experimental import multihost_utils
 
     mine = text.encode()[:_LONGEST].ljust(_LONGEST, b"\0")
     texts = np.asarray(multihost_utils.process_allgather(np.frombuffer(mine, np.uint8))).reshape(-1, _LONGEST)
-    said = [row.tobytes().rstrip(b"\0").decode(errors="ignore") for row in texts]
-    return next(filter(None, said), "")
+    found = [row.tobytes().rstrip(b"\0").decode(errors="ignore") for row in texts]
+    return next(filter(None, found), "")

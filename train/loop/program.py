@@ -9,133 +9,142 @@ nothing is carried, and nothing of it is compiled again for another net.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import partial
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache, partial
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Sharding
-from jaxtyping import Array, Float, UInt8
+from jaxtyping import Array, Float
 
 from ..data.pipeline import Pixels, Scale, epoch_order, steps_per_epoch
 from ..data.streams import Stream, stream_key
 from .job import Recipe
-from .members import Lanes
+from .members import Members
 from .mixing import Mixing, StepDraw, draw_step
-from .placement import fetched
-from .step import Nets, Plan, StepFigures, logits_of, mixing_places, start, step
+from .step import Images, Nets, StepMetrics, StepSpec, initial_nets, logits_of, mixing_layers, step
 
-__all__ = ["Program"]
+__all__ = ["TrainingProgram"]
 
 _STEPS_AT_ONCE = 250
 
 
-class Program:
-    """The functions of a recipe on a training set; leaves of nets and figures begin with the axis of the lanes.
+class TrainingProgram:
+    """The functions of a recipe on training images; leaves of nets and metrics begin with the axis of the members.
 
     Args:
       recipe: of the nets.
-      inputs: raw training images, on the device.
-      scale: of their pixels.
+      images: raw training images and the scale of their pixels, on the device.
       num_classes: K.
       batch_layout: over which devices the rows of a batch are spread, if they are.
     """
 
-    def __init__(
-        self,
-        recipe: Recipe,
-        inputs: UInt8[Array, "N H W C"],
-        scale: Scale,
-        num_classes: int,
-        batch_layout: Sharding | None = None,
-    ):
-        height, width, channels = inputs.shape[1:]
-        self.plan = Plan(recipe, (height, width, channels), num_classes, batch_layout)
-        self.inputs, self.scale = inputs, scale
-        slow_loops = not recipe.net.vectorized and jax.default_backend() == "cpu"
-        self._steps_at_once = 1 if slow_loops else _STEPS_AT_ONCE
+    def __init__(self, recipe: Recipe, images: Images, num_classes: int, batch_layout: Sharding | None = None):
+        height, width, channels = images.pixels.shape[1:]
+        self.spec = StepSpec(recipe, (height, width, channels), num_classes, batch_layout)
+        self.images = images
+        self.compiled = compiled(self.spec)
 
-    def start(self, lanes: Lanes) -> Nets:
-        """Nets before training; those of the same seed are the same."""
-        seeds = fetched(lanes.seed)
-        nets = {seed: start(self.plan, seed) for seed in np.unique(seeds)}
+    def start(self, seeds: Sequence[int]) -> Nets:
+        """Return a net for each seed, before training; those of the same seed are the same."""
+        nets = {seed: self.compiled.start(seed) for seed in set(seeds)}
         return jax.tree.map(lambda *leaves: jnp.stack(leaves), *(nets[seed] for seed in seeds))
 
-    def epoch(self, nets: Nets, lanes: Lanes, epoch: int, size: int) -> Iterator[tuple[Nets, StepFigures]]:
-        """Train on the first `size` of the lanes' rows, once, in a new order; yields after a few hundred steps.
+    def epoch(self, nets: Nets, members: Members, epoch: int, size: int) -> Iterator[tuple[Nets, StepMetrics]]:
+        """Train on the first `size` of the members' rows, once, in a new order; yield after a few hundred steps.
 
-        The nets that are given are used up. Rows that do not fill a batch are left for another epoch's order. Figures
-        have shape [lanes, steps].
+        The nets that are given are used up. Rows that do not fill a batch are left for another epoch's order. Metrics
+        have shape [members, steps].
         """
-        number = np.uint32(epoch)
-        steps = steps_per_epoch(size, self.plan.recipe.batch_size)
-        orders, draws = _orders(lanes, number, size), _draws(self.plan, lanes, number, steps)
-        for first in range(0, steps, self._steps_at_once):
-            places = slice(first, min(first + self._steps_at_once, steps))
-            now = (np.arange(steps, dtype=np.int32)[places], jax.tree.map(lambda leaf: leaf[places], draws))  # noqa: B023
-            nets, figures = _steps(self.plan, self.inputs, self.scale, nets, lanes, orders, number, now)
-            yield nets, figures
+        number, compiled = np.uint32(epoch), self.compiled
+        steps = steps_per_epoch(size, compiled.batch_size)
+        orders, draws = epoch_orders(members, number, size), compiled.draws(steps, members, number)
+        for first in range(0, steps, compiled.steps_at_once):
+            part = slice(first, min(first + compiled.steps_at_once, steps))
+            now = (np.arange(steps, dtype=np.int32)[part], jax.tree.map(lambda leaf: leaf[part], draws))  # noqa: B023
+            nets, metrics = compiled.steps(self.images, nets, members, orders, number, now)
+            yield nets, metrics
 
-    def logits(self, nets: Nets, inputs: np.ndarray | Pixels) -> Float[Array, "lanes M K"]:
-        """Of images [M, H, W, C] that are not normalised, by nets in evaluation mode."""
-        return _logits(self.plan, self.scale, nets, inputs)
+    def logits(self, nets: Nets, inputs: np.ndarray | Pixels) -> Float[Array, "members M K"]:
+        """Return the logits of images [M, H, W, C] that are not normalised, by nets in evaluation mode."""
+        return self.compiled.logits(self.images.scale, nets, inputs)
 
 
-def _over_lanes(plan: Plan, function: Callable[..., Any], *arguments: Any) -> Any:
-    """`function` of each lane: side by side, or of the one that there is."""
-    if plan.recipe.net.vectorized:
+class Compiled(NamedTuple):
+    """The functions of a spec, compiled at their first call and shared by all programs of this spec."""
+
+    start: Callable[[int], Nets]
+    draws: Callable[[int, Members, np.uint32], StepDraw]
+    steps: Callable[..., tuple[Nets, StepMetrics]]
+    logits: Callable[..., jax.Array]
+    batch_size: int
+    steps_at_once: int
+
+
+@lru_cache(maxsize=64)
+def compiled(spec: StepSpec) -> Compiled:
+    """Return the functions of a spec."""
+    recipe, loops_are_slow = spec.recipe, not spec.recipe.net.vectorized and jax.default_backend() == "cpu"
+    sizes = (recipe.batch_size, spec.image_shape[:2], mixing_layers(spec))
+
+    def logits(scale: Scale, nets: Nets, inputs: Pixels) -> jax.Array:
+        return _over_members(spec, lambda net: logits_of(spec, scale, net, inputs), nets)
+
+    return Compiled(
+        partial(initial_nets, spec),
+        partial(epoch_draws, recipe.mixing, sizes),
+        jax.jit(partial(_steps, spec), donate_argnames="nets"),
+        jax.jit(logits),
+        recipe.batch_size,
+        1 if loops_are_slow else _STEPS_AT_ONCE,
+    )
+
+
+def _steps(
+    spec: StepSpec,
+    images: Images,
+    nets: Nets,
+    members: Members,
+    orders: jax.Array,
+    epoch: jax.Array,
+    now: tuple[jax.Array, StepDraw],
+) -> tuple[Nets, StepMetrics]:
+    def one_step(nets: Nets, now: tuple[jax.Array, StepDraw]) -> tuple[Nets, StepMetrics]:
+        index, drawn = now
+        of_member = lambda net, member, order, draw: step(spec, images, net, member, order, draw, epoch, index)  # noqa: E731
+        return _over_members(spec, of_member, nets, members, orders, drawn)
+
+    if len(now[0]) == 1:
+        nets, metrics = one_step(nets, jax.tree.map(lambda leaf: leaf[0], now))
+        return nets, jax.tree.map(lambda leaf: leaf[:, None], metrics)
+    nets, metrics = jax.lax.scan(one_step, nets, now)
+    return nets, jax.tree.map(jnp.transpose, metrics)
+
+
+def _over_members(spec: StepSpec, function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call `function` for each member: side by side, or for the one that there is."""
+    if spec.recipe.net.vectorized:
         return jax.vmap(function)(*arguments)
     return jax.tree.map(lambda leaf: leaf[None], function(*jax.tree.map(lambda leaf: leaf[0], arguments)))
 
 
-@partial(jax.jit, static_argnames="plan", donate_argnames="nets")
-def _steps(
-    plan: Plan,
-    inputs: jax.Array,
-    scale: Scale,
-    nets: Nets,
-    lanes: Lanes,
-    orders: jax.Array,
-    epoch: jax.Array,
-    now: tuple[jax.Array, StepDraw],
-) -> tuple[Nets, StepFigures]:
-    def one_step(carried: Nets, now: tuple[jax.Array, StepDraw]) -> tuple[Nets, StepFigures]:
-        place, draw = now
-        of_lane = lambda net, lane, order, drawn: step(plan, inputs, scale, net, lane, order, drawn, epoch, place)  # noqa: E731
-        return _over_lanes(plan, of_lane, carried, lanes, orders, draw)
-
-    if len(now[0]) == 1:
-        nets, figures = one_step(nets, jax.tree.map(lambda leaf: leaf[0], now))
-        return nets, jax.tree.map(lambda leaf: leaf[:, None], figures)
-    nets, figures = jax.lax.scan(one_step, nets, now)
-    return nets, jax.tree.map(jnp.transpose, figures)
-
-
-@partial(jax.jit, static_argnames="plan")
-def _logits(plan: Plan, scale: Scale, nets: Nets, inputs: Pixels) -> jax.Array:
-    return _over_lanes(plan, lambda net: logits_of(plan, scale, net, inputs), nets)
-
-
 @partial(jax.jit, static_argnames="size")
-def _orders(lanes: Lanes, epoch: jax.Array, size: int) -> jax.Array:
-    """Of each lane: its first `size` rows in the order of the epoch."""
-    return jax.vmap(lambda seed, rows: rows[epoch_order(seed, epoch, size)])(lanes.seed, lanes.rows)
-
-
-def _draws(plan: Plan, lanes: Lanes, epoch: np.uint32, steps: int) -> StepDraw:
-    """For each step, and then each lane: what is drawn to mix the batch."""
-    sizes = (plan.recipe.batch_size, plan.image_shape[:2], mixing_places(plan))
-    return _draws_of(plan.recipe.mixing, sizes, steps, lanes, epoch)
+def epoch_orders(members: Members, epoch: jax.Array, size: int) -> jax.Array:
+    """Return the first `size` rows of each member in the order of the epoch."""
+    return jax.vmap(lambda seed, rows: rows[epoch_order(seed, epoch, size)])(members.seed, members.rows)
 
 
 @partial(jax.jit, static_argnums=(0, 1, 2))
-def _draws_of(mixing: Mixing, sizes: tuple[Any, ...], steps: int, lanes: Lanes, epoch: jax.Array) -> StepDraw:
-    """Apart from the nets: a Beta variable takes longer to compile than a net, and is cheaper by the hundred."""
+def epoch_draws(mixing: Mixing, sizes: tuple[Any, ...], steps: int, members: Members, epoch: jax.Array) -> StepDraw:
+    """Draw for each step, and then each member, how its batch is mixed.
 
-    def draw(place: jax.Array, seed: jax.Array, alpha: jax.Array) -> StepDraw:
-        return draw_step(mixing, stream_key(seed, Stream.MIX, epoch, place), alpha, *sizes)
+    Apart from the nets: a Beta variable takes longer to compile than a net, and is cheaper by the hundred.
+    """
 
-    by_lane = jax.vmap(draw, in_axes=(None, 0, 0))
-    return jax.vmap(by_lane, in_axes=(0, None, None))(jnp.arange(steps, dtype=jnp.int32), lanes.seed, lanes.alpha)
+    def draw(index: jax.Array, seed: jax.Array, alpha: jax.Array) -> StepDraw:
+        return draw_step(mixing, stream_key(seed, Stream.MIX, epoch, index), alpha, *sizes)
+
+    by_member = jax.vmap(draw, in_axes=(None, 0, 0))
+    return jax.vmap(by_member, in_axes=(0, None, None))(jnp.arange(steps, dtype=jnp.int32), members.seed, members.alpha)

@@ -17,13 +17,13 @@ _EPSILON = 1e-5
 
 
 class BatchNorm(nnx.Module):
-    """(x - mean) / sqrt(var + 1e-5) * scale + bias over all axes but the last.
+    """The layer (x - mean) / sqrt(var + 1e-5) * scale + bias, over all axes but the last.
 
-    Of the batch after `train()`, which also moves the running averages; of these after `eval()`.
+    After `train()` mean and var are those of the batch, which also moves the running averages; after `eval()` they are
+    the running averages.
 
     Raises:
-      ValueError: when called with one value of each channel, in training: a variance of one value is 0, and what is
-        normalised by it says nothing of the input. PyTorch refuses it as well.
+      ValueError: when called in training with one value of each channel, whose variance is 0, as PyTorch does.
     """
 
     def __init__(self, features: int):
@@ -34,7 +34,7 @@ class BatchNorm(nnx.Module):
         self.use_running_average = False
 
     def __call__(self, inputs: jax.Array) -> jax.Array:
-        """Normalised inputs, of their shape and dtype."""
+        """Return the normalised inputs, in their shape and dtype."""
         values = inputs.astype(jnp.float32)
         mean, var = (self.mean[...], self.var[...]) if self.use_running_average else self._of_batch(values)
         factor = self.scale[...] * jax.lax.rsqrt(var + _EPSILON)

@@ -1,4 +1,4 @@
-"""Where a net lets its hidden values be mixed: the hook that manifold Mixup takes."""
+"""The hook by which manifold Mixup mixes hidden values of a net."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import jax
 
 __all__ = ["MixHidden", "unmixed"]
 
-MixHidden = Callable[[jax.Array, int], jax.Array]
+MixHidden = Callable[[jax.Array, int], jax.Array]  # (inputs of a layer, its number from 0)
 
 
-def unmixed(values: jax.Array, place: int) -> jax.Array:
-    """The values as they are, at every place."""
+def unmixed(values: jax.Array, layer: int) -> jax.Array:
+    """Return the values as they are, at every layer."""
     return values

@@ -1,4 +1,4 @@
-r"""Starts of weights and biases, by name.
+r"""Initial weights and biases, by name.
 
 | name | weights of a layer of fan-in m | biases |
 |---|---|---|
@@ -23,21 +23,21 @@ import jax.numpy as jnp
 import numpy as np
 from flax.nnx import initializers
 
-__all__ = ["Init", "Start", "start"]
+__all__ = ["Init", "LayerInitializers", "layer_initializers"]
 
 Init = Literal["he", "lecun", "torch"]
 _BLOCK = 1 << 15
 
 
-class Start(NamedTuple):
-    """Initialisers of a layer."""
+class LayerInitializers(NamedTuple):
+    """The initialisers of a layer."""
 
     kernel: Any
     bias: Any
 
 
-def start(init: Init, fan_in: int, *, rectified: bool = True) -> Start:
-    """The initialisers of a layer.
+def layer_initializers(init: Init, fan_in: int, *, rectified: bool = True) -> LayerInitializers:
+    """Return the initialisers of a layer.
 
     Args:
       init: a name in the table above.
@@ -50,13 +50,13 @@ def start(init: Init, fan_in: int, *, rectified: bool = True) -> Start:
     if init not in get_args(Init):
         raise ValueError(f"init must be one of {get_args(Init)}, got {init!r}")
     if init == "torch":
-        return Start(_scaled(_uniform_block, fan_in**-0.5), _scaled(_uniform_block, fan_in**-0.5))
+        return LayerInitializers(_scaled(_uniform_block, fan_in**-0.5), _scaled(_uniform_block, fan_in**-0.5))
     variance = (2 if init == "he" and rectified else 1) / fan_in
-    return Start(_scaled(_normal_block, variance**0.5), initializers.zeros_init())
+    return LayerInitializers(_scaled(_normal_block, variance**0.5), initializers.zeros_init())
 
 
 def _scaled(draw: Callable[..., jax.Array], scale: float) -> Any:
-    """An initialiser as Flax calls it."""
+    """Return an initialiser as Flax calls it."""
 
     def initial(key: jax.Array, shape: tuple[int, ...], dtype: Any = jnp.float32, *_: Any) -> jax.Array:
         size = math.prod(shape)

@@ -10,9 +10,11 @@ from flax import nnx
 from jax.typing import DTypeLike
 from jaxtyping import Array, Float
 
+from mixjax.numerics.arguments import check_size
+
 from .batch_norm import BatchNorm
 from .hidden_mixing import MixHidden, unmixed
-from .initializers import Init, start
+from .initializers import Init, layer_initializers
 
 __all__ = ["MLP"]
 
@@ -20,20 +22,33 @@ Norm = Literal["none", "batch"]
 
 
 class MLP(nnx.Module):
-    """`depth` hidden layers of `width` ReLU units, and a linear layer to the logits.
+    """A fully connected net: `depth` hidden layers of `width` ReLU units, and a linear layer to the logits.
 
     Args:
-      in_features: of a row, flattened.
+      in_features: numbers of a row, flattened.
       num_classes: K.
-      width, depth: of hidden layers, at least 1; depth does not count the layers of inputs and of logits, so that the
-        paper's "from 3 to 26 layers including input/output layers" is 1 to 24.
+      width: units of a hidden layer, at least 1.
+      depth: number of hidden layers, at least 1. The paper counts inputs and outputs as well: its 3 to 26 layers are
+        1 to 24.
       norm: "batch" puts a batch normalisation before each ReLU.
-      init: "he", "lecun" or "torch" (`train.nets.initializers`).
-      dtype: of the products of the hidden layers; parameters and the layer of the logits are float32 always.
+      init: "he", "lecun" or "torch" (`mixjax.train.nets.initializers`).
+      dtype: of the products of the hidden layers; parameters and logits are always float32.
       rngs: `nnx.Rngs(seed)`.
+
+    Returns:
+      A net; calling it with rows [N, ...] gives float32 logits [N, K].
 
     Raises:
       ValueError: for sizes below 1 and unknown names.
+
+    Reference: Figures 1 to 4 of the paper.
+
+    Example:
+      >>> from flax import nnx
+      >>> from mixjax.train.nets import MLP
+      >>> net = MLP(in_features=4, num_classes=3, width=8, depth=2, rngs=nnx.Rngs(0))
+      >>> [layer.kernel.shape for layer in (*net.hidden, net.head)]
+      [(4, 8), (8, 8), (8, 3)]
     """
 
     def __init__(
@@ -50,13 +65,12 @@ class MLP(nnx.Module):
     ):
         sizes = {"in_features": in_features, "num_classes": num_classes, "width": width, "depth": depth}
         for name, size in sizes.items():
-            if size < 1:
-                raise ValueError(f"{name} must be at least 1, got {size}")
+            check_size(name, size)
         if norm not in get_args(Norm):
             raise ValueError(f"norm must be one of {get_args(Norm)}, got {norm!r}")
 
         def linear(features: int, outputs: int, rectified: bool, dtype: DTypeLike) -> nnx.Linear:
-            kernel, bias = start(init, features, rectified=rectified)
+            kernel, bias = layer_initializers(init, features, rectified=rectified)
             return nnx.Linear(features, outputs, kernel_init=kernel, bias_init=bias, dtype=dtype, rngs=rngs)
 
         inputs = [in_features] + [width] * (depth - 1)
@@ -65,14 +79,14 @@ class MLP(nnx.Module):
         self.head = linear(width, num_classes, False, jnp.float32)  # eight bits of a logit are too few for its softmax
 
     @property
-    def mixing_places(self) -> int:
-        """Where manifold Mixup may mix: the inputs of each layer."""
+    def mixing_layers(self) -> int:
+        """The number of layers whose inputs manifold Mixup may mix: all."""
         return len(self.hidden) + 1
 
     def __call__(self, inputs: Float[Array, "N ..."], mix: MixHidden = unmixed) -> Float[Array, "N K"]:
-        """Logits, float32; `mix` is given the inputs of each layer and its place, from 0."""
+        """Return float32 logits; `mix` is called with the inputs of each layer and its number, from 0."""
         rows = inputs.reshape(len(inputs), -1)
-        for place, layer in enumerate(self.hidden):
-            rows = layer(mix(rows, place))
-            rows = jax.nn.relu(self.norms[place](rows) if self.norms else rows)
+        for number, layer in enumerate(self.hidden):
+            rows = layer(mix(rows, number))
+            rows = jax.nn.relu(self.norms[number](rows) if self.norms else rows)
         return self.head(mix(rows, len(self.hidden)).astype(jnp.float32))

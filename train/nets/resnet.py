@@ -17,9 +17,11 @@ from flax import nnx
 from jax.typing import DTypeLike
 from jaxtyping import Array, Float
 
+from mixjax.numerics.arguments import check_size
+
 from .batch_norm import BatchNorm
 from .hidden_mixing import MixHidden, unmixed
-from .initializers import Init, start
+from .initializers import Init, layer_initializers
 
 __all__ = ["PreActResNet18", "channels_of"]
 
@@ -28,19 +30,31 @@ _BLOCKS = 2
 
 
 class PreActResNet18(nnx.Module):
-    """Images [N, H, W, C] to logits; 11,171,146 parameters for ten classes and three channels.
+    """The pre-activation ResNet-18; 11,171,146 parameters for ten classes and three channels.
 
     Args:
       num_classes: K.
       in_channels: C.
-      width_multiplier: of the four numbers of channels, rounded, at least 1 each; 1/8 trains on a laptop.
+      width_multiplier: multiplies the channels of the four stages, rounded to at least 1 each; 1/8 trains on a laptop.
       final_norm: whether a normalisation and a ReLU precede the mean over pixels.
-      init: "torch", the reference's; or "he" or "lecun".
-      dtype: of the convolutions; parameters, statistics and logits are float32 always.
+      init: "torch", as in the reference code; or "he" or "lecun".
+      dtype: of the convolutions; parameters, statistics and logits are always float32.
       rngs: `nnx.Rngs(seed)`.
+
+    Returns:
+      A net; calling it with images [N, H, W, C] gives float32 logits [N, K].
 
     Raises:
       ValueError: for sizes below 1, and a multiplier that is not finite and positive.
+
+    Reference: Figure 7 of the paper; He et al., "Identity mappings in deep residual networks" (ECCV 2016).
+
+    Example:
+      >>> from flax import nnx
+      >>> from mixjax.train.nets import PreActResNet18
+      >>> net = nnx.eval_shape(lambda: PreActResNet18(num_classes=10, in_channels=3, rngs=nnx.Rngs(0)))
+      >>> net.stem.kernel.shape, net.head.kernel.shape
+      ((3, 3, 3, 64), (512, 10))
     """
 
     def __init__(
@@ -55,8 +69,7 @@ class PreActResNet18(nnx.Module):
         rngs: nnx.Rngs,
     ):
         for name, size in (("num_classes", num_classes), ("in_channels", in_channels)):
-            if size < 1:
-                raise ValueError(f"{name} must be at least 1, got {size}")
+            check_size(name, size)
         if not 0 < width_multiplier < float("inf"):
             raise ValueError(f"width_multiplier must be finite and positive, got {width_multiplier}")
         channels = channels_of(width_multiplier)
@@ -68,19 +81,19 @@ class PreActResNet18(nnx.Module):
             first = _Block(inputs, outputs, 1 if stage == 0 else 2, layers)
             self.stages.append(nnx.List([first, *(_Block(outputs, outputs, 1, layers) for _ in range(_BLOCKS - 1))]))
         self.norm = BatchNorm(channels[-1]) if final_norm else None
-        kernel, bias = start(init, channels[-1], rectified=False)
+        kernel, bias = layer_initializers(init, channels[-1], rectified=False)
         self.head = nnx.Linear(channels[-1], num_classes, kernel_init=kernel, bias_init=bias, rngs=rngs)
 
     @property
-    def mixing_places(self) -> int:
-        """Where manifold Mixup may mix: the images, and the inputs of the first two stages, as its authors do."""
+    def mixing_layers(self) -> int:
+        """The number of layers whose inputs manifold Mixup may mix: stem and two stages, as its authors do."""
         return 3
 
     def __call__(self, images: Float[Array, "N H W C"], mix: MixHidden = unmixed) -> Float[Array, "N K"]:
-        """Logits, float32; `mix` is given the images (place 0), and the inputs of stage s (place s + 1)."""
+        """Return float32 logits; `mix` is called with the images (layer 0) and the inputs of stage s (layer s + 1)."""
         values = self.stem(mix(images, 0))
-        for place, stage in enumerate(self.stages):
-            values = mix(values, place + 1)
+        for number, stage in enumerate(self.stages):
+            values = mix(values, number + 1)
             for block in stage:
                 values = block(values)
         if self.norm is not None:
@@ -89,20 +102,20 @@ class PreActResNet18(nnx.Module):
 
 
 def channels_of(width_multiplier: float) -> list[int]:
-    """Of each stage."""
+    """Return the number of channels of each stage."""
     return [max(1, round(width_multiplier * count)) for count in _CHANNELS]
 
 
 class _Layers:
-    """Convolutions without bias, started and computed alike."""
+    """Makes convolutions without bias, initialised and computed alike."""
 
     def __init__(self, init: Init, dtype: DTypeLike, rngs: nnx.Rngs):
         self.init, self.dtype, self.rngs = init, dtype, rngs
 
     def convolution(self, inputs: int, outputs: int, size: int, stride: int) -> nnx.Conv:
-        """With as many zeros on each side as a stride of 1 needs: "SAME" would put fewer before than after."""
+        """Return a convolution with the zeros of stride 1 on each side: "SAME" would put fewer before than after."""
         side = (size - 1) // 2
-        kernel, _ = start(self.init, inputs * size * size)
+        kernel, _ = layer_initializers(self.init, inputs * size * size)
         return nnx.Conv(
             inputs, outputs, (size, size), (stride, stride), padding=((side, side),) * 2, use_bias=False,
             kernel_init=kernel, dtype=self.dtype, rngs=self.rngs,

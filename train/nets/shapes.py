@@ -1,4 +1,4 @@
-"""Which net: its sizes and options as plain values, to be named, stored and built from."""
+"""The sizes and options of a net as plain values, from which it is named, stored and built."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ImageShape = tuple[int, int, int]
 
 @dataclass(frozen=True)
 class MLPShape:
-    """An `MLP`. Nets of one shape are trained side by side in one program, and steps follow each other in it."""
+    """The shape of an `MLP`. Nets of one shape are trained side by side, many steps in one program."""
 
     width: int
     depth: int
@@ -35,20 +35,20 @@ class MLPShape:
 
     @property
     def name(self) -> str:
-        """For files and tables."""
+        """The name in files and tables."""
         return f"mlp-{self.width}x{self.depth}"
 
     def build(
-        self, image_shape: tuple[int, int, int], num_classes: int, dtype: DTypeLike = jnp.float32, *, rngs: nnx.Rngs
+        self, image_shape: ImageShape, num_classes: int, dtype: DTypeLike = jnp.float32, *, rngs: nnx.Rngs
     ) -> MLP:
-        """The net, for images [H, W, C]."""
+        """Return the net, for images [H, W, C]."""
         height, width, channels = image_shape
         return MLP(
             height * width * channels, num_classes, self.width, self.depth, self.norm, self.init, dtype=dtype, rngs=rngs
         )
 
     def parameter_count(self, image_shape: ImageShape, num_classes: int) -> int:
-        """Of the net for images [H, W, C], which is not built for it."""
+        """Return how many parameters the net has for images [H, W, C], without building it."""
         features = math.prod(image_shape) + 1 + (self.depth - 1) * (self.width + 1)
         normed = 2 * self.depth if self.norm == "batch" else 0
         return self.width * (features + normed) + (self.width + 1) * num_classes
@@ -56,7 +56,7 @@ class MLPShape:
 
 @dataclass(frozen=True)
 class ResNetShape:
-    """A `PreActResNet18`. Nets are trained one at a time: side by side, convolutions become grouped ones, and slow."""
+    """The shape of a `PreActResNet18`. Nets are trained one at a time: grouped convolutions are slow."""
 
     width_multiplier: float = 1.0
     final_norm: bool = False
@@ -65,19 +65,19 @@ class ResNetShape:
 
     @property
     def name(self) -> str:
-        """For files and tables."""
+        """The name in files and tables."""
         return f"preact-resnet18-x{self.width_multiplier:g}"
 
     def build(
-        self, image_shape: tuple[int, int, int], num_classes: int, dtype: DTypeLike = jnp.float32, *, rngs: nnx.Rngs
+        self, image_shape: ImageShape, num_classes: int, dtype: DTypeLike = jnp.float32, *, rngs: nnx.Rngs
     ) -> PreActResNet18:
-        """The net, for images [H, W, C]."""
+        """Return the net, for images [H, W, C]."""
         return PreActResNet18(
             num_classes, image_shape[-1], self.width_multiplier, self.final_norm, self.init, dtype=dtype, rngs=rngs
         )
 
     def parameter_count(self, image_shape: ImageShape, num_classes: int) -> int:
-        """Of the net for images [H, W, C], which is not built for it."""
+        """Return how many parameters the net has for images [H, W, C], without building it."""
         sizes = channels_of(self.width_multiplier)
         count = 9 * image_shape[-1] * sizes[0] + 2 * sizes[-1] * self.final_norm + (sizes[-1] + 1) * num_classes
         for stage, outputs in enumerate(sizes):
@@ -91,7 +91,7 @@ NetShape = MLPShape | ResNetShape
 
 
 def check_net(net: NetShape, image_shape: ImageShape, num_classes: int, batch_size: int) -> None:
-    """Whether the net can be built and trained in batches of this size.
+    """Refuse a net that cannot be built and trained in batches of this size.
 
     Raises:
       ValueError: for more layers or parameters than can be, and for a batch that has no variance to normalise by.

@@ -1,1 +1,1 @@
-"""What a run of nets keeps: records, summary, published results."""
+"""The files of a run of nets: records, summary, published results."""

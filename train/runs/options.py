@@ -1,4 +1,4 @@
-"""From options to a configuration, and back to the words of a command line."""
+"""Options as a configuration, and as the words of a command line."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from mixjax.runs.untrusted import printable
 from ..config import Config
 from ..experiments import EXPERIMENTS
 
-__all__ = ["command_line", "configured", "how_to_go_on", "words_of"]
+__all__ = ["command_line", "configured", "option_words", "resume_hint"]
 
 _LONGEST = 1000
 
 
 def configured(experiment: str, preset: str = "digits", **options: Any) -> Config:
-    """The options of an experiment: a preset with some replaced.
+    """Return the configuration of an experiment: a preset with some options replaced.
 
     Raises:
       RunError: for an unknown experiment, preset or option, and for options that are out of range.
@@ -36,11 +36,11 @@ def configured(experiment: str, preset: str = "digits", **options: Any) -> Confi
 
 def command_line(experiment: str, out: str, options: Mapping[str, Any], prog: str = "python -m train") -> str:
     """Return the command, as it may be published."""
-    return shlex.join([*prog.split(), experiment, "--out", out, *words_of(options)])
+    return shlex.join([*prog.split(), experiment, "--out", out, *option_words(options)])
 
 
-def words_of(options: Mapping[str, Any]) -> list[str]:
-    """As they are written; of a file its place below the folder where the command runs, or its name alone."""
+def option_words(options: Mapping[str, Any]) -> list[str]:
+    """Return options as words of a command line; a file by its path below the working directory, or its name."""
     words = []
     for option, value in options.items():
         text = ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
@@ -49,10 +49,8 @@ def words_of(options: Mapping[str, Any]) -> list[str]:
     return words
 
 
-def how_to_go_on(run: Path) -> str:
-    """What to do with a run that is not finished, by the options that its manifest has.
-
-    Of a data set in a file the manifest has the name, and of `--data-dir` nothing: results name no path.
+def resume_hint(run: Path) -> str:
+    """Return how to resume a run, from the options in its manifest, which names no path: no file's, no `--data-dir`.
 
     Raises:
       RunError: if the folder holds no run.
@@ -65,5 +63,5 @@ def how_to_go_on(run: Path) -> str:
         changed = {option: value for option, value in plain.items() if value != usual[option]}
         configured(name, "digits", **changed)
     except (LookupError, TypeError, AttributeError, RunError):
-        return "run the same command again to go on"
-    return f"go on with: {printable(command_line(name, str(run), changed), _LONGEST)}"
+        return "run the same command again to resume"
+    return f"resume with: {printable(command_line(name, str(run), changed), _LONGEST)}"

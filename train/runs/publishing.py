@@ -1,4 +1,4 @@
-"""From a finished run to results that are small enough to keep: figures, summary.csv, and where they come from."""
+"""Publishing a finished run: figures, summary.csv, and where they come from."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["publish"]
 
 
 def publish(run: Path, folder: Path) -> Location:
-    """Write figures with captions, summary.csv and README.md of a run into a folder; returns the README.
+    """Write figures with captions, summary.csv and README.md of a run into a folder; return the README.
 
     Raises:
       RunError: if the run is not finished or does not say where it comes from, or the folder holds files that are not

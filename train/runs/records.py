@@ -1,7 +1,7 @@
-"""DIR/records.jsonl: a line for each net and epoch as it is finished, whole or not there; no times, no paths.
+"""The file DIR/records.jsonl: a line for each net and epoch as it is finished; no times, no paths.
 
-While a run goes on lines are appended. When it starts again, and at its end, the file is made anew from what is stored
-for good, in the order of the jobs: the file of a run that was killed is that of a run that was not.
+A running job appends lines. When a run is resumed, and at its end, the file is written anew from the stored jobs, in
+their order: the file of a run that was killed is that of a run that was not.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _NUMBERS = (*METRICS, "alpha", "severity", "temperature", "width", "depth", "cla
 
 
 def append_records(path: Path, records: Iterable[dict[str, Any]]) -> None:
-    """Add lines, and see them on the disk.
+    """Append lines, and flush them to the disk.
 
     Raises:
       RunError: if they cannot be written.
@@ -44,7 +44,7 @@ def append_records(path: Path, records: Iterable[dict[str, Any]]) -> None:
 
 
 def write_records(path: Path, records: Iterable[dict[str, Any]]) -> None:
-    """Make the file anew.
+    """Write the file anew.
 
     Raises:
       RunError: if it cannot be written; the file that was there stays.
@@ -54,7 +54,7 @@ def write_records(path: Path, records: Iterable[dict[str, Any]]) -> None:
 
 
 def read_records(path: Path) -> Records:
-    """All records of a file.
+    """Return all records of a file.
 
     Raises:
       RunError: if there is none, or a line is not a record.
@@ -76,7 +76,7 @@ def read_records(path: Path) -> Records:
 
 
 def records_of(shard: Mapping[str, np.ndarray]) -> Records | None:
-    """The records in the shard of a job, or None if it holds none."""
+    """Return the records in the shard of a job, or None if it holds none."""
     text = shard.get("records", np.array(0))
     try:
         records = _parsed(str(text)) if text.dtype.kind == "U" else None
@@ -93,7 +93,7 @@ def _parsed(text: str) -> Any:
 
 
 def _is_record(record: Any) -> bool:
-    """Whether it is flat, has what every record has, and each part is of its kind."""
+    """Return whether a record is flat, has the fields of every record, and each is of its type."""
     if not isinstance(record, dict) or not {*_TEXTS, *_COUNTS} <= record.keys():
         return False
     return all(_KINDS.get(name, _is_scalar)(part) for name, part in record.items())

@@ -1,4 +1,4 @@
-"""Whether a run has room: asked before anything is trained, since the answer after it would cost the training."""
+"""Checks that a run has room, made before anything is trained."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _BYTES = 4  # of a float32, and of a character of NumPy
 
 
 def check_records(jobs: Sequence[Job]) -> None:
-    """Whether the file of records holds what the jobs will say.
+    """Refuse jobs with more records than their file may hold.
 
     Raises:
-      ValueError: if not.
+      ValueError: if there are more.
     """
     records = sum(len(job.arms) * len(job.seeds) * job.epochs for job in jobs)
     if records > MOST_RECORDS:
@@ -34,14 +34,14 @@ def check_records(jobs: Sequence[Job]) -> None:
 
 
 def check_room(jobs: Sequence[Job], dataset: Dataset) -> None:
-    """Whether the nets of each job have room in memory, and what is kept of them in a file.
+    """Refuse jobs whose nets do not fit in memory, or whose results do not fit in a file.
 
     Raises:
-      ValueError: for a job that cannot have it; more may be needed than is counted here.
+      ValueError: for such a job; more memory may be needed than is counted here.
     """
     image_shape, rows = dataset.train_inputs.shape[1:], len(dataset.test_labels)
     for job in jobs:
-        nets = len(job.lanes)
+        nets = len(job.members)
         who = f"{nets} nets side by side" if nets > 1 else "one net"
         count = job.recipe.net.parameter_count(image_shape, dataset.num_classes)
         _refuse_beyond(
@@ -63,7 +63,7 @@ def _refuse_beyond(most: float, needed: int, sentence: str) -> None:
 
 
 def _memory() -> float:
-    """Bytes of all devices, or what this process may use of a CPU's, as many in each process; infinite if unknown."""
+    """Return the bytes of all devices, or those that this process may use on a CPU; infinite if unknown."""
     devices = jax.local_devices()
     if devices[0].platform == "cpu":
         mine: float = memory()

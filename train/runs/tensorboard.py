@@ -1,4 +1,4 @@
-"""Records as event files for TensorBoard, made from what is stored: training itself writes JSON lines only."""
+"""Records as event files for TensorBoard, made from records.jsonl."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["write_events"]
 
 
 def write_events(run: Path) -> Path:
-    """Write RUN/tensorboard, a folder for each net, from the epochs that are recorded so far; returns the folder.
+    """Write RUN/tensorboard, a folder for each net, from the epochs recorded so far; return the folder.
 
     Event files that were written before are replaced: TensorBoard would show each point twice.
 

@@ -1,8 +1,6 @@
 """What is scored: confidences and whether they were right, with weights and a mask.
 
-Only ratios of weights matter: sums are of multiples of a power of two, `Rows.unit`, so that weights near either end of
-the dtype neither overflow nor vanish.
-
+Only ratios of weights matter: sums are of multiples of a power of two, `Rows.unit`, so that none overflows or vanishes.
 A row that is masked counts for nothing, whatever it holds. A row that is kept and wrong (a confidence outside
 [0, 1], a correctness other than 0 or 1, a negative or infinite weight) or NaN turns the result into NaN; outside
 of `jax.jit` wrong values are found then and refused with the offending row, at no cost for good input.
@@ -25,7 +23,7 @@ Result = TypeVar("Result")
 
 
 class Rows(NamedTuple):
-    """Checked in shape and dtype, not in value; `clean` makes them safe to compute with."""
+    """Rows that are checked in shape and dtype, not in value; `clean` makes them safe to compute with."""
 
     confidence: Float[Array, " N"]
     correct: Float[Array, " N"]
@@ -34,40 +32,25 @@ class Rows(NamedTuple):
 
     @classmethod
     def of(
-        cls,
-        confidence: ArrayLike,
-        correct: ArrayLike,
-        weights: ArrayLike | None = None,
-        where: ArrayLike | None = None,
+        cls, confidence: ArrayLike, correct: ArrayLike, weights: ArrayLike | None = None, where: ArrayLike | None = None
     ) -> Rows:
-        """Rows of one floating dtype, that of `confidence` (float32 at least).
-
-        Raises:
-          TypeError: for what is not real numbers (`correct`: or boolean), or a mask that is not boolean or 0/1.
-          ValueError: for shapes other than [N], or different ones.
-        """
+        """Check shapes and dtypes; all become the floating dtype of `confidence` (float32 at least)."""
         (confidence,) = as_floats(confidence=confidence)
         if confidence.ndim != 1:
             raise ValueError(
                 f"confidence must have shape [N], got {confidence.shape}; use jax.vmap for leading axes, and "
                 "top_label_ece or classwise_ece for probabilities of shape [N, K]"
             )
-        named = {"correct": as_numbers("correct", correct, confidence.dtype)}
-        if weights is not None:
-            named["weights"] = as_numbers("weights", weights, confidence.dtype)
-        if where is not None:
-            named["where"] = as_mask(where)
-        for name, value in named.items():
-            if value.shape != confidence.shape:
-                raise ValueError(f"{name} must have the shape of confidence, {confidence.shape}, got {value.shape}")
-        return cls(confidence, named["correct"], named.get("weights"), named.get("where"))
+        numbers = as_numbers("correct", correct, confidence.dtype)
+        rule = f"the shape of confidence, {confidence.shape}"
+        return cls(confidence, numbers, *weights_and_mask(weights, where, confidence, rule, correct=numbers))
 
     def clean(self) -> Rows:
-        """Masked rows as zeros of weight 0, wrong ones with a confidence of NaN, weights as multiples of `unit`."""
+        """Return masked rows as zeros of weight 0, wrong ones with a NaN confidence, weights as multiples of `unit`."""
         return self.in_units().clean_block()
 
     def clean_block(self) -> Rows:
-        """`clean` of some rows of many, whose weights are left as they are."""
+        """Clean some rows of many, whose weights stay as they are."""
         confidence, correct, weights = self.confidence, self.correct, self.weights
         right = (confidence >= 0) & (confidence <= 1) & ((correct == 0) | (correct == 1))
         if weights is not None:
@@ -80,17 +63,17 @@ class Rows(NamedTuple):
         return Rows(confidence, correct, weights, self.where)
 
     def in_units(self) -> Rows:
-        """With weights as multiples of `unit`."""
+        """Return the rows with weights as multiples of `unit`."""
         return self if self.weights is None else self._replace(weights=self.weights / self.unit)
 
     @property
     def unit(self) -> jax.Array:
-        """See `weight_unit`."""
+        """The unit of the weights, `weight_unit`."""
         return weight_unit(self.weights, self.where, self.confidence.dtype)
 
     @property
     def counted(self) -> jax.Array:
-        """How much each row counts: its weight, or an int32 of 1 or, if it is masked, 0."""
+        """The weight of each row, or an int32 of 1 or, if it is masked, 0."""
         if self.weights is not None:
             return self.weights
         return jnp.ones(self.confidence.shape, np.int32) if self.where is None else self.where.astype(np.int32)
@@ -101,12 +84,8 @@ class Rows(NamedTuple):
         residual = self.correct - self.confidence
         return residual if self.weights is None else self.weights * residual
 
-    def answer(self, result: Result) -> Result:
-        """The result, unless it is NaN because of wrong values that are known: then an error that names the first.
-
-        Raises:
-          ValueError: for the first row that is kept and wrong.
-        """
+    def raise_if_invalid(self, result: Result) -> Result:
+        """Return the result; raise ValueError for the first wrong value that is known, if it made the result NaN."""
         if known_nan(self, result):
             self._refuse_wrong()
         return result
@@ -116,13 +95,23 @@ class Rows(NamedTuple):
         refuse("confidence", confidence, (confidence >= 0) & (confidence <= 1), "in [0, 1]", self.where)
         swapped = " (is it swapped with confidence?)" if ((correct >= 0) & (correct <= 1)).all() else ""
         refuse("correct", correct, (correct == 0) | (correct == 1), f"0 or 1{swapped}", self.where)
-        if self.weights is not None:
-            weights = np.asarray(self.weights)
-            refuse("weights", weights, (weights >= 0) & np.isfinite(weights), "finite and not negative", self.where)
+        refuse_weights(self.weights, self.where)
+
+
+def weights_and_mask(
+    weights: ArrayLike | None, where: ArrayLike | None, scores: jax.Array, rule: str, **others: jax.Array
+) -> tuple[jax.Array | None, jax.Array | None]:
+    """Return both as arrays; raise ValueError if they or the others have another number of rows than the scores."""
+    numbers = None if weights is None else as_numbers("weights", weights, np.dtype(scores.dtype))
+    mask = None if where is None else as_mask(where)
+    for name, value in {**others, "weights": numbers, "where": mask}.items():
+        if value is not None and value.shape != scores.shape[:1]:
+            raise ValueError(f"{name} must have {rule}, got {value.shape}")
+    return numbers, mask
 
 
 def weight_unit(weights: jax.Array | None, where: jax.Array | None, dtype: np.dtype) -> jax.Array:
-    """A power of two near the largest finite weight of a row that is kept; 1 for a largest one from 2^-32 to 2^32."""
+    """Return a power of two near the largest finite weight that is kept; 1 for one from 2^-32 to 2^32."""
     if weights is None:
         return jnp.ones((), dtype)
     kept = jnp.isfinite(weights) if where is None else jnp.isfinite(weights) & where
@@ -134,7 +123,7 @@ def weight_unit(weights: jax.Array | None, where: jax.Array | None, dtype: np.dt
 
 
 def known_nan(inputs: Any, result: Any) -> bool:
-    """Whether there is a NaN in a result, of which nothing is traced."""
+    """Return whether a result has a NaN, and nothing is traced."""
     leaves = jax.tree.leaves(result)
     if any(isinstance(leaf, jax.core.Tracer) for leaf in (*leaves, *jax.tree.leaves(inputs))):
         return False
@@ -142,12 +131,7 @@ def known_nan(inputs: Any, result: Any) -> bool:
 
 
 def as_array(name: str, value: ArrayLike) -> jax.Array | np.ndarray:
-    """JAX's arrays as they are, anything else as one of NumPy's.
-
-    Raises:
-      TypeError: for a masked array.
-      ValueError: for nested lists that are no array.
-    """
+    """Return an array of JAX as it is, and anything else (but a masked array) as one of NumPy."""
     if isinstance(value, jax.Array):
         return value
     refuse_mask(name, value)
@@ -159,7 +143,7 @@ def as_array(name: str, value: ArrayLike) -> jax.Array | np.ndarray:
 
 
 def as_numbers(name: str, value: ArrayLike, dtype: np.dtype) -> jax.Array:
-    """An array of numbers or truth values, as `dtype`."""
+    """Return an array of numbers or truth values as `dtype`."""
     array = as_array(name, value)
     if not (jnp.issubdtype(array.dtype, np.bool_) or jnp.issubdtype(array.dtype, np.integer)):
         (array,) = as_floats(**{name: array})
@@ -167,12 +151,7 @@ def as_numbers(name: str, value: ArrayLike, dtype: np.dtype) -> jax.Array:
 
 
 def as_mask(where: ArrayLike) -> jax.Array:
-    """A boolean array, from one or from whole numbers 0 and 1.
-
-    Raises:
-      TypeError: for another dtype.
-      ValueError: for a known value other than 0 and 1.
-    """
+    """Return a boolean array, from one or from whole numbers 0 and 1."""
     array = as_array("where", where)
     if array.size == 0 and not isinstance(where, jax.Array | np.ndarray):
         array = array.astype(np.bool_)
@@ -185,13 +164,8 @@ def as_mask(where: ArrayLike) -> jax.Array:
     return jnp.asarray(array).astype(np.bool_)
 
 
-def width(name: str, value: ArrayLike, dtype: np.dtype) -> jax.Array:
-    """A positive scalar of a dtype, as a bandwidth or a temperature; NaN for a wrong one that is traced.
-
-    Raises:
-      TypeError: for what is no real number.
-      ValueError: for an array, and for what is not finite and positive, in that dtype too.
-    """
+def positive_scalar(name: str, value: ArrayLike, dtype: np.dtype) -> jax.Array:
+    """Return a positive scalar of a dtype, such as a bandwidth; NaN for a wrong one that is traced."""
     (given,) = checked({name: POSITIVE}, **{name: value})
     if given.ndim:
         raise ValueError(f"{name} must be a scalar, got shape {given.shape}")
@@ -200,6 +174,13 @@ def width(name: str, value: ArrayLike, dtype: np.dtype) -> jax.Array:
     if host is not None and not POSITIVE.accept(host):
         raise ValueError(f"{name} must be {POSITIVE.words} in {dtype}, got {value}")
     return given
+
+
+def refuse_weights(weights: jax.Array | None, where: Any) -> None:
+    """Raise ValueError for the first weight of a row that is kept, and is negative or infinite."""
+    if weights is not None:
+        host = np.asarray(weights)
+        refuse("weights", host, (host >= 0) & np.isfinite(host), "finite and not negative", where)
 
 
 def refuse(name: str, values: np.ndarray, right: np.ndarray, rule: str, where: Any) -> None:

@@ -1,6 +1,8 @@
-"""Rows in the order of their confidence, and ranks that ties share."""
+"""Rows in the order of their confidence, and the groups of those that have one."""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -8,11 +10,10 @@ import numpy as np
 from jax import lax
 
 from mixjax.calibration.rows.clean import Rows
-from mixjax.calibration.rows.sums import Prefix, prefix_sums
 
 
 def sorted_rows(rows: Rows) -> Rows:
-    """Clean rows by ascending confidence, equal ones by correctness: the same for any order of the input.
+    """Sort clean rows by ascending confidence, equal ones by correctness: the same for any order of the input.
 
     NaN comes last but for the rows that are masked. Without weights float32 needs one sort of 32-bit integers
     (confidence and correctness in one), several times faster than one of floats with their companions.
@@ -23,7 +24,7 @@ def sorted_rows(rows: Rows) -> Rows:
 
 
 def _sorted_together(rows: Rows) -> Rows:
-    """One sort of all that a row has."""
+    """Sort all that a row has together."""
     out = jnp.zeros_like(rows.confidence) if rows.where is None else (~rows.where).astype(rows.confidence.dtype)
     weights = rows.weights if rows.weights is not None else jnp.ones_like(rows.confidence)
     out, confidence, correct, weights = lax.sort((out, rows.confidence, rows.correct, weights), num_keys=4)
@@ -48,21 +49,32 @@ def _sorted_packed(rows: Rows) -> Rows:
 
 @_sorted_packed.defjvp
 def _sorted_packed_jvp(primals: tuple[Rows], tangents: tuple[Rows]) -> tuple[Rows, Rows]:
-    """Integers have no derivative: the sort of floats gives it."""
+    """Differentiate the sort of floats, since integers have no derivative."""
     return jax.jvp(_sorted_together, primals, tangents)
 
 
-def tie_ranks(rows: Rows) -> tuple[Prefix, Prefix]:
-    """Of sorted rows: how many (or what weight) are of smaller confidence, and how many there are in all."""
-    size = len(rows.confidence)
-    index = lax.iota(np.int32, size)  # rows that count come first
-    first = lax.cummax(jnp.where(starts_of_ties(rows), index, 0)) if size else index
-    if rows.weights is None:
-        return (first,), (jnp.int32(size) if rows.where is None else jnp.sum(rows.where, dtype=np.int32),)
-    sums = prefix_sums(rows.weights)
-    return tuple(part[first] for part in sums), tuple(part[-1] for part in sums)
-
-
 def starts_of_ties(rows: Rows) -> jax.Array:
-    """Whether a sorted row is the first of its confidence."""
+    """Return whether each sorted row is the first of its confidence."""
     return jnp.concatenate([jnp.ones(min(1, len(rows.confidence)), bool), rows.confidence[1:] != rows.confidence[:-1]])
+
+
+class Ties(NamedTuple):
+    """G groups of n sorted rows that count, out of N; rows that do not count come last and belong to none."""
+
+    first: jax.Array  # the first row of each group, shape [N + 1]; n from the entry G on
+    group: jax.Array  # of each row, shape [N]
+    following: jax.Array  # the first row of a group at or after each row, shape [N + 1]; at most n
+    num_groups: jax.Array
+    num_rows: jax.Array
+
+    @classmethod
+    def of(cls, ordered: Rows) -> Ties:
+        """Return the groups of rows as `sorted_rows` leaves them."""
+        size = len(ordered.confidence)
+        num_rows = jnp.int32(size) if ordered.where is None else jnp.sum(ordered.where, dtype=np.int32)
+        row = lax.iota(np.int32, size)
+        starts = starts_of_ties(ordered) & (row < num_rows)
+        group = jnp.cumsum(starts, dtype=np.int32) - 1
+        first = jnp.full(size + 1, num_rows).at[jnp.where(starts, group, size + 1)].set(row, mode="drop")
+        following = jnp.append(jnp.where(starts, row, first[group + 1]), num_rows)
+        return cls(first, group, following, jnp.sum(starts, dtype=np.int32), num_rows)

@@ -11,7 +11,7 @@ import numpy as np
 from jax.typing import ArrayLike
 from jaxtyping import Array, Bool, Float, Int
 
-from mixjax.calibration.rows.clean import Rows, as_array, as_mask, as_numbers, known_nan, refuse
+from mixjax.calibration.rows.clean import Rows, as_array, known_nan, refuse, refuse_weights, weights_and_mask
 from mixjax.numerics.arguments import as_floats
 
 Result = TypeVar("Result")
@@ -19,7 +19,7 @@ Tree = TypeVar("Tree")
 
 
 def tolerance(dtype: np.dtype) -> float:
-    """How far from 1 a row of probabilities may sum: 1e-4, and 1e-2 in half precision."""
+    """Return how far from 1 a row of probabilities may sum: 1e-4, and 1e-2 in half precision."""
     return 1e-2 if np.dtype(dtype).itemsize == 2 else 1e-4
 
 
@@ -36,36 +36,21 @@ class Predictions(NamedTuple):
     def of(
         cls, probs: ArrayLike, labels: ArrayLike, weights: ArrayLike | None = None, where: ArrayLike | None = None
     ) -> Predictions:
-        """Predictions of one floating dtype.
-
-        Raises:
-          ValueError, TypeError: for wrong shapes or dtypes.
-        """
+        """Check shapes and dtypes; all become the floating dtype of `probs` (float32 at least)."""
         given = as_array("probs", probs)
         (array,) = as_floats(probs=given)
         if array.ndim != 2 or array.shape[1] == 0:
             raise ValueError(f"probs must have shape [N, K], got {array.shape}; use jax.vmap for leading axes")
         slack = jnp.asarray(tolerance(given.dtype) if jnp.issubdtype(given.dtype, np.floating) else 1e-4, array.dtype)
         labels = as_labels(labels)
-        named: dict[str, jax.Array] = {"labels": labels}
-        if weights is not None:
-            named["weights"] = as_numbers("weights", weights, array.dtype)
-        if where is not None:
-            named["where"] = as_mask(where)
-        for name, value in named.items():
-            if value.shape != array.shape[:1]:
-                raise ValueError(f"{name} must have shape [N], here {array.shape[:1]}, got {value.shape}")
-        return cls(array, labels, named.get("weights"), named.get("where"), slack)
+        rule = f"shape [N], here {array.shape[:1]}"
+        return cls(array, labels, *weights_and_mask(weights, where, array, rule, labels=labels), slack)
 
     @classmethod
     def of_logits(
         cls, logits: ArrayLike, labels: ArrayLike, weights: ArrayLike | None = None, where: ArrayLike | None = None
     ) -> Predictions:
-        """Predictions of softmax(logits); NaN under `jit` for logits that have none.
-
-        Raises:
-          ValueError, TypeError: for wrong shapes or dtypes, infinite logits, and rows of -inf alone.
-        """
+        """Return predictions of softmax(logits); NaN under `jit` for logits that have none."""
         (logits,) = as_floats(logits=logits)
         if logits.ndim != 2 or logits.shape[1] == 0:
             raise ValueError(f"logits must have shape [N, K], got {logits.shape}; use jax.vmap for leading axes")
@@ -77,22 +62,23 @@ class Predictions(NamedTuple):
         return predictions
 
     def checked_probs(self) -> jax.Array:
-        """The probabilities, NaN in every row that is wrong."""
+        """Return the probabilities, NaN in every row that is wrong."""
         num_classes = self.probs.shape[1]
         right = (self.labels >= 0) & (self.labels < num_classes)
         right &= jnp.all((self.probs >= 0) & (self.probs <= 1), axis=-1)
         right &= jnp.abs(jnp.sum(self.probs, axis=-1) - 1.0) <= self.slack
         return jnp.where(right[:, None], self.probs, jnp.nan)
 
+    @jax.jit
     def top_label(self) -> Rows:
-        """Rows of the predicted class."""
+        """Return the rows of the predicted class."""
         probs = self.checked_probs()
         predicted = jnp.argmax(probs, axis=-1).astype(self.labels.dtype)
         correct = (predicted == self.labels).astype(probs.dtype)
         return Rows(jnp.max(probs, axis=-1), correct, self.weights, self.where)
 
     def over_classes(self, function: Callable[[Rows], Tree]) -> Tree:
-        """`function` of the rows (probs[:, k], labels == k), for each class k along the first axis."""
+        """Apply `function` to the rows (probs[:, k], labels == k) of each class k, along the first axis."""
         probs = self.checked_probs()
         classes = jnp.arange(probs.shape[1], dtype=self.labels.dtype)
 
@@ -101,8 +87,8 @@ class Predictions(NamedTuple):
 
         return jax.vmap(of_class)(classes, probs.T)
 
-    def answer(self, result: Result) -> Result:
-        """The result, unless it is NaN because of wrong values that are known: then an error that names the first."""
+    def raise_if_invalid(self, result: Result) -> Result:
+        """Return the result; raise ValueError for the first wrong value that is known, if it made the result NaN."""
         if known_nan(self, result):
             self._refuse_wrong()
         return result
@@ -115,17 +101,11 @@ class Predictions(NamedTuple):
         )
         sums = probs.sum(axis=1)
         refuse("probs", sums, np.abs(sums - 1.0) <= float(self.slack), "rows that sum to 1", self.where)
-        if self.weights is not None:
-            weights = np.asarray(self.weights)
-            refuse("weights", weights, (weights >= 0) & np.isfinite(weights), "finite and not negative", self.where)
+        refuse_weights(self.weights, self.where)
 
 
 def as_labels(labels: ArrayLike) -> jax.Array:
-    """Whole numbers of 32 bits: what is beyond them becomes the nearest, or -1, and is out of range either way.
-
-    Raises:
-      TypeError: for another dtype.
-    """
+    """Return whole numbers of 32 bits; one beyond them becomes the nearest, or -1, and is out of range either way."""
     array = as_array("labels", labels)
     if array.size == 0 and not isinstance(labels, jax.Array | np.ndarray):
         array = array.astype(np.int32)

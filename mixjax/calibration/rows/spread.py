@@ -1,4 +1,4 @@
-"""A few rows in place of many: evenly spread in the order of a score, so that the order of rows does not matter."""
+"""A few rows that stand for many, evenly spread in the order of a score."""
 
 from __future__ import annotations
 
@@ -9,16 +9,10 @@ from jax import lax
 
 
 def spread_rows(score: jax.Array, counts: jax.Array, most: int) -> tuple[jax.Array, jax.Array]:
-    """Rows that stand for all that count.
+    """Choose rows that stand for all that count.
 
-    Args:
-      score: of each row, shape [N], N >= 1; rows of one score are taken to be equal.
-      counts: whether a row does, shape [N].
-      most: how many rows to take; static.
-
-    Returns:
-      Indices of min(N, most) rows, and whether each of them counts: all rows that count if they are no more, or of
-      their ranks in the score the fractions 0, 1/most, 2/most, ...
+    These are min(N, most) indices, N >= 1, and whether each of them counts: all rows that count if they are no more, or
+    of their ranks in the score the fractions 0, 1/most, 2/most, ... Rows of one score are taken to be equal.
     """
     size, kept = min(most, len(score)), jnp.sum(counts, dtype=np.int32)
     order = jnp.argsort(jnp.where(counts, score, jnp.inf)).astype(np.int32)
@@ -29,5 +23,5 @@ def spread_rows(score: jax.Array, counts: jax.Array, most: int) -> tuple[jax.Arr
 
 
 def mean_class(probs: jax.Array) -> jax.Array:
-    """sum_k k probs_k: a score of probability vectors."""
+    """Return sum_k k probs_k, a score of probability vectors."""
     return jnp.sum(probs * jnp.arange(probs.shape[1], dtype=probs.dtype)[None], axis=1)

@@ -1,9 +1,8 @@
 """Sums that do not drift: of all rows, of any run of sorted rows, and products of counts compared exactly.
 
-A float32 running sum loses what is below 6e-8 of it, a million rows sooner or later. Totals are summed in a tree;
-prefix sums are pairs of floats, the second of which holds what the first has rounded away, so that the difference of
-two of them is right to the last bits of the difference; counts are integers, and fractions of them are compared by
-64-bit products in two words of 32.
+A float32 running sum loses what is below 6e-8 of it. Totals are summed in a tree; prefix sums are pairs of floats, the
+second of which holds what the first has rounded away, so that their differences are right to the last bits; counts are
+integers, and fractions of them are compared by 64-bit products in two words of 32.
 """
 
 from __future__ import annotations
@@ -21,14 +20,14 @@ _BLOCK = 256  # and of running sums, whose remainders are kept
 
 
 def total(values: jax.Array) -> jax.Array:
-    """The sum along the only axis, right to a few units in the last place of the absolute sum."""
+    """Return the sum along the only axis, right to a few units in the last place of the absolute sum."""
     while len(values) > _FAN:
         values = jnp.sum(_padded(values, _FAN).reshape(_FAN, -1), axis=0, dtype=values.dtype)
     return jnp.sum(values, dtype=values.dtype)
 
 
 def mean(values: jax.Array, counted: jax.Array) -> jax.Array:
-    """sum(counted * values) / sum(counted); infinite values that count 0 do not matter, and no rows are NaN."""
+    """Return sum(counted * values) / sum(counted); infinite values that count 0 do not matter; NaN without rows."""
     values = jnp.where((counted > 0) | jnp.isnan(values), values, 0.0)
     if jnp.issubdtype(counted.dtype, np.integer):
         return total(values) / jnp.sum(counted, dtype=np.int32).astype(values.dtype)
@@ -36,7 +35,7 @@ def mean(values: jax.Array, counted: jax.Array) -> jax.Array:
 
 
 def prefix_sums(values: jax.Array) -> Prefix:
-    """For each i from 0 to N the sum of the first i values, to be used by `over`."""
+    """Return for each i from 0 to N the sum of the first i values, for use by `over`."""
     zero = jnp.zeros(1, values.dtype)
     if jnp.issubdtype(values.dtype, np.integer):
         return (jnp.concatenate([zero, jnp.cumsum(values, dtype=values.dtype)]),)
@@ -44,13 +43,13 @@ def prefix_sums(values: jax.Array) -> Prefix:
 
 
 def over(prefix: Prefix, start: jax.Array, end: jax.Array) -> jax.Array:
-    """The sum of the values from `start` up to, and without, `end`."""
+    """Return the sum of the values from `start` up to, and without, `end`."""
     parts = [part[end] - part[start] for part in prefix]
     return parts[0] if len(parts) == 1 else parts[0] + parts[1]
 
 
 def product_less(a: jax.Array, b: jax.Array, c: jax.Array, d: jax.Array) -> jax.Array:
-    """a * b < c * d; exact for int32 that are not negative."""
+    """Return a * b < c * d; exact for int32 that are not negative."""
     if not jnp.issubdtype(a.dtype, np.integer):
         return a * b < c * d
     (high, low), (other_high, other_low) = _words(a, b), _words(c, d)
@@ -58,7 +57,7 @@ def product_less(a: jax.Array, b: jax.Array, c: jax.Array, d: jax.Array) -> jax.
 
 
 def _words(a: jax.Array, b: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """The product of two integers below 2^31 as high and low words, by schoolbook multiplication."""
+    """Return the product of two integers below 2^31 as high and low words, by schoolbook multiplication."""
     a, b = a.astype(np.uint32), b.astype(np.uint32)
     half, mask = np.uint32(16), np.uint32(0xFFFF)
     middle = (a >> half) * (b & mask) + (((a & mask) * (b & mask)) >> half)
@@ -67,7 +66,7 @@ def _words(a: jax.Array, b: jax.Array) -> tuple[jax.Array, jax.Array]:
 
 
 def floor_product(a: jax.Array, b: jax.Array, divisor: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """floor(a b / divisor), of at most 2^22, and whether a b is not divisible; in 32 bits though a b overflows.
+    """Return floor(a b / divisor), of at most 2^22, and whether a b is not divisible; in 32 bits though a b overflows.
 
     The quotient in floats is wrong by 2 at most, and what a smaller one leaves is right modulo 2^32.
     """
@@ -78,12 +77,12 @@ def floor_product(a: jax.Array, b: jax.Array, divisor: jax.Array) -> tuple[jax.A
 
 
 def _padded(values: jax.Array, multiple: int) -> jax.Array:
-    """With zeros at the end."""
+    """Append zeros up to a multiple."""
     return jnp.pad(values, (0, -len(values) % multiple))
 
 
 def _running(high: jax.Array, low: jax.Array | None = None) -> tuple[jax.Array, jax.Array]:
-    """Running sums of floats or of pairs: within blocks, side by side, then of the blocks."""
+    """Return running sums of floats or of pairs: within blocks, side by side, then of the blocks."""
     size, length = len(high), min(len(high), _BLOCK)
     if size <= 1:
         return high, jnp.zeros_like(high) if low is None else low
@@ -97,7 +96,7 @@ def _running(high: jax.Array, low: jax.Array | None = None) -> tuple[jax.Array, 
 
 
 def added(a: Pair, b: tuple[jax.Array, jax.Array | None]) -> Pair:
-    """The sum of two numbers that are each a float and a remainder (D. E. Knuth's two-sum)."""
+    """Return the sum of two numbers that are each a float and a remainder (D. E. Knuth's two-sum)."""
     high = a[0] + b[0]
     of_b = high - a[0]
     lost = (a[0] - (high - of_b)) + (b[0] - of_b)

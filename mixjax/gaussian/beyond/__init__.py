@@ -1,1 +1,1 @@
-"""Beyond the paper: fits, random pairs, temperature scaling, unequal classes, more classes, real rows."""
+"""Extend the paper: fits, random pairs, temperature scaling, unequal classes, more classes, real rows."""

@@ -1,8 +1,7 @@
-r"""K classes of a Gaussian mixture: softmax scores of the averaging classifier, with Mixup, and their limit.
+"""K classes of a Gaussian mixture: softmax scores of the averaging classifier, with Mixup, and their limit.
 
-Not in the paper, whose classes are two. y is uniform on K classes and x | y ~ N(mu_y, sigma^2 I_p), with means of one
-length |theta| that are as far apart as they can be (a regular simplex; theta and -theta if K = 2). With z_i the one-hot
-label of y_i,
+Not in the paper, which has two classes. y is uniform on K classes and x | y ~ N(mu_y, sigma^2 I_p), with means of one
+length |theta| at equal distances (a regular simplex; theta and -theta if K = 2). With z_i the one-hot label of y_i,
 
     W_k(t) = (1 - t) mean_i (K z_ik - 1) x_i + t (K zbar_k - 1) xbar,    claim softmax(W x / sigma^2),
 
@@ -28,14 +27,20 @@ from mixjax.numerics.estimate import Estimate
 from mixjax.numerics.threefry import single
 from mixjax.random import normal
 
-__all__ = ["best_class_weight", "class_estimator", "class_means", "limit_class_ece"]
-
 
 def class_means(num_classes: int, p: int, theta_norm: ArrayLike) -> Float[Array, "K p"]:
-    """K means of length |theta| in R^p with equal distances, p >= K; K = 2: e and -e, for a unit vector times |theta|.
+    """Return K means of length |theta| at equal distances, shape [K, p]; for K = 2, a vector and its negative.
 
-    Raises:
-      ValueError: for fewer than two classes, p < K, or theta_norm < 0 (NaN under `jit`).
+    Args:
+      num_classes: K >= 2; static.
+      p: dimension, at least K; static.
+      theta_norm: |theta| >= 0, one number.
+
+    Example:
+      >>> from mixjax.gaussian import class_means
+      >>> means = class_means(3, 5, 2.0)
+      >>> [round(float(means[0] @ other), 3) for other in means]
+      [4.0, -2.0, -2.0]
     """
     check_size("num_classes", num_classes, least=2)
     check_size("p", p, least=num_classes)
@@ -49,15 +54,21 @@ def class_means(num_classes: int, p: int, theta_norm: ArrayLike) -> Float[Array,
 def class_estimator(
     x: Float[Array, "n p"], labels: Int[Array, " n"], t: ArrayLike, *, num_classes: int
 ) -> Float[Array, "K p"]:
-    """W(t) from data, the Mixup estimator of one weight.
+    """Compute W(t), the Mixup estimator of one weight, from data.
 
     Args:
-      x, labels: data, shapes [n, p] and [n], labels from 0 to K - 1.
-      t: Mixup weight, in [0, 1].
+      x: inputs, shape [n, p].
+      labels: whole numbers from 0 to K - 1, shape [n].
+      t: Mixup weight in [0, 1], one number.
       num_classes: K; static.
 
     Raises:
-      ValueError: for shapes that do not fit, or t out of its range (NaN under `jit`).
+      ValueError: for shapes that do not fit.
+
+    Example:
+      >>> from mixjax.gaussian import class_estimator
+      >>> class_estimator([[2.0], [-1.0]], [0, 1], 0.0, num_classes=2).tolist()
+      [[1.5], [-1.5]]
     """
     check_size("num_classes", num_classes, least=2)
     x, t = checked(x=x, t=t)
@@ -71,15 +82,19 @@ def class_estimator(
 
 
 def best_class_weight(ratio: ArrayLike, theta_norm: ArrayLike, *, num_classes: int) -> Float[Array, "*batch"]:
-    """t* = (K - 1) c / (|theta|^2 + (K - 1) c), which calibrates in the limit; below 1/2 where c < |theta|^2 / (K - 1).
+    """Return t* = (K - 1) c / (|theta|^2 + (K - 1) c), which calibrates in the limit.
 
     Args:
-      ratio: c >= 0.
-      theta_norm: |theta| >= 0; NaN comes out where both are 0.
+      ratio, theta_norm: c >= 0 and |theta| >= 0.
       num_classes: K; static.
 
-    Raises:
-      ValueError: for a value out of its range (NaN under `jit`).
+    Returns:
+      Weights of the broadcast shape, below 1/2 where c < |theta|^2 / (K - 1); NaN where both arguments are 0.
+
+    Example:
+      >>> from mixjax.gaussian import best_class_weight
+      >>> round(float(best_class_weight(0.5, 1.0, num_classes=3)), 3)
+      0.5
     """
     check_size("num_classes", num_classes, least=2)
     ratio, theta_norm = aligned(*checked(ratio=ratio, theta_norm=theta_norm))
@@ -94,43 +109,46 @@ def limit_class_ece(
     t: ArrayLike,
     *,
     num_classes: int,
-    draws: int = 100_000,
+    num_draws: int = 100_000,
 ) -> Estimate:
-    r"""Top-label ECE as p/n -> `ratio`, for sigma = 1, by simulation of K logits: no data and no bins.
+    """Estimate the top-label ECE as p/n -> `ratio`, for sigma = 1, from draws of K logits: no data and no bins.
 
     The truth, max softmax(rho z), is on one side of the claim, max softmax(z), for every z: the ECE is the mean of
     their distance. All entries share the draws.
 
     Args:
-      key: spent.
-      ratio: c >= 0.
-      theta_norm: |theta| >= 0.
+      key: used once.
+      ratio, theta_norm: c >= 0 and |theta| >= 0.
       t: Mixup weight in [0, 1); at 1 the claim is 1 / K, and the result NaN.
       num_classes: K; static.
-      draws: of the logits; static.
+      num_draws: draws of the logits, at least 2; static.
 
     Returns:
       ECE of the broadcast shape with its standard error; 0 where rho = 1.
 
-    Raises:
-      ValueError: for a value out of its range (NaN under `jit`).
+    Example:
+      >>> import jax
+      >>> from mixjax.gaussian import limit_class_ece
+      >>> found = limit_class_ece(jax.random.key(0), 1.0, 1.0, 0.0, num_classes=3, num_draws=1000)
+      >>> round(float(found.value), 2)
+      0.23
     """
     check_size("num_classes", num_classes, least=2)
-    check_size("draws", draws, least=2)
+    check_size("num_draws", num_draws, least=2)
     arrays = jnp.broadcast_arrays(*aligned(*checked(ratio=ratio, theta_norm=theta_norm, t=t)))
-    noise = normal(single(key), (draws, num_classes), arrays[0].dtype)
+    noise = normal(single(key), (num_draws, num_classes), arrays[0].dtype)
     flat = _limit_class_ece(noise, *(array.reshape(-1) for array in arrays))
     return jax.tree.map(lambda part: part.reshape(arrays[0].shape), flat)
 
 
 @jax.jit
 def _limit_class_ece(noise: jax.Array, ratio: jax.Array, theta_norm: jax.Array, t: jax.Array) -> Estimate:
-    return jax.lax.map(lambda cell: _of_cell(noise, *cell), (ratio, theta_norm, t))
+    return jax.lax.map(lambda cell: _cell_ece(noise, *cell), (ratio, theta_norm, t))
 
 
-def _of_cell(noise: jax.Array, ratio: jax.Array, theta_norm: jax.Array, t: jax.Array) -> Estimate:
-    """The class that is right is the first; what is common to all logits does not matter."""
-    draws, num_classes = noise.shape
+def _cell_ece(noise: jax.Array, ratio: jax.Array, theta_norm: jax.Array, t: jax.Array) -> Estimate:
+    """Estimate the ECE of a cell; the right class comes first, and a constant common to all logits cancels."""
+    num_draws, num_classes = noise.shape
     square, keep = theta_norm**2, jnp.where(t < 1, 1.0 - t, jnp.nan)
     total = square + (num_classes - 1.0) * ratio
     scale = num_classes / (num_classes - 1.0)
@@ -138,4 +156,4 @@ def _of_cell(noise: jax.Array, ratio: jax.Array, theta_norm: jax.Array, t: jax.A
     rho = jnp.where(total > 0, square / (keep * total), jnp.nan)
     top = partial(jnp.max, axis=-1)
     distance = top(jax.nn.softmax(logits)) - top(jax.nn.softmax(rho * logits))
-    return Estimate(jnp.abs(jnp.mean(distance)), jnp.std(distance) / draws**0.5)
+    return Estimate(jnp.abs(jnp.mean(distance)), jnp.std(distance) / num_draws**0.5)

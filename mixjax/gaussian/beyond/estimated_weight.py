@@ -1,13 +1,13 @@
-r"""The Mixup weight that calibrates, estimated from the training set alone: no held-out points, no unknown numbers.
+"""The Mixup weight that calibrates, estimated from the training set alone.
 
-Not in the paper, which says that some Beta law helps (Theorem 3.1) and not which. In the limit p/n -> c the weight
+Not in the paper, which shows that some Beta law helps (Theorem 3.1). In the limit p/n -> c the weight
 t* = c / (|theta|^2 + c) calibrates (`limits.best_weight`), and the plain estimate has |theta_hat(0)|^2 -> |theta|^2 + c
 in units of sigma, so that
 
     t_hat = min(p sigma^2 / (n |theta_hat(0)|^2), 1/2)
 
-tends to it, or to 1/2, which Beta laws do not pass. (James and Stein's shrinkage of a normal mean, as Mixup.) Of a
-whole training set's law it is `TrainingSets.estimated_weights`.
+tends to t*, or to 1/2, the supremum for Beta laws. (This is James and Stein's shrinkage of a normal mean, as Mixup.)
+`TrainingSets.estimated_weights` has its exact law.
 """
 
 from __future__ import annotations
@@ -18,24 +18,27 @@ from jaxtyping import Array, Float
 
 from mixjax.numerics.arguments import aligned, checked
 
-__all__ = ["estimated_weight"]
-
 
 def estimated_weight(
     theta_hat: Float[Array, "*batch p"], *, n: ArrayLike, sigma: ArrayLike = 1.0
 ) -> Float[Array, "*batch"]:
-    """min(p sigma^2 / (n |theta_hat|^2), 1/2) of plain estimates, for `weighted_estimator`.
+    """Estimate the calibrating weight of plain estimates, min(p sigma^2 / (n |theta_hat|^2), 1/2).
 
     Args:
-      theta_hat: `mean_estimator` of each training set, shape [..., p].
+      theta_hat: `mean_estimator` of each training set, shape [*batch, p].
       n: training sample size.
       sigma: standard deviation of a coordinate given the label, > 0.
 
     Returns:
-      Weights in (0, 1/2], of the batch shape.
+      Weights in (0, 1/2] for `weighted_estimator`, shape [*batch].
 
     Raises:
-      ValueError: for a value out of its range (NaN under `jit`), or theta_hat without a last axis.
+      ValueError: for a theta_hat without a last axis.
+
+    Example:
+      >>> from mixjax.gaussian import estimated_weight
+      >>> round(float(estimated_weight([0.6, 0.8], n=10)), 3)
+      0.2
     """
     theta_hat, n, sigma = checked(theta_hat=theta_hat, n=n, sigma=sigma)
     if theta_hat.ndim == 0:

@@ -1,21 +1,21 @@
-r"""Calibration of a linear score with a bias where the classes have unequal sizes, exact: no data, no bins.
+"""Exact calibration of a linear score with a bias where the classes have unequal sizes: no data, no bins.
 
 Not in the paper. With P(y = +1) = pi, L = log(pi / (1 - pi)), and a score v whose law given y is N(y m, w), the
 classifier claims P(y = +1) = s(2v + b); b = 0 is the paper's, b = L knows the sizes of the classes. The truth is
-s(2 rho v + L), rho = m/w. Two errors, one for a class and one for the predicted class:
+s(2 rho v + L), rho = m/w. Two errors, one for each class and one for the predicted class:
 
-    class:      E |s(2 rho v + L) - s(2v + b)|
+    class-wise: E |s(2 rho v + L) - s(2v + b)|
     top-label:  integral over c > 0 of |right(c) s(-c) - wrong(c) s(c)| dc,
 
-where right and wrong are the densities of |2v + b| with a right and a wrong prediction. They are one number where
-pi = 1/2 and b = 0. At b = 0 the top-label error is that of balanced classes whatever pi, since y v ~ N(m, w) is all
-that it sees.
+where right and wrong are the densities of |2v + b| with a right and a wrong prediction. They are equal where pi = 1/2
+and b = 0. At b = 0 the top-label error is that of balanced classes for every pi, since it depends on y v ~ N(m, w)
+alone.
 """
 
 from __future__ import annotations
 
 from functools import partial
-from typing import Literal, get_args
+from typing import get_args
 
 import jax
 import jax.numpy as jnp
@@ -23,40 +23,43 @@ from jax.scipy.stats import norm
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
+from mixjax.gaussian.beyond.class_ece import ClassKind
 from mixjax.gaussian.law import ScoreLaw, checked_law
 from mixjax.gaussian.limits import increasing_root
 from mixjax.gaussian.rules import LARGEST_NORMAL, panels
 from mixjax.numerics.arguments import aligned, checked
 
-__all__ = ["imbalanced_ece"]
-
-Kind = Literal["top-label", "class"]
-
 _NODES = 24  # of each panel
 
 
 def imbalanced_ece(
-    law: ScoreLaw, *, positive_rate: ArrayLike, bias: ArrayLike = 0.0, kind: Kind = "top-label"
+    law: ScoreLaw, *, positive_rate: ArrayLike, bias: ArrayLike = 0.0, kind: ClassKind = "top-label"
 ) -> Float[Array, "*batch"]:
-    r"""ECE of the claim :math:`P(y = +1) = s(2v + b)` where :math:`P(y = +1) = \pi`.
+    r"""Compute the ECE of the claim :math:`P(y = +1) = s(2v + b)` where :math:`P(y = +1) = \pi`.
 
     Args:
-      law: of the score given its class, any batch shape.
-      positive_rate: pi, in (0, 1).
+      law: the law of the score given its class, any batch shape.
+      positive_rate: pi in (0, 1).
       bias: b, any real numbers; log(pi / (1 - pi)) is that of known class sizes.
-      kind: static. "top-label", of the predicted class, is the paper's; "class" is of the claim about y = +1.
+      kind: static. "top-label", of the predicted class, is the paper's; "class-wise" is the mean over both classes of
+        the errors of the claims about them, which are equal.
 
     Returns:
-      A probability of the broadcast shape. NaN where the variance is not positive.
+      Probabilities of the broadcast shape. NaN where the variance is not positive.
 
     Raises:
-      ValueError: for another kind, or a value out of its range (NaN under `jit`).
+      ValueError: for another kind.
 
     Accuracy, |mean| <= 10, 1e-3 <= var <= 30 and |bias| <= 10 (tests/gaussian/beyond/test_imbalanced_ece.py):
     absolute 1e-6 in float64 and 1e-5 in float32.
+
+    Example:
+      >>> from mixjax.gaussian import ScoreLaw, imbalanced_ece
+      >>> round(float(imbalanced_ece(ScoreLaw(1.0, 1.0), positive_rate=0.8, bias=1.386)), 3)
+      0.063
     """
-    if kind not in get_args(Kind):
-        raise ValueError(f"kind must be one of {get_args(Kind)}, got {kind!r}")
+    if kind not in get_args(ClassKind):
+        raise ValueError(f"kind must be one of {get_args(ClassKind)}, got {kind!r}")
     law = checked_law(law)
     rate, bias = (value.astype(law.mean.dtype) for value in checked(positive_rate=positive_rate, bias=bias))
     mean, gap, rate, bias = jnp.broadcast_arrays(*aligned(law.mean, law.gap, rate, bias))
@@ -64,16 +67,16 @@ def imbalanced_ece(
 
 
 @partial(jax.jit, static_argnames="kind")
-def _imbalanced_ece(law: ScoreLaw, rate: jax.Array, bias: jax.Array, kind: Kind) -> jax.Array:
+def _imbalanced_ece(law: ScoreLaw, rate: jax.Array, bias: jax.Array, kind: ClassKind) -> jax.Array:
     positive = law.var > 0
     var = jnp.where(positive, law.var, 1.0)
     parts = (law.mean, law.gap, var, rate, bias)
-    error = (_class_ece if kind == "class" else _top_label_ece)(*(part[..., None] for part in parts))
+    error = (_class_wise_ece if kind == "class-wise" else _top_label_ece)(*(part[..., None] for part in parts))
     return jnp.where(positive, error, jnp.nan)
 
 
-def _class_ece(mean: jax.Array, gap: jax.Array, var: jax.Array, rate: jax.Array, bias: jax.Array) -> jax.Array:
-    """Integral over v, split where the gap changes sign, at both logistic curves' middles and around both peaks."""
+def _class_wise_ece(mean: jax.Array, gap: jax.Array, var: jax.Array, rate: jax.Array, bias: jax.Array) -> jax.Array:
+    """Integrate over v, split where the gap changes sign, at both logistic curves' middles and around both peaks."""
     rho, log_odds, deviation = mean / var, _log_odds(rate), jnp.sqrt(var)
     spread = LARGEST_NORMAL[var.dtype] * deviation
     reach = jnp.abs(mean) + spread
@@ -89,7 +92,7 @@ def _class_ece(mean: jax.Array, gap: jax.Array, var: jax.Array, rate: jax.Array,
 
 
 def _top_label_ece(mean: jax.Array, gap: jax.Array, var: jax.Array, rate: jax.Array, bias: jax.Array) -> jax.Array:
-    """Integral over c = |2v + b|, split where the gap changes sign and around the peaks of the density."""
+    """Integrate over c = |2v + b|, split where the gap changes sign and around the peaks of the density."""
     spread = 2.0 * LARGEST_NORMAL[var.dtype] * jnp.sqrt(var)
     end = 2.0 * jnp.abs(mean) + spread + jnp.abs(bias)
     root = _sign_change(mean, gap, var, rate, bias, end)
@@ -103,10 +106,10 @@ def _top_label_ece(mean: jax.Array, gap: jax.Array, var: jax.Array, rate: jax.Ar
 def _log_densities(
     c: jax.Array, mean: jax.Array, var: jax.Array, rate: jax.Array, bias: jax.Array
 ) -> tuple[jax.Array, jax.Array]:
-    """Logarithms of the densities of |2v + b| = c with a right and with a wrong prediction."""
+    """Return the log densities of |2v + b| = c with a right and with a wrong prediction."""
 
     def log_mixture(sign: float) -> jax.Array:
-        """y = +1 and -1, with 2v + b = y c (right) or -y c (wrong): y v - m is normal, and dv = dc / 2."""
+        """Mix y = +1 and -1, with 2v + b = y c (right) or -y c (wrong): y v - m is normal, and dv = dc / 2."""
         log_density = [norm.logpdf(0.5 * (sign * c - side * bias), mean, jnp.sqrt(var)) for side in (1.0, -1.0)]
         return jnp.logaddexp(jnp.log(0.5 * rate) + log_density[0], jnp.log(0.5 * (1.0 - rate)) + log_density[1])
 
@@ -116,7 +119,7 @@ def _log_densities(
 def _sign_change(
     mean: jax.Array, gap: jax.Array, var: jax.Array, rate: jax.Array, bias: jax.Array, end: jax.Array
 ) -> jax.Array:
-    r"""Where log(right / wrong) - c, which is 0 at c = 0, is so again.
+    """Find the c > 0 at which log(right / wrong) - c, which is 0 at c = 0, is 0 again.
 
     It is odd, and (rho - 1) c plus a logarithm of a quotient of linear functions of exp(b c / (2w)), so that it turns
     once at most for c > 0: where cosh(b c / (2w)) = [b (A - B) / (2 (w - m)) - A - B] / (2 pi (1 - pi)), with
@@ -140,5 +143,5 @@ def _log_odds(rate: jax.Array) -> jax.Array:
 
 
 def _quotient(over: jax.Array, under: jax.Array) -> jax.Array:
-    """0 where it would be infinite: a place for a break that is not needed."""
+    """Divide, with 0 for an infinite quotient: a position for a break that is not needed."""
     return jnp.where(under == 0, 0.0, over / jnp.where(under == 0, 1.0, under))

@@ -1,13 +1,13 @@
-r"""Logistic regression of mixed rows with soft labels, by Newton's method.
+"""Logistic regression of mixed rows with soft labels, by Newton's method.
 
-Not in the paper, whose classifier averages y x (Section 3.1). Rows x with labels y in [-1, 1], drawn by
-`estimators.mixed_rows` or the data themselves, are fitted by
+Not in the paper, whose classifier averages y x (Section 3.1). Rows x with labels y in [-1, 1], mixed by
+`estimators.mixed_rows` or not, are fitted by
 
     mean of log(1 + exp(w'x)) - (1 + y)/2 w'x,    plus (mu/2) |w|^2.
 
-The logit of P(y = +1) is w'x, so that in the confidence s(2v) of the paper the score is v = w'x / 2, and the estimate
-to give to `score_law` is w / 2: theta as n grows, without Mixup. The penalty mu > 0 keeps w finite where classes are
-separable, which they are from some p/n < 1/2 on.
+The logit of P(y = +1) is w'x. In the paper's confidence s(2v) the score is therefore v = w'x / 2, and `score_law` takes
+w / 2, which tends to theta without Mixup as n grows. The penalty mu > 0 keeps w finite where the classes are separable,
+which they are from some p/n < 1/2 on.
 """
 
 from __future__ import annotations
@@ -24,15 +24,13 @@ from jaxtyping import Array, Float
 from mixjax.gaussian.estimators import check_data
 from mixjax.numerics.arguments import check_scalars, checked
 
-__all__ = ["logistic_coefficients"]
-
-MOST_STEPS = 100
+MAX_STEPS = 100
 
 
 def logistic_coefficients(
     x: Float[Array, "rows p"], y: Float[Array, " rows"], *, penalty: ArrayLike
 ) -> Float[Array, " p"]:
-    """w of the penalised logistic fit, without an intercept.
+    """Fit w of the penalised logistic loss, without an intercept.
 
     Args:
       x: rows, shape [rows, p].
@@ -40,15 +38,19 @@ def logistic_coefficients(
       penalty: mu > 0, on the scale of the mean loss (scikit-learn's C is 1 / (mu rows)).
 
     Returns:
-      w; NaN where Newton's method has not converged within 100 steps (of data that are finite: not seen, see the
-      tests).
+      w, shape [p]; NaN where Newton's method has not converged within 100 steps (for finite data: not seen in tests).
 
     Raises:
-      ValueError: for shapes that do not fit, or a penalty out of its range (NaN under `jit`).
+      ValueError: for shapes that do not fit.
 
     Accuracy (tests/gaussian/beyond/test_logistic.py): the gradient is below 1e-12 in float64; in float32 logits are
     within 1e-3 of the largest, for mu >= 1e-3.
     Cost: rows p^2 + p^3 / 3 a step, and some 10 steps.
+
+    Example:
+      >>> from mixjax.gaussian import logistic_coefficients
+      >>> [round(float(w), 3) for w in logistic_coefficients([[1.0], [-1.0]], [1, -1], penalty=0.1)]
+      [1.634]
     """
     x, y, penalty = checked(x=x, y=y, penalty=penalty)
     check_data(x, y)
@@ -64,10 +66,10 @@ class _State(NamedTuple):
 
 @jax.jit
 def _newton(x: jax.Array, y: jax.Array, penalty: jax.Array) -> jax.Array:
-    """Steps of length log(1 + d)/d, d the largest change of a logit in a full step: each lowers the loss.
+    """Take steps of length log(1 + d)/d, d the largest change of a logit in a full step: each lowers the loss.
 
     (The loss is self-concordant in the sense of F. Bach, "Self-concordant analysis for logistic regression", EJS 4
-    (2010), of which this is the step.) The last of quadratically shrinking steps is below the root of the rounding.
+    (2010), which this step is from.) The last of quadratically shrinking steps is below the root of the rounding.
     """
     enough = jnp.sqrt(jnp.finfo(x.dtype).eps)
 
@@ -79,11 +81,11 @@ def _newton(x: jax.Array, y: jax.Array, penalty: jax.Array) -> jax.Array:
         moved = change / (1.0 + jnp.max(jnp.abs(logits)))
         return _State(state.coefficients + length * full, moved, state.steps + 1)
 
-    def goes_on(state: _State) -> jax.Array:
-        return (state.moved > enough) & (state.steps < MOST_STEPS)
+    def unfinished(state: _State) -> jax.Array:
+        return (state.moved > enough) & (state.steps < MAX_STEPS)
 
     start = _State(jnp.zeros(x.shape[1], x.dtype), jnp.array(jnp.inf, x.dtype), jnp.array(0))
-    last = lax.while_loop(goes_on, step, start)
+    last = lax.while_loop(unfinished, step, start)
     return jnp.where(last.moved <= enough, last.coefficients, jnp.nan)
 
 

@@ -1,4 +1,4 @@
-r"""Mixup with finitely many random pairs, as in training, instead of the expectation over pairs: the exact law.
+"""Mixup with finitely many random pairs, as in training, instead of the expectation over pairs: the exact law.
 
 Paper: Section 3.1 takes the expectation over lambda and all pairs. With M pairs (i, j) drawn uniformly, i = j allowed,
 each with its own lambda and mixed label yt = lambda y_i + (1 - lambda) y_j,
@@ -6,7 +6,7 @@ each with its own lambda and mixed label yt = lambda y_i + (1 - lambda) y_j,
     theta_hat = M^-1 sum_k yt_k (lambda_k x_i + (1 - lambda_k) x_j) = sum_i c_i x_i
 
 is a linear estimator (`linear`): its mean given the data is the paper's, and its noise is larger. The coefficients take
-O(n + M) operations to draw, and p none. In the limit p/n -> c, M/n -> r, with t the paper's weight,
+O(n + M) operations to draw, whatever p. In the limit p/n -> c, M/n -> r, with t the paper's weight,
 
     mean = (1-t) |theta|^2,    var = (1-t)^2 (|theta|^2 + c) + c tau / r,    tau = E (lambda^2 + (1 - lambda)^2)^2,
 
@@ -25,43 +25,41 @@ from jax.typing import ArrayLike
 from jaxtyping import PRNGKeyArray
 
 from mixjax.gaussian.beyond.linear import LARGEST_RANK, sample_linear_scores
-from mixjax.gaussian.law import ScoreLaw
+from mixjax.gaussian.law import ScoreLaw, masked_law
 from mixjax.gaussian.weights import mixup_weight
 from mixjax.numerics.arguments import aligned, check_scalars, check_size, checked
 from mixjax.numerics.beta import beta_from
 from mixjax.numerics.threefry import Source, single
 
-__all__ = ["limit_pairs_scores", "sample_pairs_scores"]
-
 
 def limit_pairs_scores(
-    ratio: ArrayLike, theta_norm: ArrayLike, pairs_ratio: ArrayLike, *, alpha: ArrayLike, beta: ArrayLike
+    ratio: ArrayLike, theta_norm: ArrayLike, *, alpha: ArrayLike, beta: ArrayLike, pairs_ratio: ArrayLike
 ) -> ScoreLaw:
-    """The law of the score as p/n -> `ratio` and the number of pairs / n -> `pairs_ratio`, for sigma = 1.
+    """Return the law of the score as p/n -> `ratio` and the number of pairs / n -> `pairs_ratio`, for sigma = 1.
 
     Args:
-      ratio: c >= 0.
-      theta_norm: |theta| >= 0.
-      pairs_ratio: r > 0; inf is the paper's expectation over pairs.
+      ratio, theta_norm: c >= 0 and |theta| >= 0.
       alpha, beta: of lambda's Beta law; alpha = 0 is a resampled training set without Mixup.
+      pairs_ratio: r > 0; inf is the paper's expectation over pairs.
 
     Returns:
       Laws of the broadcast shape.
 
-    Raises:
-      ValueError: for a value out of its range (NaN under `jit`).
+    Example:
+      >>> from mixjax.gaussian import limit_pairs_scores
+      >>> round(float(limit_pairs_scores(1.0, 1.0, alpha=1.0, beta=1.0, pairs_ratio=1.0).var), 3)
+      1.356
     """
     ratio, theta_norm, pairs_ratio, alpha, beta = aligned(
         *checked(ratio=ratio, theta_norm=theta_norm, pairs_ratio=pairs_ratio, alpha=alpha, beta=beta)
     )
     t, tau = mixup_weight(alpha, beta), _mean_square_share(alpha, beta)
     keep, square = 1.0 - t, theta_norm**2
-    mean, gap = jnp.broadcast_arrays(keep * square, keep * (keep * ratio - t * square) + ratio * tau / pairs_ratio)
-    return ScoreLaw(jnp.where(jnp.isnan(gap), gap, mean), gap)
+    return masked_law(keep * square, keep * (keep * ratio - t * square) + ratio * tau / pairs_ratio)
 
 
 def _mean_square_share(alpha: jax.Array, beta: jax.Array) -> jax.Array:
-    """tau = E (1 - 2 lambda (1 - lambda))^2 of lambda ~ Beta(alpha, beta)."""
+    """Return tau = E (1 - 2 lambda (1 - lambda))^2 for lambda ~ Beta(alpha, beta)."""
     total = alpha + beta
     second = (alpha / total) * ((alpha + 1.0) / (total + 1.0)) * (beta / (total + 2.0)) * ((beta + 1.0) / (total + 3.0))
     return 1.0 - 2.0 * mixup_weight(alpha, beta) + 4.0 * second  # E lambda^2 (1 - lambda)^2
@@ -79,10 +77,10 @@ def sample_pairs_scores(
     sigma: ArrayLike = 1.0,
     replicates: int,
 ) -> ScoreLaw:
-    r"""Score laws of three kinds of classifier of the same training sets: plain, the paper's Mixup, and M random pairs.
+    """Draw score laws of three kinds of classifier of the same training sets: plain, the paper's Mixup, and M pairs.
 
     Args:
-      key: spent. Training sets are independent for each entry; labels, pairs and lambda are common to all.
+      key: used once. Each entry has training sets of its own; labels, pairs and lambda are common to all.
       n: training sample size; static.
       num_pairs: up to 61 increasing numbers M; static. The first pairs of a larger M are those of a smaller one.
       p, theta_norm, sigma: as for `sample_scores`.
@@ -93,9 +91,16 @@ def sample_pairs_scores(
       Laws of shape [2 + len(num_pairs), *broadcast(p, theta_norm, sigma), replicates]: plain, the paper's, and each M.
 
     Raises:
-      ValueError: for a value out of its range (NaN under `jit`).
+      ValueError: for numbers of pairs that do not increase, or more than 61.
 
     Cost: O(n + pairs) a replicate, once for all entries.
+
+    Example:
+      >>> import jax
+      >>> from mixjax.gaussian import sample_pairs_scores
+      >>> options = {"n": 9, "p": 5, "theta_norm": 1.0, "alpha": 1.0, "beta": 1.0, "replicates": 3}
+      >>> sample_pairs_scores(jax.random.key(0), num_pairs=(9,), **options).mean.shape
+      (3, 3)
     """
     p, theta_norm, sigma, alpha, beta = checked(p=p, theta_norm=theta_norm, sigma=sigma, alpha=alpha, beta=beta)
     check_scalars(alpha=alpha, beta=beta)
@@ -125,7 +130,7 @@ def sample_pairs_scores(
 def _estimators(
     key: PRNGKeyArray, alpha: jax.Array, beta: jax.Array, n: int, num_pairs: tuple[int, ...], replicates: int
 ) -> tuple[jax.Array, jax.Array]:
-    """Signals [replicates, a] and loadings [replicates, a, r] of plain, Mixup, and each number of pairs."""
+    """Return signals [replicates, a] and loadings [replicates, a, r] of plain, Mixup, and each number of pairs."""
     t = mixup_weight(alpha, beta)
 
     def of_set(key: PRNGKeyArray) -> tuple[jax.Array, jax.Array]:
@@ -137,7 +142,7 @@ def _estimators(
         signal, loadings = jnp.sum(columns * y[:, None], axis=0), jnp.linalg.qr(columns, mode="r").T
 
         def with_mixup(part: jax.Array) -> jax.Array:
-            """The mean of the x_i, which comes second, replaced by the paper's Mixup."""
+            """Replace the mean of the x_i, which comes second, by the paper's Mixup."""
             return part.at[1].set((1.0 - t) * part[0] + t * mean_label * part[1])
 
         return with_mixup(signal), with_mixup(loadings)
@@ -148,7 +153,7 @@ def _estimators(
 def _pair_coefficients(
     key: PRNGKeyArray, y: jax.Array, alpha: jax.Array, beta: jax.Array, num_pairs: tuple[int, ...]
 ) -> list[jax.Array]:
-    """c of the first M pairs, for each M."""
+    """Return c of the first M pairs, for each M."""
     total, before, found = jnp.zeros_like(y), 0, []
     for number, last in enumerate(num_pairs):
         first, second, lam = _pairs(jax.random.fold_in(key, number), len(y), last - before, alpha, beta)

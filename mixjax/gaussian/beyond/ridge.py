@@ -1,4 +1,4 @@
-r"""Ridge-regularised least squares with Mixup in expectation over pairs and lambda, and its limit: both closed forms.
+"""Ridge-regularised least squares with Mixup in expectation over pairs and lambda, and its limit: both closed forms.
 
 Not in the paper, whose classifier averages y x (Section 3.1). Here coefficients w are fitted to mixed rows by squared
 loss. With pairs (i, j) drawn uniformly, i = j allowed, and t = E 2 lambda (1 - lambda) the paper's weight, the moments
@@ -6,10 +6,10 @@ of a mixed row are
 
     S_t = E xt xt' = (1-t) X'X/n + t xbar xbar',    m_t = E yt xt = (1-t) theta_hat(0) + t xbar ybar,
 
-and w = (S_t + mu I)^-1 m_t: away from xbar, Mixup is the larger penalty mu / (1-t), and nothing else.
+and w = (S_t + mu I)^-1 m_t: in directions other than xbar, Mixup only replaces the penalty by mu / (1-t).
 
-Confidence. Squared loss makes no claim of probability, so the plug-in is that of the paper, with the covariance of a
-class estimated too and shrunk towards I:
+Squared loss makes no claim of probability, so the plug-in is that of the paper, with the covariance of a class
+estimated too and shrunk towards I:
 
     theta_hat = (1 + mu) (S_t - m_t m_t' + mu I)^-1 m_t = (1 + mu) w / (1 - m_t'w),    confidence s(2 theta_hat'x).
 
@@ -26,27 +26,32 @@ from jaxtyping import Array, Float
 
 from mixjax.gaussian.estimators import weighted_estimator
 from mixjax.gaussian.law import ScoreLaw
-from mixjax.numerics.arguments import Rule, aligned, check_scalars, checked
-
-__all__ = ["limit_ridge_scores", "ridge_coefficients", "ridge_estimator"]
-
-_BELOW_ONE = Rule("in [0, 1)", lambda t: (t >= 0) & (t < 1))
+from mixjax.numerics.arguments import BELOW_ONE, aligned, check_scalars, checked
 
 
 def ridge_coefficients(
     x: Float[Array, "n p"], y: Float[Array, " n"], t: ArrayLike, *, penalty: ArrayLike
 ) -> Float[Array, " p"]:
-    """w that minimises E (yt - w'xt)^2 + penalty |w|^2 over mixed rows.
+    """Minimise E (yt - w'xt)^2 + penalty |w|^2 over mixed rows.
 
     Args:
-      x, y: data, shapes [n, p] and [n].
+      x: inputs, shape [n, p].
+      y: labels, shape [n].
       t: Mixup weight in [0, 1], `mixup_weight(alpha, beta)`; 0 is no Mixup.
       penalty: mu > 0.
 
+    Returns:
+      w, shape [p].
+
     Raises:
-      ValueError: for shapes that do not fit, and for t or penalty out of its range (NaN under `jit`).
+      ValueError: for shapes that do not fit.
 
     Cost: n p^2 + p^3 / 3. Accuracy: rounding, times the condition number of S_t + mu I.
+
+    Example:
+      >>> from mixjax.gaussian import ridge_coefficients
+      >>> [round(float(w), 3) for w in ridge_coefficients([[1.0], [-2.0]], [1, -1], 0.0, penalty=0.5)]
+      [0.5]
     """
     x, y, t, penalty = checked(x=x, y=y, t=t, penalty=penalty)
     check_scalars(t=t, penalty=penalty)
@@ -57,9 +62,18 @@ def ridge_coefficients(
 def ridge_estimator(
     x: Float[Array, "n p"], y: Float[Array, " n"], t: ArrayLike, *, penalty: ArrayLike
 ) -> Float[Array, " p"]:
-    """theta_hat whose confidence that y = +1 is s(2 theta_hat'x), for `score_law`; arguments of `ridge_coefficients`.
+    """Fit the theta_hat whose confidence that y = +1 is s(2 theta_hat'x), for `score_law`.
 
-    For sigma = 1: divide x by sigma first.
+    Args:
+      x, y, t, penalty: as for `ridge_coefficients`, with x divided by sigma.
+
+    Returns:
+      theta_hat, shape [p].
+
+    Example:
+      >>> from mixjax.gaussian import ridge_estimator
+      >>> [round(float(w), 3) for w in ridge_estimator([[1.0], [-2.0]], [1, -1], 0.0, penalty=0.5)]
+      [3.0]
     """
     x, y, t, penalty = checked(x=x, y=y, t=t, penalty=penalty)
     check_scalars(t=t, penalty=penalty)
@@ -79,26 +93,22 @@ def _shrunk_solve(moments: jax.Array, penalty: jax.Array, cross: jax.Array) -> j
 
 
 def limit_ridge_scores(ratio: ArrayLike, theta_norm: ArrayLike, t: ArrayLike, *, penalty: ArrayLike) -> ScoreLaw:
-    r"""The law of the score of `ridge_estimator` as p/n -> `ratio`, for sigma = 1.
-
-    The scatter W of a class is independent of theta_hat(0), and its spectrum is that of Marchenko and Pastur. With
-    g_k the mean of (x + nu)^-k over it, nu = mu / (1-t), and q = (|theta|^2 + c) g_1,
-
-        mean = (1 + mu) |theta|^2 g_1 / (1 + t q),    var = (1 + mu)^2 (|theta|^2 + c) g_2 / (1 + t q)^2.
+    """Return the law of the score of `ridge_estimator` as p/n -> `ratio`, for sigma = 1.
 
     Args:
-      ratio: c >= 0.
-      theta_norm: |theta| >= 0.
-      t: Mixup weight in [0, 1); 1 has no rows left.
+      ratio, theta_norm: c >= 0 and |theta| >= 0.
+      t: Mixup weight in [0, 1); at 1 no rows are left.
       penalty: mu > 0.
 
     Returns:
       Laws of the broadcast shape. The gap is a difference: near calibration it has fewer digits.
 
-    Raises:
-      ValueError: for a value out of its range (NaN under `jit`).
+    Example:
+      >>> from mixjax.gaussian import limit_ridge_scores
+      >>> round(float(limit_ridge_scores(0.5, 1.0, 0.0, penalty=0.5).mean), 3)
+      1.243
     """
-    values = checked({"t": _BELOW_ONE}, ratio=ratio, theta_norm=theta_norm, t=t, penalty=penalty)
+    values = checked({"t": BELOW_ONE}, ratio=ratio, theta_norm=theta_norm, t=t, penalty=penalty)
     return _limit_ridge_scores(*aligned(*values))
 
 
@@ -112,7 +122,7 @@ def _limit_ridge_scores(ratio: jax.Array, theta_norm: jax.Array, t: jax.Array, p
 
 
 def _resolvent_moments(ratio: jax.Array, shift: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """g_1 and g_2: c nu g^2 + (1 - c + nu) g = 1 for g_1, and g_2 = -dg_1/dnu; no term cancels."""
+    """Return g_1 and g_2: c nu g^2 + (1 - c + nu) g = 1 for g_1, and g_2 = -dg_1/dnu; no term cancels."""
     linear = 1.0 - ratio + shift
     root = jnp.sqrt(linear**2 + 4.0 * ratio * shift)
     below = linear < 0

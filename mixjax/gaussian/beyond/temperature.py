@@ -1,16 +1,16 @@
-r"""Temperature scaling fitted on held-out points, exact at every size: the rival of Mixup in the Gaussian model.
+"""Temperature scaling fitted on held-out points, exact at every size: the rival of Mixup in the Gaussian model.
 
 Not in the paper, whose Mixup estimator is nearly a temperature itself, 1/(1-t) (`limits`). A temperature T divides
-the score; fitted, it minimises the negative log likelihood of m held-out points, mean log(1 + exp(-2 y v / T)). Given
+the score; the fit minimises the negative log likelihood of m held-out points, mean log(1 + exp(-2 y v / T)). Given
 theta_hat, y v ~ N(m, w), so that y v / sqrt(w) = z + N(0, 1) with z = m / sqrt(w), and in b = sqrt(w) / T
 
     b = argmin over [0, inf] of sum_i log(1 + exp(-2 b u_i)),    u_i = z + noise_i,
 
-the scaled score has the law N(b z, b^2), whose gap is b (b - z). So what a training set contributes is z alone, or its
+the scaled score has the law N(b z, b^2), whose gap is b (b - z). A training set thus contributes z alone, or its
 accuracy Phi(z): two classifiers of one accuracy are the same after temperature scaling. The population's best is b = z.
 
 The derivative of the sum is concave in b >= 0: Newton's steps from any start go below the root and then rise to it.
-Held-out points are drawn again in every pass, from their numbers: memory does not grow with m, and time is O(m).
+Each pass draws the held-out points again, from their numbers: memory does not grow with m, and time is O(m).
 """
 
 from __future__ import annotations
@@ -31,16 +31,23 @@ from mixjax.numerics.arguments import aligned, checked
 from mixjax.numerics.threefry import Source
 from mixjax.random import normals
 
-__all__ = ["TemperatureFit", "scale_on_held_out", "scaled_ece"]
-
 _PURPOSE = 16  # of the words that held-out points are made of
 
 
 class TemperatureFit(NamedTuple):
-    """What temperature scaling does to the score of each training set; all arrays of one shape.
+    """The temperature of each training set and its score before and after; all arrays of one shape. A pytree.
 
-    before: the law of the score. temperature: T of the fit, in [0, inf]: 0 where every held-out point is right, inf
-    where they are wrong on average. after: the law of the score / T, NaN where T is 0 or inf (see `scaled_ece`).
+    Attributes:
+      before: the law of the score.
+      temperature: T in [0, inf]: 0 where every held-out point is right, inf where they are wrong on average.
+      after: the law of the score / T, NaN where T is 0 or inf (see `scaled_ece`).
+
+    Example:
+      >>> import jax
+      >>> from mixjax.gaussian import sample_training_sets, scale_on_held_out
+      >>> sets = sample_training_sets(jax.random.key(0), n=4, p=2, theta_norm=1.0, replicates=3)
+      >>> scale_on_held_out(sets, sets.scores(0.0), n_held_out=20).temperature.shape
+      (3,)
     """
 
     before: ScoreLaw
@@ -49,7 +56,20 @@ class TemperatureFit(NamedTuple):
 
 
 def scaled_ece(fit: TemperatureFit) -> Float[Array, "*batch"]:
-    """ECE after temperature scaling, with its limits at the ends: 1 - accuracy at T = 0, |accuracy - 1/2| at inf."""
+    """Compute the ECE after temperature scaling; its limits are 1 - accuracy at T = 0 and |accuracy - 1/2| at inf.
+
+    Args:
+      fit: of `scale_on_held_out`.
+
+    Returns:
+      ECE of the fit's shape; NaN where the temperature is.
+
+    Example:
+      >>> from mixjax.gaussian import ScoreLaw, TemperatureFit, scaled_ece
+      >>> law = ScoreLaw(1.0, 1.0)  # N(1, 2)
+      >>> round(float(scaled_ece(TemperatureFit(law, 2.0, ScoreLaw(0.5, 0.0)))), 3)
+      0.0
+    """
     accuracy = population_accuracy(fit.before)
     at_end = jnp.where(fit.temperature == 0, 1.0 - accuracy, jnp.abs(accuracy - 0.5))
     inside = (fit.temperature > 0) & (fit.temperature < jnp.inf)
@@ -57,34 +77,38 @@ def scaled_ece(fit: TemperatureFit) -> Float[Array, "*batch"]:
 
 
 def scale_on_held_out(sets: TrainingSets, law: ScoreLaw, *, n_held_out: ArrayLike) -> TemperatureFit:
-    r"""A temperature for each training set, fitted on held-out points of its own.
+    """Fit a temperature for each training set, on held-out points of its own.
 
-    The held-out points of a set are the same for every law and every n_held_out, the smaller the first of the larger;
-    that is, their noise along theta_hat is: each fit has the exact law, and differences between the laws of one set
+    The held-out points of a set are the same for every law and every n_held_out, the smaller the first of the larger.
+    Only their noise along theta_hat is kept: each fit has the exact law, and differences between the laws of one set
     have the right mean, but not the right spread.
 
     Args:
       sets: training sets, shape [*cell, replicates].
       law: of their scores, at any weights; of a shape that broadcasts with [*cell, replicates].
       n_held_out: labelled points for the fit, beside the n that are trained on; whole numbers from 1 to 1e7, of a shape
-        that broadcasts with [*cell].
+        that broadcasts with [*cell]; data, so that changing it does not recompile.
 
     Returns:
       A fit of the broadcast shape, NaN where a law is.
 
-    Raises:
-      ValueError: for an n_held_out out of its range (NaN under `jit`).
-
     Accuracy (tests/gaussian/beyond/test_temperature.py): b within 1e-5 (float32) and 1e-11 (float64) of the minimum for
     its points, relative to the largest of itself, |z| and 0.01. Time: about five passes over the points, of some
-    10 ns a point on a core (float32). n_held_out is data: changing it does not recompile.
+    10 ns a point on a core (float32).
+
+    Example:
+      >>> import jax
+      >>> from mixjax.gaussian import sample_training_sets, scale_on_held_out
+      >>> sets = sample_training_sets(jax.random.key(0), n=4, p=2, theta_norm=1.0, replicates=3)
+      >>> scale_on_held_out(sets, sets.scores(0.0), n_held_out=20).after.mean.shape
+      (3,)
     """
     (points,) = checked(n_held_out=n_held_out)
-    return _fitted(sets, *aligned(*checked_law(law), points[..., None].astype(law.mean.dtype)))
+    return _fit(sets, *aligned(*checked_law(law), points[..., None].astype(law.mean.dtype)))
 
 
 @jax.jit
-def _fitted(sets: TrainingSets, mean: jax.Array, gap: jax.Array, n_held_out: jax.Array) -> TemperatureFit:
+def _fit(sets: TrainingSets, mean: jax.Array, gap: jax.Array, n_held_out: jax.Array) -> TemperatureFit:
     law = ScoreLaw(mean, gap)
     deviation = jnp.sqrt(law.var)
     z = mean / deviation
@@ -99,7 +123,7 @@ Pair = tuple[jax.Array, jax.Array]
 
 
 class _Sums(NamedTuple):
-    """Over held-out points: of u s(-2bu) and of u^2 s(2bu) s(-2bu), and of the noise its sum and least value."""
+    """Sums over held-out points: of u s(-2bu), of u^2 s(2bu) s(-2bu) and of the noise; and the least noise."""
 
     slope: jax.Array
     curvature: jax.Array
@@ -108,16 +132,17 @@ class _Sums(NamedTuple):
 
 
 def _best_scale(source: Source, z: jax.Array, m: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """b - z and b, of the best b in [0, inf] for m points."""
+    """Return b - z and b, of the best b in [0, inf] for m points."""
     shape = jnp.broadcast_shapes(z.shape, m.shape, source.shape)
     z = jnp.broadcast_to(z, shape)
     least = -z  # of b - z
     # an error e becomes one of the order of e^2 with the next step, which is always taken
     enough = 3e-4 if z.dtype == jnp.float32 else 1e-6
+    rounding = 4.0 * jnp.finfo(z.dtype).eps * jnp.maximum(jnp.abs(z), 1.0)  # a step can be as large, however small b is
 
-    def again(state: tuple[jax.Array, jax.Array, jax.Array]) -> jax.Array:
+    def unfinished(state: tuple[jax.Array, jax.Array, jax.Array]) -> jax.Array:
         turn, _, open_ = state
-        return jnp.any(open_) & (turn < _MOST_TURNS)
+        return jnp.any(open_) & (turn < _MAX_STEPS)
 
     def step(state: tuple[jax.Array, jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array, jax.Array]:
         turn, excess, open_ = state
@@ -126,20 +151,21 @@ def _best_scale(source: Source, z: jax.Array, m: jax.Array) -> tuple[jax.Array, 
         moved = jnp.maximum(excess + change, least)
         all_right, wrong_on_average = z + sums.least > 0, m * z + sums.noise <= 0
         moved = jnp.where(all_right, jnp.inf, jnp.where(wrong_on_average, least, moved))
-        settled = all_right | wrong_on_average | (jnp.abs(moved - excess) <= enough * (z + moved))
+        settled = jnp.abs(moved - excess) <= jnp.maximum(enough * (z + moved), rounding)
+        settled = all_right | wrong_on_average | settled
         return turn + 1, moved, open_ & ~settled
 
     start = jnp.maximum(least, 0.0), ~jnp.isnan(z + m)
-    _, excess, open_ = lax.while_loop(again, step, (jnp.int32(0), *start))
+    _, excess, open_ = lax.while_loop(unfinished, step, (jnp.int32(0), *start))
     excess = jnp.where(open_ | jnp.isnan(z + m), jnp.nan, excess)
     return excess, jnp.where(excess == least, 0.0, z + excess)
 
 
-_MOST_TURNS = 100
+_MAX_STEPS = 100
 
 
 def _sums(source: Source, z: jax.Array, b: jax.Array, m: jax.Array) -> _Sums:
-    """One pass over the held-out points, two at a time, which are drawn while the two before are summed.
+    """Pass over the held-out points once, two at a time, drawing the next two while the last two are summed.
 
     (Drawn where they are used, they would be drawn once for every use: a loop's state is computed once.)
     """
@@ -148,8 +174,8 @@ def _sums(source: Source, z: jax.Array, b: jax.Array, m: jax.Array) -> _Sums:
     def next_two(turn: jax.Array, state: tuple[_Sums, Pair]) -> tuple[_Sums, Pair]:
         sums, two = state
         for number, noise in enumerate(two):
-            place = (2 * turn - 2 + number).astype(z.dtype)
-            sums = _add_point(sums, z, b, noise, (place >= 0) & (place < m))
+            index = (2 * turn - 2 + number).astype(z.dtype)
+            sums = _add_point(sums, z, b, noise, (index >= 0) & (index < m))
         return sums, normals(source, turn, z.dtype)
 
     zero, none, undrawn = (jnp.zeros(shape, z.dtype) for shape in (z.shape, noise_shape, source.shape))

@@ -1,4 +1,4 @@
-r"""Temperature scaling with many held-out points, and how many of them the best Mixup weight is worth.
+"""Temperature scaling with many held-out points, and how many of them the best Mixup weight is worth.
 
 Not in the paper. Temperature scaling leaves a law N(M, M) but for the error of the fit, with M = m^2/w of the score's
 law (Phi(sqrt(M)) is the accuracy). By maximum likelihood, after m_h held-out points,
@@ -30,26 +30,26 @@ from mixjax.gaussian.law import ScoreLaw, checked_law
 from mixjax.numerics.arguments import aligned, checked
 from mixjax.numerics.quadrature import half_line_integrals
 
-__all__ = ["critical_held_out_ratio", "held_out_ece", "held_out_to_match"]
-
-Weight = Literal["best", "estimated"]
+WeightKind = Literal["best", "estimated"]
 
 
 def held_out_ece(law: ScoreLaw, n_held_out: ArrayLike) -> Float[Array, "*batch"]:
-    """Expected ECE after temperature scaling on n_held_out points, to leading order: K sqrt(2 / (pi n_held_out I)).
+    """Return the expected ECE after temperature scaling on n_held_out points, to leading order.
 
     Args:
-      law: of the score before, with a mean above 0.
+      law: the law of the score before scaling, with a mean above 0.
       n_held_out: whole numbers from 1 to 1e7; the larger, the more accurate.
 
     Returns:
-      Numbers of the broadcast shape; NaN where the mean or the variance is not positive.
-
-    Raises:
-      ValueError: for an n_held_out out of its range (NaN under `jit`).
+      K sqrt(2 / (pi n_held_out I)) of the broadcast shape; NaN where the mean or the variance is not positive.
 
     Accuracy: for accuracies from 0.69 to 0.98, within 3 % from 1000 points on, and within 1 % from 10,000
     (tests/gaussian/beyond/test_temperature_limits.py).
+
+    Example:
+      >>> from mixjax.gaussian import ScoreLaw, held_out_ece
+      >>> round(float(held_out_ece(ScoreLaw(1.0, 1.0), 1000)), 4)
+      0.0081
     """
     (n_held_out,) = checked(n_held_out=n_held_out)
     size, information = _size_and_information(law)
@@ -57,18 +57,20 @@ def held_out_ece(law: ScoreLaw, n_held_out: ArrayLike) -> Float[Array, "*batch"]
     return size * jnp.sqrt(2.0 / (math.pi * n_held_out * information))
 
 
-def held_out_to_match(law: ScoreLaw, ece: ArrayLike) -> Float[Array, "*batch"]:
-    """How many held-out points give temperature scaling an expected ECE, to leading order: 2 K^2 / (pi I ece^2).
+def held_out_size_matching(law: ScoreLaw, ece: ArrayLike) -> Float[Array, "*batch"]:
+    """Return the number of held-out points that gives temperature scaling an expected ECE, to leading order.
 
     Args:
-      law: of the score before, with a mean above 0.
-      ece: > 0, as of a Mixup classifier to compare with.
+      law: the law of the score before scaling, with a mean above 0.
+      ece: the ECE to match, > 0, such as that of a Mixup classifier.
 
     Returns:
-      Numbers of the broadcast shape, not rounded; NaN where the mean or the variance is not positive.
+      2 K^2 / (pi I ece^2) of the broadcast shape, not rounded; NaN where the mean or the variance is not positive.
 
-    Raises:
-      ValueError: unless ece is positive (NaN under `jit`).
+    Example:
+      >>> from mixjax.gaussian import ScoreLaw, held_out_size_matching
+      >>> round(float(held_out_size_matching(ScoreLaw(1.0, 1.0), 0.01)), 1)
+      651.4
     """
     (ece,) = checked(ece=ece)
     size, information = _size_and_information(law)
@@ -77,23 +79,28 @@ def held_out_to_match(law: ScoreLaw, ece: ArrayLike) -> Float[Array, "*batch"]:
 
 
 def critical_held_out_ratio(
-    ratio: ArrayLike, theta_norm: ArrayLike, *, weight: Weight = "best"
+    ratio: ArrayLike, theta_norm: ArrayLike, *, weight: WeightKind = "best"
 ) -> Float[Array, "*batch"]:
-    """n_held_out / n up to which Mixup is better calibrated than temperature scaling, in the limit.
+    """Return the n_held_out / n up to which Mixup is better calibrated than temperature scaling, in the limit.
 
     Args:
       ratio: c >= 0, the limit of p/n.
       theta_norm: |theta| >= 0 (divide by sigma first).
-      weight: static. "best", `best_weight` of (c, |theta|), which has to be known; or "estimated", `estimated_weight`.
+      weight: static. "best", `best_weight` of (c, |theta|), which have to be known; or "estimated", `estimated_weight`.
 
     Returns:
       1 / (I V) of the broadcast shape where a Beta law has that weight, c < |theta|^2; else 0.
 
     Raises:
-      ValueError: for another weight, or a value out of its range (NaN under `jit`).
+      ValueError: for another weight.
+
+    Example:
+      >>> from mixjax.gaussian import critical_held_out_ratio
+      >>> round(float(critical_held_out_ratio(0.5, 1.0)), 2)
+      7.04
     """
-    if weight not in get_args(Weight):
-        raise ValueError(f"weight must be one of {get_args(Weight)}, got {weight!r}")
+    if weight not in get_args(WeightKind):
+        raise ValueError(f"weight must be one of {get_args(WeightKind)}, got {weight!r}")
     ratio, theta_norm = jnp.broadcast_arrays(*aligned(*checked(ratio=ratio, theta_norm=theta_norm)))
     square = theta_norm**2
     within = ratio < square
@@ -108,7 +115,7 @@ def critical_held_out_ratio(
 
 
 def _size_and_information(law: ScoreLaw) -> tuple[jax.Array, jax.Array]:
-    """K and I of a law. Folded at 0, N(x; M, M) sech^2 x is 4 N(x; -M, M) / (1 + e^(-2x)) on x > 0."""
+    """Return K and I of a law. Folded at 0, N(x; M, M) sech^2 x is 4 N(x; -M, M) / (1 + e^(-2x)) on x > 0."""
     return _integrals(checked_law(law))
 
 

@@ -1,4 +1,4 @@
-r"""Whitening fitted on labelled rows: data of two classes as nearly those of Definition 3.1 as two moments make them.
+r"""Whitening of labelled rows: two classes as close to Definition 3.1 as two moments make them.
 
 Paper: the generative model of Definition 3.2 has x = g(z) with z | y ~ N(y theta, I), and classifies h_hat(x). For real
 data nobody knows g; the affine h_hat that gives the rows it is fitted on the first two moments of z is
@@ -7,8 +7,8 @@ data nobody knows g; the affine h_hat that gives the rows it is fitted on the fi
 
 with c the middle of the two class means, and l_i, e_i the p largest eigenvalues, and their vectors, of the pooled
 within-class covariance :math:`(1 - s) S + s\,\mathrm{tr}(S)/d\;I`, where S is the mean of (x - mean of its class)^2 and
-s is the shrinkage of Ledoit and Wolf (J. Multivariate Analysis 2004). Rows that had no part in the fit have covariance
-I only as far as they are many, and of the classes' shapes nothing beyond the second moment is made Gaussian.
+s is the shrinkage of Ledoit and Wolf (J. Multivariate Analysis 2004). New rows have covariance I only as far as there
+are many, and beyond the second moment whitening makes no class Gaussian.
 """
 
 from __future__ import annotations
@@ -23,25 +23,30 @@ from jaxtyping import Array, Float
 
 from mixjax.numerics.arguments import Rule, as_floats, check_size, checked
 
-__all__ = ["Whitening", "fit_whitening"]
-
 _LABELS = Rule("-1 or +1", lambda y: (y == 1) | (y == -1))
 _product = partial(jnp.matmul, precision="highest")  # GPUs would keep ten bits
 
 
 class Whitening(NamedTuple):
-    """An affine map x -> (x - centre) directions, and the shrinkage s in [0, 1] of its covariance. A pytree."""
+    """An affine map x -> (x - center) directions. A pytree.
+
+    Attributes:
+      center: the middle of the class means, shape [d].
+      directions: scaled eigenvectors, shape [d, p].
+      shrinkage: s in [0, 1] of the covariance.
+
+    Example:
+      >>> from mixjax.gaussian import Whitening
+      >>> Whitening([1.0, 1.0], [[2.0], [0.0]], 0.0)([[3.0, 5.0]]).tolist()
+      [[4.0]]
+    """
 
     center: Float[Array, " d"]
     directions: Float[Array, "d p"]
     shrinkage: Float[Array, ""]
 
     def __call__(self, x: ArrayLike) -> Float[Array, "n p"]:
-        """Rows of shape [n, d], whitened.
-
-        Raises:
-          ValueError: for another shape.
-        """
+        """Whiten rows of shape [n, d]; raise ValueError for another shape."""
         x, center, directions = as_floats(x=x, center=self.center, directions=self.directions)
         if x.ndim != 2 or x.shape[1:] != center.shape:
             raise ValueError(f"x must have shape [n, {center.shape[0]}], got {x.shape}")
@@ -49,7 +54,7 @@ class Whitening(NamedTuple):
 
 
 def fit_whitening(x: Float[Array, "n d"], y: Float[Array, " n"], *, p: int) -> Whitening:
-    """The whitening of rows of two classes, onto the p principal directions within the classes.
+    """Fit the whitening of rows of two classes, onto the p principal directions within the classes.
 
     Args:
       x: rows, shape [n, d].
@@ -57,14 +62,20 @@ def fit_whitening(x: Float[Array, "n d"], y: Float[Array, " n"], *, p: int) -> W
       p: dimension, from 1 to d; static. A direction's sign is arbitrary.
 
     Returns:
-      The map; of rows like those of the fit it makes class means +-theta, and covariances I on average over the
-      classes. NaN if a class has no rows; infinite directions if fewer than p of them vary and s = 0.
+      The map; it gives the rows of the fit class means +-theta, and covariances I on average over the classes. NaN if a
+      class has no rows; infinite directions if fewer than p of them vary and s = 0.
 
     Raises:
       ValueError: for other shapes, p out of its range, or labels other than -1 and +1 (NaN under `jit`).
 
     Accuracy (tests/gaussian/beyond/test_whitening.py): to rounding, that of NumPy's covariance and scikit-learn's
     shrinkage.
+
+    Example:
+      >>> from mixjax.gaussian import fit_whitening
+      >>> x = [[3.0, 1.0], [1.0, 0.0], [-1.0, 0.0], [-3.0, -1.0]]
+      >>> fit_whitening(x, [1, 1, -1, -1], p=2).center.tolist()
+      [0.0, 0.0]
     """
     x, y = checked({"y": _LABELS}, x=x, y=y)
     if x.ndim != 2 or y.shape != x.shape[:1]:
@@ -85,7 +96,7 @@ def _fit(x: jax.Array, y: jax.Array, p: int) -> Whitening:
 
 
 def ledoit_wolf(residuals: Float[Array, "n d"]) -> tuple[Float[Array, "d d"], Float[Array, ""]]:
-    """The shrunk covariance of rows of mean 0, and the shrinkage."""
+    """Estimate the shrunk covariance of rows of mean 0, and the shrinkage."""
     n, d = residuals.shape
     covariance = _product(residuals.T, residuals) / n
     scale, square = jnp.trace(covariance) / d, jnp.sum(covariance**2)

@@ -14,26 +14,15 @@ from mixjax.gaussian import (
     limit_class_ece,
     limit_scores,
     population_ece,
-    weighted_estimator,
 )
 
 
-def test_two_classes_are_the_papers(rng):
-    labels = rng.integers(0, 2, 30)
-    x = rng.standard_normal((30, 4))
-    ours = class_estimator(x, labels, 0.3, num_classes=2)
-    theirs = weighted_estimator(x, np.where(labels == 0, 1.0, -1.0), 0.3)
-    np.testing.assert_allclose(ours, [theirs, -theirs], atol=1e-14)
-    means = class_means(2, 3, 1.5)
-    np.testing.assert_allclose(means[0], -means[1], atol=1e-15)
-
-
-@pytest.mark.parametrize("num_classes", [2, 3, 10])
+@pytest.mark.parametrize("num_classes", [2, 10])
 def test_means_are_a_simplex(num_classes):
-    gram = class_means(num_classes, 12, 1.5) @ class_means(num_classes, 12, 1.5).T
+    means = np.asarray(class_means(num_classes, 12, 1.5))
     expected = np.full((num_classes, num_classes), -2.25 / (num_classes - 1))
     np.fill_diagonal(expected, 2.25)
-    np.testing.assert_allclose(gram, expected, atol=1e-12)
+    np.testing.assert_allclose(means @ means.T, expected, atol=1e-12)
 
 
 def test_the_estimator_is_the_mean_over_all_pairs(rng):
@@ -56,30 +45,34 @@ def test_the_limit_of_two_classes_is_the_exact_one(key):
     np.testing.assert_allclose(best_class_weight(0.5, 1.0, num_classes=2), best_weight(0.5, 1.0), rtol=1e-14)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("t", [0.0, 1 / 3])
 def test_literal_predictions_have_the_limits_ece(t, key, rng):
-    """Five classes, n = 3000, p = 600, a million predictions in 50 bins: within 3 %, what n and the bins leave."""
-    n, p, means = 3000, 600, np.asarray(class_means(5, 600, 1.5))
-    labels = rng.integers(0, 5, n)
-    estimate = np.asarray(class_estimator(means[labels] + rng.standard_normal((n, p)), labels, t, num_classes=5))
-    truth = rng.integers(0, 5, 1_000_000)
-    left, values, _ = np.linalg.svd(estimate, full_matrices=False)  # W x ~ N(W mu_y, W W')
-    logits = (means @ estimate.T)[truth] + rng.standard_normal((truth.size, 5)) @ (left * values).T
-    probs = np.exp(logits - logits.max(axis=1, keepdims=True))
-    literal = float(top_label_ece(probs / probs.sum(axis=1, keepdims=True), truth, num_bins=50))
+    """Five classes, n = 3000, p = 600, a million predictions in 50 bins: mean of 10 sets, 5 s.e. and 3 %."""
+    n, p, means, found = 3000, 600, np.asarray(class_means(5, 600, 1.5)), []
+    for _ in range(10):
+        labels = rng.integers(0, 5, n)
+        estimate = np.asarray(class_estimator(means[labels] + rng.standard_normal((n, p)), labels, t, num_classes=5))
+        truth = rng.integers(0, 5, 1_000_000)
+        left, values, _ = np.linalg.svd(estimate, full_matrices=False)  # W x ~ N(W mu_y, W W')
+        logits = (means @ estimate.T)[truth] + rng.standard_normal((truth.size, 5)) @ (left * values).T
+        probs = np.exp(logits - logits.max(axis=1, keepdims=True))
+        found.append(float(top_label_ece(probs / probs.sum(axis=1, keepdims=True), truth, num_bins=50)))
     limit = limit_class_ece(key, 0.2, 1.5, t, num_classes=5)
-    assert abs(literal - float(limit.value)) < 0.03 * float(limit.value) + 1e-3 + 5 * float(limit.standard_error)
+    error = np.hypot(np.std(found, ddof=1) / np.sqrt(10), limit.standard_error)
+    assert abs(np.mean(found) - limit.value) < 0.03 * limit.value + 1e-3 + 5 * error
 
 
 def test_the_best_weight_calibrates(key):
-    """Equal claims and truths, to rounding; half of it does not."""
+    """Equal claims and truths, to rounding; half of it does not. Without means the ECE is NaN."""
     t = np.asarray(best_class_weight(0.2, 1.5, num_classes=5))
-    best, half = limit_class_ece(key, 0.2, 1.5, np.array([t, t / 2]), num_classes=5, draws=2000).value
+    ratio, theta = np.array([0.2, 0.2, 0.0]), np.array([1.5, 1.5, 0.0])
+    best, half, none = limit_class_ece(key, ratio, theta, np.array([t, t / 2, 0]), num_classes=5, num_draws=2000).value
     assert best < 1e-12 < 0.01 < half
+    assert np.isnan(none)
 
 
-def test_shapes_and_degenerate_cases(key):
-    assert np.isnan(limit_class_ece(key, 0.0, 0.0, 0.0, num_classes=3, draws=10).value)
+def test_bad_arguments():
     with pytest.raises(ValueError, match="num_classes must be at least 2, got 1"):
         best_class_weight(0.1, 1.0, num_classes=1)
     with pytest.raises(ValueError, match=r"shapes \[n, p\] and \[n\], got \(3, 2\) and \(2,\)"):

@@ -9,7 +9,7 @@ import pytest
 from scipy import optimize
 from sklearn.linear_model import LogisticRegression
 
-from mixjax.gaussian import direction, logistic_coefficients, mixed_rows, random_pairs_estimator, sample_data
+from mixjax.gaussian import class_mean, logistic_coefficients, sample_data
 
 
 def data(rng, n=60, p=5, signal=1.0):
@@ -40,10 +40,9 @@ CASES = {  # n, p, signal, penalty; each shape compiles
     "few dimensions": (60, 5, 1.0, 0.1),
     "weak penalty": (60, 5, 1.0, 1e-4),
     "separable": (60, 5, 6.0, 1e-3),
-    "more dimensions than rows": (20, 50, 1.0, 1e-3),
+    "more dimensions than rows": (20, 30, 1.0, 1e-3),
     "nearly no penalty, separable": (20, 30, 3.0, 1e-6),
 }
-PAIRS = 120
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -57,12 +56,11 @@ def test_hard_labels_as_scikit_learn(rng, case):
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_soft_labels_as_scipy(rng, key, case):
+def test_soft_labels_as_scipy(rng, case):
     """As near as strong convexity says from what is left of the two gradients, of which ours is rounding."""
     n, p, signal, penalty = CASES[case]
-    x, y = (
-        np.asarray(part) for part in mixed_rows(key, *data(rng, n, p, signal), alpha=1.0, beta=1.0, num_pairs=PAIRS)
-    )
+    x, y = data(rng, n, p, signal)
+    y = y * rng.random(n)
     ours, theirs = np.asarray(logistic_coefficients(x, y, penalty=penalty)), by_scipy(x, y, penalty)
     slopes = [x.T @ (1 / (1 + np.exp(-x @ w)) - (1 + y) / 2) / len(y) + penalty * w for w in (ours, theirs)]
     assert np.linalg.norm(slopes[0]) < 1e-12
@@ -70,9 +68,10 @@ def test_soft_labels_as_scipy(rng, key, case):
     assert np.linalg.norm(ours - theirs) < apart
 
 
+@pytest.mark.slow
 def test_many_points_give_theta(key):
     """w / 2 within 5 standard errors of theta, from 200,000 points, of which each has the Fisher information."""
-    theta = np.asarray(direction(3, 1.5))
+    theta = np.asarray(class_mean(3, 1.5))
     x, y = (np.asarray(part) for part in sample_data(key, n=200_000, theta=theta))
     chance = 1 / (1 + np.exp(-2 * x @ theta))
     information = (x.T * chance * (1 - chance)) @ x
@@ -80,7 +79,7 @@ def test_many_points_give_theta(key):
     assert (np.abs(error) < 5 * np.sqrt(np.diag(np.linalg.inv(information)))).all()
 
 
-@pytest.mark.parametrize("case", ["few dimensions", "separable", "more dimensions than rows"])
+@pytest.mark.parametrize("case", ["few dimensions", "separable"])
 def test_float32(rng, case):
     n, p, signal, penalty = CASES[case]
     x, y = (part.astype(np.float32) for part in data(rng, n, p, signal))
@@ -96,13 +95,6 @@ def test_what_has_no_fit_is_nan(rng):
     assert np.isnan(logistic_coefficients(x, y, penalty=0.1)).all()
 
 
-def test_mixed_rows_are_those_of_the_estimator(rng, key):
-    x, y = data(rng)
-    rows, labels = mixed_rows(key, x, y, alpha=0.5, beta=1.0, num_pairs=PAIRS)
-    wanted = random_pairs_estimator(key, x, y, alpha=0.5, beta=1.0, num_pairs=PAIRS)
-    np.testing.assert_allclose((np.asarray(labels)[:, None] * rows).mean(axis=0), wanted, rtol=0, atol=1e-14)
-
-
 def test_one_program_for_every_penalty(rng, compilations):
     x, y = (jnp.asarray(part) for part in data(rng))
     penalties = jax.device_put(np.array([0.1, 0.2, 0.3]))
@@ -116,4 +108,4 @@ def test_one_program_for_every_penalty(rng, compilations):
 @pytest.mark.parametrize("x_shape, y_shape", [((3,), (3,)), ((3, 2), (2,)), ((3, 2), (3, 1))])
 def test_shapes_must_fit(x_shape, y_shape):
     with pytest.raises(ValueError, match=r"x and y must have shapes \[n, p\] and \[n\], got \("):
-        logistic_coefficients(jnp.ones(x_shape), jnp.ones(y_shape), penalty=0.1)
+        logistic_coefficients(np.ones(x_shape), np.ones(y_shape), penalty=0.1)

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from mixjax.gaussian import ScoreLaw, population_accuracy, population_ece, sample_training_sets
+from mixjax.gaussian import ScoreLaw, population_accuracy, population_ece
 from mixjax.gaussian.beyond.temperature import TemperatureFit, scale_on_held_out, scaled_ece
 from mixjax.random import normals
+from tests.gaussian.beyond.draws import REPLICATES, scores, training_sets
 
 # n, p, theta_norm, t, sigma, n_held_out
 CONFIGURATIONS = [
@@ -20,7 +21,7 @@ CONFIGURATIONS = [
     (20, 30, 1.0, 0.45, 0.7, 40),
     (4, 3, 0.0, 0.2, 1.0, 30),
 ]
-LITERAL, EXACT = 10_000, 20_000
+LITERAL = 10_000
 KS_LEVEL = 1e-6 / (len(CONFIGURATIONS) * 2 * 3)  # a right sampler fails under a fresh key with probability 1e-6
 
 
@@ -53,10 +54,17 @@ def literal(rng, n, p, theta_norm, t, sigma, m):
 
 
 @pytest.fixture(scope="module")
-def exact(module_key):
-    n, p, theta_norm, t, sigma, m = np.array(CONFIGURATIONS, np.float32).T
-    sets = sample_training_sets(module_key, n=n, p=p, theta_norm=theta_norm, sigma=sigma, replicates=EXACT)
-    fit = scale_on_held_out(sets, sets.scores(np.stack([0 * t, t])[..., None]), n_held_out=m)
+def sets(module_key):
+    n, p, theta_norm, _, sigma, _ = np.array(CONFIGURATIONS, np.float32).T
+    return training_sets(module_key, n, p, theta_norm, sigma)
+
+
+@pytest.fixture(scope="module")
+def exact(sets):
+    """Fits [2 weights, configurations, replicates]."""
+    t, m = np.array(CONFIGURATIONS, np.float32).T[[3, 5]]
+    weights = np.broadcast_to(np.stack([0 * t, t])[..., None], (2, 5, REPLICATES))
+    fit = scale_on_held_out(sets, scores(sets, weights), n_held_out=m)
     assert fit.temperature.dtype == fit.after.gap.dtype == np.float32
     return jax.tree.map(lambda part: np.asarray(part, float), fit)
 
@@ -76,63 +84,90 @@ def test_equals_literal_simulation(index, exact, rng):
 
 def test_both_ends_occur_and_their_errors_are_the_limits(exact):
     """In the first two configurations all points right (0.20, 0.02) and wrong on average (0.25, 0.20)."""
-    ece, accuracy = np.asarray(scaled_ece(exact)), np.asarray(population_accuracy(exact.before))
+    assert not np.isnan(exact.temperature).any()
+    few = jax.tree.map(lambda part: part[:, :2, :4000], exact)
+    ece, accuracy = np.asarray(jax.jit(scaled_ece)(few)), stats.norm.cdf(few.before.mean / np.sqrt(few.before.var))
     assert np.isfinite(ece).all()
     for end, expected in ((0, 1 - accuracy), (np.inf, np.abs(accuracy - 0.5))):
-        at_end = exact.temperature == end
-        assert at_end.sum() > 1000
-        np.testing.assert_allclose(ece[at_end], expected[at_end], rtol=1e-12, atol=1e-15)
-        assert np.isnan(exact.after.gap[at_end]).all()
+        at_end = few.temperature == end
+        assert at_end.sum() > 300
+        np.testing.assert_allclose(ece[at_end], expected[at_end], rtol=1e-9, atol=1e-12)
+        assert np.isnan(few.after.gap[at_end]).all()
 
 
 def test_the_ends_continue_what_lies_between():
     """ECE at temperatures of 1e-4 and 1e4 beside those of 0 and inf."""
-    before = ScoreLaw(jnp.full(2, 1.2), jnp.full(2, 0.8))
-    inverse = jnp.asarray([1e4, 1e-4])
+    before, inverse = ScoreLaw(jnp.full(2, 1.2), jnp.full(2, 0.8)), jnp.asarray([1e4, 1e-4])
     near = ScoreLaw(inverse * 1.2, inverse * (inverse * 2.0 - 1.2))
-    ends = TemperatureFit(before, jnp.asarray([0.0, jnp.inf]), near)
-    np.testing.assert_allclose(scaled_ece(ends), population_ece(near), rtol=0, atol=2e-4)
+    ends = scaled_ece(TemperatureFit(before, jnp.asarray([0.0, jnp.inf]), near))
+    np.testing.assert_allclose(ends, population_ece(near), rtol=0, atol=2e-4)
+    assert ends[0] == 1 - population_accuracy(before)[0]
 
 
-@pytest.mark.parametrize("dtype, tolerance", [(np.float32, 1e-5), (np.float64, 1e-11)])
-def test_is_the_minimum_for_its_points(key, dtype, tolerance):
-    """For the points that belong to a training set, by bisection; 13 of them, and 1000."""
-    z = np.array([-0.5, 0.0, 0.4, 1.1, 2.0], dtype)[:, None, None]
-    counts = np.array([13, 1000])
-    sets = sample_training_sets(key, n=dtype(3), p=3, theta_norm=1, replicates=200)
-    fit = scale_on_held_out(sets, ScoreLaw(jnp.asarray(z), jnp.asarray(1 - z)), n_held_out=counts)
+def check_minimum(noise, z, inverse, gap, tolerance):
+    """1/T and the gap of unit-variance laws N(z, 1) are those of the best b for this noise [replicates, points]."""
+    best = bisected(z[:, None] + noise)
+    np.testing.assert_array_equal((inverse == 0, np.isinf(inverse)), (best == 0, np.isinf(best)))
+    inside = np.isfinite(best) & (best > 0)
+    b, z = best[inside], z[inside]
+    assert (np.abs(inverse[inside] - b) < tolerance * np.maximum(b, np.maximum(np.abs(z), 0.01))).all()
+    assert (np.abs(gap[inside] - b * (b - z)) < 10 * tolerance * (b**2 + 1)).all()
+
+
+def noise_of(sets, dtype, pairs):
+    """The held-out points of each set: [cells, replicates, 2 pairs]."""
     source = sets.source(16, sets.n)
-    pairs = jax.jit(jax.vmap(lambda k: jnp.stack(normals(source, k, np.dtype(dtype)))))(jnp.arange(500))
-    noise = np.asarray(pairs, float).reshape(1000, 200).T
-    for column, count in enumerate(counts):
-        for row, shift in enumerate(np.asarray(z, float).ravel()):
-            best = bisected(shift + noise[:, :count])
+    words = jax.jit(jax.vmap(lambda k: jnp.stack(normals(source, k, np.dtype(dtype)))))(jnp.arange(pairs))
+    return np.moveaxis(np.asarray(words, float).reshape(2 * pairs, *words.shape[2:]), 0, -1)
+
+
+def test_is_the_minimum_for_its_points(sets, exact):
+    """For the points that belong to a training set, by bisection."""
+    noise, rows = noise_of(sets, np.float32, 20), slice(0, 300)
+    for k in range(2):
+        fit = jax.tree.map(lambda part, k=k: part[k, :, rows], exact)
+        deviation = np.sqrt(fit.before.var)
+        for index, (*_, m) in enumerate(CONFIGURATIONS):
+            z = fit.before.mean[index] / deviation[index]
             with np.errstate(divide="ignore"):
-                inverse = 1 / np.asarray(fit.temperature[row, column], float)
-            np.testing.assert_array_equal((inverse == 0, np.isinf(inverse)), (best == 0, np.isinf(best)))
-            inside = np.isfinite(best) & (best > 0)
-            b, gap = best[inside], np.asarray(fit.after.gap[row, column], float)[inside]
-            assert (np.abs(inverse[inside] - b) < tolerance * np.maximum(b, max(abs(shift), 0.01))).all()
-            assert (np.abs(gap - b * (b - shift)) < 10 * tolerance * (b**2 + 1)).all()
+                inverse = deviation[index] / fit.temperature[index]
+            check_minimum(noise[index, rows, :m], z, inverse, fit.after.gap[index], 1e-5)
 
 
-def test_only_the_accuracy_matters(key):
+@pytest.fixture(scope="module")
+def double(sets):
+    """(sets, fit): the first 200 of a cell in float64; the fit [5 laws, 2 numbers of points, 200] of any laws."""
+    few = jax.tree.map(lambda part: part[:1, :200].astype(float) if part.dtype == np.float32 else part[:1], sets)
+    few = few._replace(position=sets.position[:, :200])
+
+    def fitted(z, scale, counts):
+        z, scale = (np.broadcast_to(v, 5)[:, None, None].astype(float) for v in (z, scale))
+        law = ScoreLaw(jnp.asarray(scale * z), jnp.asarray(scale * (scale - z)))
+        return scale_on_held_out(few, law, n_held_out=counts)
+
+    return few, fitted
+
+
+def test_is_the_minimum_in_double_precision(double):
+    """13 points and 1000, the fewer the first of the more."""
+    (few, fitted), z = double, np.array([-0.5, 0.0, 0.4, 1.1, 2.0])
+    noise, fit = noise_of(few, np.float64, 500)[0], fitted(z, 1.0, np.array([13, 1000]))
+    for row, shift in enumerate(z):
+        for column, count in enumerate((13, 1000)):
+            with np.errstate(divide="ignore"):
+                inverse = 1 / np.asarray(fit.temperature[row, column])
+            gap = np.asarray(fit.after.gap[row, column])
+            check_minimum(noise[:, :count], np.full(200, shift), inverse, gap, 1e-11)
+
+
+def test_only_the_accuracy_matters(double):
     """Scores of one accuracy and of any scale: the same law after scaling, and temperatures in proportion."""
-    scale = np.array([[1.0], [0.25], [8.0]], np.float32)
-    law = ScoreLaw(jnp.asarray(0.8 * scale), jnp.asarray(scale * (scale - 0.8)))
-    sets = sample_training_sets(key, n=np.float32(3), p=3, theta_norm=1, replicates=200)
-    fit = scale_on_held_out(sets, law, n_held_out=50)
-    np.testing.assert_allclose(fit.after.mean, np.broadcast_to(fit.after.mean[:1], (3, 200)), rtol=1e-5)
-    np.testing.assert_allclose(fit.temperature, scale * fit.temperature[:1], rtol=1e-5)
+    scale = np.array([1.0, 0.25, 8.0, 3.0, 0.5])
+    fit = double[1](0.8, scale, np.array([13, 50]))
+    np.testing.assert_allclose(fit.after.mean, np.broadcast_to(fit.after.mean[:1], (5, 2, 200)), rtol=1e-9)
+    np.testing.assert_allclose(fit.temperature, scale[:, None, None] * fit.temperature[:1], rtol=1e-9)
 
 
-def test_fewer_points_are_the_first_of_more(key):
-    """The temperature is the same alone and beside more points, and the points of another set are others."""
-    sets = sample_training_sets(key, n=np.float32(10), p=np.float32([2, 5]), theta_norm=1, replicates=50)
-    law = sets.scores(0.3)
-    both, alone = (scale_on_held_out(sets, law, n_held_out=counts) for counts in ([[7], [20]], [[7], [7]]))
-    assert both.temperature.shape == both.before.mean.shape == both.after.gap.shape == (2, 2, 50)
-    np.testing.assert_allclose(alone.temperature[:1], both.temperature[:1], rtol=1e-5)
-    change = np.asarray(alone.temperature[1] != both.temperature[1])
-    assert change.mean() > 0.9
-    assert (np.asarray(alone.after.gap[0, 0] != alone.after.gap[0, 1])).mean() > 0.9
+def test_sets_have_points_of_their_own(sets):
+    noise = noise_of(sets, np.float32, 1)
+    assert len(np.unique(noise)) > 0.99 * noise.size

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 from sklearn.covariance import ledoit_wolf
@@ -41,29 +40,30 @@ def test_beside_scikit_learn(rows):
 def test_the_rows_of_the_fit_become_those_of_the_model(rows):
     """Means +-theta; covariance within classes S-white: I in all but the shrinkage, which is undone here."""
     x, y = rows
-    fitted = fit_whitening(x, y, p=12)
+    fitted = fit_whitening(x, y, p=10)
     z = np.asarray(fitted(x))
     np.testing.assert_allclose(z[y == 1].mean(axis=0), -z[y == -1].mean(axis=0), atol=1e-12)
     within = residuals(z, y)
     scale = np.trace(residuals(x, y).T @ residuals(x, y)) / x.size
     s = float(fitted.shrinkage)
     undone = (1 - s) * within.T @ within / len(z) + s * scale * np.asarray(fitted.directions.T @ fitted.directions)
-    np.testing.assert_allclose(undone, np.eye(12), atol=1e-11)
+    np.testing.assert_allclose(undone, np.eye(10), atol=1e-11)
 
 
 def test_single_precision_is_close_enough(rows):
     """To 1e-4 in a whitened row, far below its unit variance; a direction's sign is arbitrary."""
     x, y = rows
-    double = np.asarray(fit_whitening(x, y, p=8)(x))
-    single = np.asarray(fit_whitening(x.astype(np.float32), y.astype(np.float32), p=8)(x.astype(np.float32)))
+    double = np.asarray(fit_whitening(x, y, p=10)(x))
+    single = np.asarray(fit_whitening(x.astype(np.float32), y.astype(np.float32), p=10)(x.astype(np.float32)))
     assert single.dtype == np.float32
     np.testing.assert_allclose(single * np.sign(np.sum(single * double, axis=0)), double, atol=1e-4)
 
 
+@pytest.mark.slow
 def test_many_rows_of_the_model_are_left_as_they_are(rng):
     """Rows of N(y theta, A A'): those that had no part in the fit get covariance I, within 5 sqrt(p / n) in norm."""
     y = rng.choice([-1.0, 1.0], 20_000)
-    mixing = rng.standard_normal((6, 6))
+    mixing = np.linalg.qr(rng.standard_normal((6, 6)))[0] * np.geomspace(0.7, 1.4, 6)  # which shrinkage hardly changes
     x = (y[:, None] * np.arange(6)[None] / 5 + rng.standard_normal((20_000, 6))) @ mixing.T
     fitted = fit_whitening(x[:10_000], y[:10_000], p=6)
     z = np.asarray(fitted(x[10_000:]))
@@ -87,7 +87,8 @@ def test_bad_arguments(rows):
 
 
 def test_wrong_labels_and_an_empty_class_are_nan(rows):
-    x, y = rows
+    x, y = rows[0][:8, 2:6], rows[1][:8]
     traced = jax.jit(lambda y: fit_whitening(x, y, p=2).directions)
-    assert np.isnan(traced(jnp.asarray(y).at[0].set(3.0))).all()
-    assert np.isnan(fit_whitening(x, np.ones_like(y), p=2).directions).all()
+    for wrong in (np.append(3.0, y[1:]), np.ones(8)):
+        assert np.isnan(traced(wrong)).all()
+    assert np.isfinite(traced(y)).all()

@@ -9,9 +9,9 @@ from scipy import stats
 from mixjax.gaussian import ScoreLaw, population_ece, turning_ratio
 from mixjax.gaussian.claims import CLAIMS
 from mixjax.gaussian.claims.claim import LARGEST_WEIGHT
-from mixjax.gaussian.claims.mixup import chosen_weight
+from mixjax.gaussian.claims.theorems_3 import chosen_weight
 
-N, REPLICATES = 16, 10_000
+N, REPLICATES = 16, 5_000
 
 
 def test_there_are_eleven():

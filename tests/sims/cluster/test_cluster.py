@@ -10,26 +10,19 @@ import time
 from collections import deque
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
-from mixjax.sims.cli import main
-from mixjax.sims.cluster import cluster, tasks
-from mixjax.sims.cluster.cluster import Cluster
-from mixjax.sims.configuration import configured
-from mixjax.sims.engine.division import work_of
-from mixjax.sims.engine.execution import execute
-from mixjax.sims.engine.units import Layout
-from mixjax.sims.engine.work import ExecutionOptions
-from mixjax.sims.status import status
-from mixjax.sims.studies import STUDIES
 
 from mixjax import sims
 from mixjax.runs import RunError
+from mixjax.sims.cli import main
+from mixjax.sims.cluster import cluster, tasks
+from mixjax.sims.cluster.cluster import Cluster
+from mixjax.sims.engine.execution import ExecutionOptions, execute
+from mixjax.sims.status import status
 from tests.paths import ROOT
+from tests.sims.small_run import AXES, SMALL, assert_same_bits, planned
 
-AXES = {"n": "50", "ratio": "0.2,1,3", "theta_norm": "0.5,2", "alpha": "0,1", "replicates": 2500}
 KILLS = int(os.environ.get("MIXJAX_KILLS", "1"))
-SMALL = Layout(2, 8, 1)  # nine units
 
 needs_dask = pytest.mark.usefixtures("local")
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
@@ -43,35 +36,12 @@ def local():
         yield started
 
 
-@pytest.fixture(scope="module")
-def undisturbed():
-    return sims.run("phase_diagram", layout=SMALL, **AXES)
-
-
-def work(**axes):
-    return work_of(STUDIES["phase_diagram"], configured("phase_diagram", **{**AXES, **axes}), SMALL)
-
-
-def assert_same_bits(one, other):
-    for name in one:
-        np.testing.assert_array_equal(one[name].values, other[name].values, err_msg=str(name))
-
-
-@needs_dask
-def test_through_a_scheduler_the_table_is_that_of_one_process(local, tmp_path, undisturbed):
-    """...and the progress bar covers the cluster; what is missing of a run is made up for."""
-    address, seen = local._client.scheduler.address, []
-    table = sims.run(
-        "phase_diagram", tmp_path, scheduler=address, layout=SMALL, progress=lambda *units: seen.append(units), **AXES
-    )
-    assert seen == [(done, 9) for done in range(10)]
-    assert_same_bits(undisturbed, table)
-    (tmp_path / "dataset.nc").unlink()
-    next((tmp_path / "shards").iterdir()).unlink()
-    seen.clear()
-    assert execute(work(), tmp_path, ExecutionOptions(progress=lambda *units: seen.append(units), cluster=local))
-    assert seen == [(8, 9), (9, 9)]
-    assert_same_bits(undisturbed, sims.load(tmp_path))
+@pytest.fixture
+def one():
+    """A worker of as many threads as there are cores."""
+    pytest.importorskip("distributed", reason="the extra `cluster` is not installed")
+    with Cluster(workers=1) as started:
+        yield started
 
 
 @pytest.mark.slow
@@ -86,7 +56,7 @@ def test_a_worker_that_is_killed_is_made_up_for(local, tmp_path):
             os.kill(pid, signal.SIGKILL)
             killed.append(pid)
 
-    assert execute(work(**axes), tmp_path, ExecutionOptions(progress=kill, cluster=local))
+    assert execute(planned(SMALL, **axes), tmp_path, ExecutionOptions(progress=kill, cluster=local))
     assert len(set(killed)) == min(KILLS, 5)
     assert_same_bits(sims.run("phase_diagram", layout=SMALL, **{**AXES, **axes}), sims.load(tmp_path))
 
@@ -104,7 +74,7 @@ def test_what_hangs_is_given_to_another(local, tmp_path, undisturbed, monkeypatc
             os.kill(stopped[0], signal.SIGSTOP)
 
     try:
-        assert execute(work(), tmp_path, ExecutionOptions(progress=stop, cluster=local))
+        assert execute(planned(SMALL), tmp_path, ExecutionOptions(progress=stop, cluster=local))
     finally:
         os.kill(stopped[0], signal.SIGCONT)
     assert_same_bits(undisturbed, sims.load(tmp_path))
@@ -121,7 +91,7 @@ def test_few_tasks_are_under_way(local, monkeypatch):
         largest[0] = max(largest[0], len(self.running))
 
     monkeypatch.setattr(tasks.Tasks, "submit", counted)
-    whole, layout = work(replicates=20_000), dataclasses.asdict(SMALL)
+    whole, layout = planned(SMALL, replicates=20_000), dataclasses.asdict(SMALL)
     stored = {}
     names = whole.names(layout)
     assert sorted(local.compute(whole, names, layout, stored.__setitem__)) == sorted(names) == sorted(stored)
@@ -167,7 +137,7 @@ def test_what_a_worker_remarks_is_said():
     """As of a tile that its memory had no room for."""
     pytest.importorskip("distributed", reason="the extra `cluster` is not installed")
     said = []
-    there = tasks.Tasks(None, work(), {}, {}, said.append)
+    there = tasks.Tasks(None, planned(SMALL), {}, {}, said.append)
     future = SimpleNamespace(result=lambda timeout: tasks.Done([{"x": 1}], ["no room"], 0.5))
     assert there._fetched(("part",), future) == [{"x": 1}] and there.seconds_of_a_part == 0.5
     assert said == ["a worker: no room"]
@@ -205,7 +175,7 @@ def test_a_scheduler_that_is_gone_is_one_sentence(elsewhere, tmp_path):
         with pytest.raises(
             RunError, match="the scheduler is gone; finished work is kept, and the same command goes on"
         ):
-            execute(work(replicates=50_000), tmp_path / "run", options)
+            execute(planned(SMALL, replicates=50_000), tmp_path / "run", options)
     assert 3 <= len(list((tmp_path / "run" / "shards").glob("*.npz"))) < 150
 
 

@@ -4,11 +4,11 @@ import sys
 from types import SimpleNamespace
 
 import pytest
-from mixjax.sims.cluster import cluster, tasks
-from mixjax.sims.cluster.cluster import Cluster
 
 from mixjax import sims
 from mixjax.runs import RunError, provenance
+from mixjax.sims.cluster import cluster, tasks
+from mixjax.sims.cluster.cluster import Cluster
 
 MADE = provenance()
 

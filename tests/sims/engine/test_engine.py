@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import zlib
+from itertools import groupby
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+
+from mixjax import sims
+from mixjax.gaussian import population_errors, sample_scores
+from mixjax.sims.configuration import work_of
 from mixjax.sims.engine.compute import compute, tiles_on_devices
 from mixjax.sims.engine.moments import merged
 from mixjax.sims.engine.program import BLOCK, Experiment
 from mixjax.sims.engine.units import Layout, plan
 from mixjax.sims.grid import Grid, gaussian_grid
 from mixjax.sims.studies.comparison import EXPERIMENT
-
-from mixjax import sims
-from mixjax.gaussian import population_errors, sample_scores
 
 AXES = {"n": "50", "ratio": "0.2,1,3", "theta_norm": "0.5,2", "alpha": "0,1", "replicates": 1300, "seed": 3}
 
@@ -26,29 +28,43 @@ def table():
     return sims.run("phase_diagram", **AXES)
 
 
-def assert_same_bits(one, other):
-    assert set(one) == set(other)
-    for name in one:
-        assert one[name].dtype == other[name].dtype
-        np.testing.assert_array_equal(one[name].values, other[name].values, err_msg=str(name))
-
-
 # --- the phase diagram's own program ---------------------------------------------------------------
 
 
+def moments_of_grid(layout=None, **axes):
+    """The moments of all values, each of shape [cells, ...], without the table that is made of them."""
+    work = work_of("phase_diagram", layout=layout, **{**AXES, **axes})
+    cut, stored = work.layout("cpu"), {}
+    names = work.names(cut)
+    assert list(work.compute(names, cut, stored.__setitem__)) == names
+    return merged([stored[name] for name in block] for _, block in groupby(names, key=lambda name: name[-6:]))
+
+
+@pytest.fixture(scope="module")
+def whole():
+    return moments_of_grid()
+
+
 @pytest.mark.parametrize("layout", [Layout(2, 8, 1), Layout(1, 8, 1), Layout(90, 8, 1)], ids=str)
-def test_the_size_of_units_changes_no_bit(table, layout):
-    assert_same_bits(table, sims.run("phase_diagram", layout=layout, **AXES))
+def test_the_size_of_units_changes_no_bit(whole, layout):
+    other = moments_of_grid(layout)
+    assert whole.keys() == other.keys()
+    for name, moments in whole.items():
+        for kind in ("count", "mean", "m2"):
+            np.testing.assert_array_equal(getattr(moments, kind), getattr(other[name], kind), err_msg=name)
 
 
-def test_a_cell_alone_is_the_cell_in_a_grid(table):
-    alone = sims.run("phase_diagram", **{**AXES, "ratio": "1", "theta_norm": "2"})
-    assert_same_bits(table.sel(ratio=[1.0], theta_norm=[2.0]), alone)
+def test_a_cell_alone_is_the_cell_in_a_grid(whole):
+    """p/n = 1 and |theta| = 2 is the fourth of six."""
+    alone = moments_of_grid(ratio="1", theta_norm="2")
+    for name, moments in whole.items():
+        for kind in ("count", "mean", "m2"):
+            np.testing.assert_array_equal(getattr(moments, kind)[[3]], getattr(alone[name], kind), err_msg=name)
 
 
 @pytest.mark.parametrize("threads", [1, 3])
 def test_order_and_threads_change_no_bit(threads):
-    """...and all that is stored is float32, or a count, though this suite has 64-bit types on."""
+    """...and means are stored in float32, though this suite has 64-bit types on."""
     grid = gaussian_grid(**{name: AXES[name] for name in ("n", "ratio", "theta_norm", "alpha")}, p=None, beta="same")
     layout = Layout(2, 8, 1)
     units, tiles = plan(grid, 1300, layout), tiles_on_devices(EXPERIMENT, grid, study="x", seed=0, layout=layout)
@@ -58,7 +74,7 @@ def test_order_and_threads_change_no_bit(threads):
         assert list(compute(tiles, order, into.__setitem__, threads=count)) == order
     for unit in units:
         for name, array in stored[0][unit].items():
-            assert array.dtype == (np.int32 if name.endswith(".count") else np.float32)
+            assert array.dtype == {"count": np.int32, "mean": np.float32, "m2": np.float64}[name.split(".")[1]]
             np.testing.assert_array_equal(array, stored[1][unit][name])
 
 

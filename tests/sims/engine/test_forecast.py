@@ -2,50 +2,41 @@
 
 import numpy as np
 import pytest
-from mixjax.sims import grid
-from mixjax.sims.cli import main
-from mixjax.sims.configuration import configured
-from mixjax.sims.engine import division, tiles
-from mixjax.sims.engine.division import work_of
-from mixjax.sims.engine.execution import execute
-from mixjax.sims.engine.forecast import amount, duration, several
-from mixjax.sims.engine.work import ExecutionOptions
-from mixjax.sims.studies import STUDIES
 
 from mixjax.runs import RunError
-
-AXES = {"n": "50", "ratio": "0.2,1,3", "theta_norm": "0.5,2", "alpha": "0,1", "replicates": 2500}
-
-
-def work(**axes):
-    return work_of(STUDIES["phase_diagram"], configured("phase_diagram", **{**AXES, **axes}))
+from mixjax.sims import grid
+from mixjax.sims.cli import main
+from mixjax.sims.engine import tiles, work
+from mixjax.sims.engine.execution import ExecutionOptions, execute
+from mixjax.sims.engine.forecast import amount, duration, several
+from tests.sims.small_run import planned
 
 
 def test_the_plan_comes_first_and_says_what_it_costs(tmp_path):
     """Six cells, two settings and three blocks of replicates; what is left is what counts."""
     order = []
     options = ExecutionOptions(announce=order.append, progress=lambda *units: order.append(units))
-    execute(work(), tmp_path, options)
+    execute(planned(), tmp_path, options)
     size, cost, *progress = order
     assert size == "phase_diagram: 6 cells x 2 settings x 2,500 replicates = 30,000, in 3 units"
-    assert cost.startswith("about ")
+    assert cost.startswith("at least ")
     assert "at the rate of a first tile" in cost
     assert progress == [(0, 3), (1, 3), (2, 3), (3, 3)]
     (tmp_path / "dataset.nc").unlink()
     order.clear()
-    execute(work(), tmp_path, options)
+    execute(planned(), tmp_path, options)
     assert order == [f"{size}, all of them stored", (3, 3)]
 
 
 def test_the_forecast_is_a_tile_times_their_number(monkeypatch):
-    """A clock by which each tile takes one second: 100 units of 64 cells, eight tiles each, on two threads."""
-    clock = iter(range(1000))
-    monkeypatch.setattr(division.time, "perf_counter", lambda: float(next(clock)))
-    monkeypatch.setattr(division, "default_threads", lambda: 2)
+    """A clock by which a tile takes one second: 100 units of eight tiles on two threads, and 30 s of compiling."""
+    clock = iter([0, 31, 31, 32, 32, 33])
+    monkeypatch.setattr(work.time, "perf_counter", lambda: float(next(clock)))
+    monkeypatch.setattr(work, "default_threads", lambda: 2)
     sizes = []
     monkeypatch.setattr(tiles.Tiles, "moments", lambda _, unit, warn: sizes.append(unit))
-    large = work(ratio="0.05:8:64:log", theta_norm="1:2:10")
-    assert large.seconds(large.layout("cpu"), 100) == 8 * 100 / 2
+    large = planned(ratio="0.05:8:64:log", theta_norm="1:2:10")
+    assert large.seconds(large.layout("cpu"), 100) == 30 + 8 * 100 / 2
     assert {unit.stop - unit.start for unit in sizes} == {8}
 
 
@@ -55,32 +46,21 @@ def test_the_full_map_says_its_size_and_cost_and_asks_nothing(tmp_path, monkeypa
     def begun(*_):
         raise RunError("work begins")
 
-    monkeypatch.setattr(division.GridWork, "seconds", lambda *_: 1234.0)
-    monkeypatch.setattr(division.GridWork, "compute", begun)
+    monkeypatch.setattr(work.GridWork, "seconds", lambda *_: 1234.0)
+    monkeypatch.setattr(work.GridWork, "compute", begun)
     monkeypatch.setattr("sys.stdin", None)
     assert main(["phase_diagram", "--preset", "full", "--out", str(tmp_path)]) == 2
     size, cost, *_, end = capsys.readouterr().err.strip().splitlines()
     assert size == "phase_diagram: 65,536 cells x 16 settings x 10,000 replicates = 10.5 billion, in 10,240 units"
-    assert cost.startswith("about 21 min with ")
+    assert cost.startswith("at least 21 min with ")
     assert end == "error: work begins"
 
 
-@pytest.mark.parametrize(
-    ("number", "words"), [(950, "950"), (7e7, "70 million"), (1.5e9, "1.5 billion"), (1e12, "1 trillion")]
-)
-def test_amounts(number, words):
-    assert amount(number) == words
-
-
-@pytest.mark.parametrize(
-    ("seconds", "words"), [(0.2, "0.2 s"), (45, "45 s"), (1800, "30 min"), (36_000, "10 h"), (864_000, "10 days")]
-)
-def test_durations(seconds, words):
-    assert duration(seconds) == words
-
-
-def test_plurals():
+def test_amounts_plurals_and_durations():
+    assert [amount(number) for number in (950, 7e7, 1.5e9, 1e12)] == ["950", "70 million", "1.5 billion", "1 trillion"]
     assert (several(1, "unit"), several(2000, "unit")) == ("1 unit", "2,000 units")
+    seconds = (0.2, 45, 1800, 36_000, 864_000)
+    assert [duration(number) for number in seconds] == ["0.2 s", "45 s", "30 min", "10 h", "10 days"]
 
 
 def test_a_grid_too_large_for_memory_is_refused_before_it_is_made(monkeypatch):
@@ -89,12 +69,12 @@ def test_a_grid_too_large_for_memory_is_refused_before_it_is_made(monkeypatch):
     with pytest.raises(
         RunError, match=r"100 ratio x 100 theta_norm x 2 settings = 20,000 values takes 0.0056 GiB .*cut it"
     ):
-        work(ratio="1:2:100", theta_norm="1:2:100")
+        planned(ratio="1:2:100", theta_norm="1:2:100")
 
 
 def test_a_run_of_too_many_units_is_refused_before_they_are_listed():
     with pytest.raises(
         RunError, match=r"at most 1,048,576 units, .* got 1 of cells by 2,147,484 of replicates; cut it"
     ):
-        many = work(replicates=2**31 - 1)
+        many = planned(replicates=2**31 - 1)
         many.names(many.layout("cpu"))

@@ -1,7 +1,18 @@
 """Moments merged from parts are those of the whole."""
 
+import jax
+import jax.numpy as jnp
 import numpy as np
-from mixjax.sims.engine.moments import Moments, merged, moments_of
+import pytest
+
+from mixjax.sims.engine.moments import Moments, merged, moments_of, stored_form
+
+MOMENTS = jax.jit(moments_of, static_argnums=0)
+
+
+def stored(values, wanted):
+    """The arrays of a shard."""
+    return stored_form({name: np.asarray(array) for name, array in MOMENTS("x", values, wanted).items()})
 
 
 def of_all(x):
@@ -45,10 +56,7 @@ def test_merged_is_block_by_block_and_cell_by_cell(rng):
     values = rng.normal(size=(2, 3, 40))
     values[1, 2, :5] = np.nan
     wanted = np.ones(40, bool)
-    blocks = [
-        [moments_of("x", values[0, :2], wanted), moments_of("x", values[0, 2:], wanted)],
-        [moments_of("x", values[1], wanted)],
-    ]
+    blocks = [[stored(values[0, :2], wanted), stored(values[0, 2:], wanted)], [stored(values[1], wanted)]]
     found = merged(blocks)["x"]
     together = np.moveaxis(values, 0, 1).reshape(3, -1)
     np.testing.assert_array_equal(found.count, [80, 80, 75])
@@ -58,6 +66,25 @@ def test_merged_is_block_by_block_and_cell_by_cell(rng):
 
 def test_unwanted_replicates_are_left_out(rng):
     values = rng.normal(size=(2, 10))
-    found = moments_of("x", values, np.arange(10) < 7)
+    found = stored(values, np.arange(10) < 7)
     np.testing.assert_array_equal(found["x.count"], [7, 7])
     np.testing.assert_allclose(found["x.mean"], values[:, :7].mean(axis=1), rtol=1e-13)
+
+
+@pytest.mark.parametrize("scale", [1.0, 3e-21, 1e-36, 3e25])
+def test_no_spread_is_too_small_or_too_large_for_single_precision(rng, scale):
+    """Of float32 values, whose squares underflow or overflow; two blocks, to the rounding of float32."""
+    values = (scale * (2.0 + rng.normal(size=(2, 3, 200)))).astype(np.float32)
+    found = merged([stored(block, np.ones(200, bool))] for block in values)["x"]
+    together = np.moveaxis(values, 0, 1).reshape(3, -1).astype(float)
+    np.testing.assert_allclose(found.standard_deviation, together.std(axis=1, ddof=1), rtol=1e-5)
+
+
+def test_what_does_not_underflow_keeps_its_bits(rng):
+    """The sum of squares of float32 as it was stored before, which can still be read."""
+    values = rng.normal(3.0, 2.0, (4, 40)).astype(np.float32)
+    found = stored(values, np.ones(40, bool))
+    deviations = values - np.asarray(found["x.mean"])[:, None]
+    np.testing.assert_array_equal(found["x.m2"], np.asarray(jnp.sum(deviations**2, axis=-1)))
+    before = merged([[{**found, "x.m2": found["x.m2"].astype(np.float32)}]])["x"]
+    np.testing.assert_array_equal(before.m2, found["x.m2"])

@@ -4,11 +4,11 @@ import json
 
 import numpy as np
 import pytest
-from mixjax.sims.engine import self_test as canary
 from scipy.stats import norm
 
 from mixjax import sims
 from mixjax.runs import RunError
+from mixjax.sims.engine import self_test as canary
 from tests import paths
 
 CASES = json.loads((paths.CASES / "population.json").read_text())

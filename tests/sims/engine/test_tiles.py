@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from types import SimpleNamespace
 
@@ -11,21 +10,18 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax.errors import JaxRuntimeError
+
+from mixjax.runs import RunError
 from mixjax.sims.cluster import tasks
 from mixjax.sims.cluster.tasks import ENVIRONMENT, compute_parts, worker_provenance
-from mixjax.sims.configuration import configured
+from mixjax.sims.configuration import work_of
 from mixjax.sims.engine import devices, tiles
 from mixjax.sims.engine.compute import compute, tiles_on_devices
-from mixjax.sims.engine.division import work_of
-from mixjax.sims.engine.execution import opened
+from mixjax.sims.engine.execution import ExecutionOptions, compute_missing, opened
 from mixjax.sims.engine.program import Experiment, Program, compiled
 from mixjax.sims.engine.tiles import smaller
 from mixjax.sims.engine.units import Layout, plan
-from mixjax.sims.engine.work import ExecutionOptions
 from mixjax.sims.grid import Grid
-from mixjax.sims.studies import STUDIES
-
-from mixjax.runs import RunError
 
 AXES = {"n": "50", "ratio": "0.2,1,3", "theta_norm": "0.5,2", "alpha": "0,1", "replicates": 1300, "seed": 3}
 REFUSED = "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 123456 bytes.\nwith a second line"
@@ -124,7 +120,7 @@ def test_a_run_changes_no_bit_and_keeps_its_layout(limit, tmp_path, whole):
     options = ExecutionOptions(warn=said.append, announce=lambda _: None)
     limit(2)
     with opened(work, tmp_path, worker_provenance(), options) as directory:
-        assert work.compute_missing(directory, options) == (2, 2)
+        assert compute_missing(work, directory, options) == (2, 2)
         assert_same(whole, {name: directory.read(name) for name in whole})
         assert directory.manifest["layout"] == LAYOUT
     assert [line.split(" on ")[0] for line in said] == [f"no room for tiles of {size} cells" for size in (8, 4)]
@@ -133,7 +129,7 @@ def test_a_run_changes_no_bit_and_keeps_its_layout(limit, tmp_path, whole):
 def test_a_worker_halves_too_and_what_it_says_comes_back(limit, whole):
     """`compute_parts` as Dask calls it, without Dask; the second part has nothing to say."""
     environment = {name: str(worker_provenance()[name]) for name in ENVIRONMENT}
-    task = "phase_diagram", json.dumps(dataclasses.asdict(_work().config)), LAYOUT, environment
+    task = "phase_diagram", json.dumps(_work().stored_config), LAYOUT, environment
     limit(2)
     tasks._work.cache_clear()
     done = [compute_parts(task, (name,)) for name in whole]
@@ -187,22 +183,10 @@ def test_the_smallest_is_tried_whatever_there_is(monkeypatch):
     assert_same(alike, toy(warn=lambda _: None))
 
 
-@pytest.mark.parametrize(
-    ("size", "less"),
-    [
-        ((8, 1), (4, 1)),
-        ((3, 1), (2, 1)),
-        ((2, 1), None),
-        ((512, 512), (256, 256)),
-        ((3, 3), (2, 2)),
-        ((2, 2), None),
-        ((12, 2), (6, 2)),
-        ((4, 2), None),
-        ((1, 1), None),
-    ],
-)
-def test_what_is_smaller(size, less):
-    assert smaller(*size) == less
+def test_what_is_smaller():
+    sizes = {(8, 1): (4, 1), (3, 1): (2, 1), (2, 1): None, (1, 1): None, (12, 2): (6, 2), (4, 2): None}
+    sizes |= {(512, 512): (256, 256), (3, 3): (2, 2), (2, 2): None}
+    assert {size: smaller(*size) for size in sizes} == sizes
 
 
 def test_the_room_is_a_share_for_each_thread(monkeypatch):
@@ -217,4 +201,4 @@ def test_the_room_is_a_share_for_each_thread(monkeypatch):
 
 
 def _work():
-    return work_of(STUDIES["phase_diagram"], configured("phase_diagram", **AXES))
+    return work_of("phase_diagram", **AXES)

@@ -7,8 +7,6 @@ import zlib
 import jax
 import numpy as np
 import pytest
-from mixjax.sims.cli import main
-from mixjax.sims.figures.beyond import beyond_report
 
 from mixjax import sims
 from mixjax.gaussian import (
@@ -19,6 +17,7 @@ from mixjax.gaussian import (
     sample_training_sets,
     with_positive_rate,
 )
+from mixjax.sims.reports.beyond import beyond_report
 
 pytestmark = pytest.mark.slow
 
@@ -78,17 +77,3 @@ def test_training_sets_of_two_classes_are_the_papers(table):
 def test_the_report_finds_the_boundary_of_the_limit(table):
     """|theta| = 1, t = 1/3: c_crit = 0.2340 (`critical_ratio`)."""
     assert "| 0.5 | 0.234 | 0.234 | 0.234 |" in beyond_report(table)
-
-
-@pytest.mark.parametrize("wrong, words", [
-    (["--positive-rate", "1"], "positive_rate must be below 1, got 1"),
-    (["--epochs", "0"], "epochs must be above 0"),
-    (["--classes", "2,61"], "classes must be at most 60, got 61"),
-    (["--class-sets", "2"], "class_sets must be a whole number from 10"),
-    (["--replicates", "1"], "replicates must be a whole number from 10"),
-])  # fmt: skip
-def test_wrong_options_are_one_sentence(wrong, words, capsys, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    assert main(["beyond", *wrong]) == 2
-    assert words in capsys.readouterr().err
-    assert not list(tmp_path.iterdir())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from mixjax.sims.studies.divisions import crossing, crossing_and_error, mean_and_error
 
 RATIOS = np.geomspace(0.1, 10, 9)

@@ -4,25 +4,38 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from mixjax.sims.cli import main
-from mixjax.sims.publishing import publish
-from mixjax.sims.studies import judged_estimators
 from scipy.special import expit
 
 from mixjax import sims
 from mixjax.gaussian import ScoreLaw
+from mixjax.sims.publishing import publish
+from mixjax.sims.studies import judged_estimators
 
 OPTIONS = {"sizes": "50,400", "bins": 5, "rows": 40_000, "most_samples": 200, "interval_samples": 10}
+FEW = {**OPTIONS, "sizes": "50,51", "rows": 1000, "most_samples": 15}
+NEEDED = {*judged_estimators.INTERVALS, "MCE"}
+
+
+def made(folder, options, unneeded=()):
+    """A run of one law, and without some estimators."""
+    with pytest.MonkeyPatch.context() as patch:
+        for law in set(judged_estimators.LAWS) - {"over-confident"}:
+            patch.delitem(judged_estimators.LAWS, law)
+        for name in unneeded:
+            patch.delitem(judged_estimators.ESTIMATORS, name)
+        sims.run("estimator_bias", folder, **options)
+        yield folder
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    with pytest.MonkeyPatch.context() as patch:
-        for law in set(judged_estimators.LAWS) - {"over-confident"}:
-            patch.delitem(judged_estimators.LAWS, law)
-        path = tmp_path_factory.mktemp("runs") / "bias"
-        sims.run("estimator_bias", path, **OPTIONS)
-        yield path
+    yield from made(tmp_path_factory.mktemp("runs") / "bias", OPTIONS)
+
+
+@pytest.fixture(scope="module")
+def few(tmp_path_factory):
+    """Of the estimators that have intervals, which take a tenth of the time to compile."""
+    yield from made(tmp_path_factory.mktemp("runs") / "few", FEW, set(judged_estimators.ESTIMATORS) - NEEDED)
 
 
 @pytest.fixture
@@ -51,43 +64,34 @@ def test_the_unbiased_estimators_have_no_bias_and_the_others_have(table):
     assert (row["bias"].sel(size=400) < row["bias"].sel(size=50)).sel(estimator="ECE, equal width")
 
 
-def test_moments_fit_together(table):
+def test_moments_fit_together(few):
+    table = sims.load(few)
     np.testing.assert_allclose(table["mean"] - table["truth"], table["bias"].transpose(*table["mean"].dims), atol=1e-12)
     count = table["samples"]
     variance = table["sd"] ** 2 * (count - 1) / count
     np.testing.assert_allclose(table["rmse"] ** 2, table["bias"] ** 2 + variance, rtol=1e-9)
-    np.testing.assert_array_equal(count, [[200, 100]])
+    np.testing.assert_array_equal(count, [[15, 15]])
     shares = table["coverage"].values
     np.testing.assert_allclose(shares * 10, np.rint(shares * 10), atol=1e-12)
     assert (table["coverage"].sel(interval="signed gap") > 0).all()
 
 
-def test_a_run_goes_on_with_what_is_stored(folder, table):
+def test_a_run_goes_on_with_what_is_stored(few):
     """...to the same numbers, computing only what is missing."""
+    folder, table = few, sims.load(few)
     (folder / "dataset.nc").unlink()
     shards = sorted((folder / "shards").iterdir())
     shards[0].unlink()
     kept = shards[1].stat().st_mtime_ns
-    again = sims.run("estimator_bias", folder, **OPTIONS)
+    again = sims.run("estimator_bias", folder, **FEW)
     assert shards[1].stat().st_mtime_ns == kept
     assert again.identical(table)
 
 
+@pytest.mark.slow
 def test_it_is_published_with_its_findings(folder, table, tmp_path):
     readme = publish(folder, tmp_path / "results").read_text()
     made = {path.name for path in (tmp_path / "results").iterdir()}
     assert {"law-size-estimator-bins.csv", "law-size-interval-bins.csv", "law-estimator.csv", "figures"} <= made
     assert f"{float(table['bias'].sel(estimator='MCE', size=400).item()):+.4f}" in readme
     assert "![coverage](figures/coverage.png)" in readme
-
-
-@pytest.mark.parametrize("wrong, words", [
-    (["--preset", "huge"], "estimator_bias has no preset 'huge'; it has quick, default, full"),
-    (["--sizes", "1"], "sizes must be 2 or more"),
-    (["--rows", "0"], "rows must be a whole number from 10"),
-])  # fmt: skip
-def test_wrong_options_are_one_sentence(wrong, words, capsys, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    assert main(["estimator_bias", *wrong]) == 2
-    assert words in capsys.readouterr().err
-    assert not list(tmp_path.iterdir())

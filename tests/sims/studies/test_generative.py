@@ -8,7 +8,6 @@ import pytest
 
 from mixjax import sims
 from mixjax.gaussian import population_ece, sample_scores
-from mixjax.runs import RunError
 
 pytestmark = pytest.mark.slow
 
@@ -44,14 +43,3 @@ def test_more_rows_bring_the_density_nearer(table):
     """Assumption 3.1 of linear g, from 64 rows to 512."""
     delta = table["delta"].sel(family="linear").mean("direction")
     assert delta.sel(rows=512) < delta.sel(rows=64)
-
-
-@pytest.mark.parametrize("options, words", [
-    ({"d": 3}, "d must be a whole number from 4"),
-    ({"rows": "10"}, "rows must be 4 p = 16 or more"),
-    ({"theta_norm": "1,2"}, "theta_norm must be one number, got 2"),
-    ({"training_seeds": 1}, "training_seeds must be a whole number from 2"),
-])  # fmt: skip
-def test_wrong_options_are_refused(options, words):
-    with pytest.raises(RunError, match=words):
-        sims.run("generative", **SMALL | options)

@@ -7,7 +7,7 @@ import pytest
 
 from mixjax import sims
 from mixjax.gaussian import overshoot_ratio
-from mixjax.runs import RunError
+from mixjax.sims.configuration import work_of
 
 SMALL = {"n": "20", "ratio": "0.5,5", "theta_norm": "1,2", "alpha": "0.5,5", "replicates": 2000}
 
@@ -43,6 +43,7 @@ def test_overshooting_begins_where_the_limit_says():
     assert many["mix_difference"] > 0
 
 
+@pytest.mark.slow
 def test_unlabeled_data_of_the_same_domain_are_no_shift(table_of):
     same = sims.run("pseudo_label_shift", unlabeled_norm="2", angle="0", unlabeled_per_label="10",
                     **SMALL | {"theta_norm": "2"})  # fmt: skip
@@ -53,19 +54,10 @@ def test_unlabeled_data_of_the_same_domain_are_no_shift(table_of):
         assert (np.abs(shifted[name] - plain.squeeze()[name]) < 5 * noise).all(), name
 
 
-def test_a_run_of_other_sums_is_another_run(tmp_path):
-    options = {"n": "20", "ratio": "0.5", "theta_norm": "1", "unlabeled_per_label": "1", "replicates": 10}
-    sims.run("pseudo_label", tmp_path, sums="exact", **options)
-    with pytest.raises(RunError, match="run of another spec"):
-        sims.run("pseudo_label", tmp_path, sums="gaussian", **options)
-
-
-@pytest.mark.parametrize("axes, words", [
-    ({"sums": "normal"}, "sums must be auto, exact or gaussian, got 'normal'"),
-    ({"sums": "exact", "unlabeled_per_label": "1e7"}, r"exact sums are for up to 2\^24 unlabelled points"),
-    ({"n": "0"}, "n must be 1 or more"),
-    ({"unlabeled_per_label": "1e9", "n": "100"}, "unlabelled points must be at most 1e"),
-])  # fmt: skip
-def test_wrong_axes_are_refused(axes, words):
-    with pytest.raises(RunError, match=words):
-        sims.run("pseudo_label", **axes)
+def test_a_run_of_other_sums_is_another_run():
+    """Of up to 10,000 unlabelled points "auto" is exact, and of more it is normal."""
+    few, many = {"n": "20", "unlabeled_per_label": "1,500"}, {"n": "20", "unlabeled_per_label": "1,501"}
+    exact, normal = (work_of("pseudo_label", sums=sums, **few) for sums in ("exact", "gaussian"))
+    assert exact.spec != normal.spec and exact.experiment != normal.experiment
+    assert work_of("pseudo_label", **few).spec == exact.spec
+    assert work_of("pseudo_label", **many).experiment == normal.experiment

@@ -7,11 +7,6 @@ import struct
 
 import numpy as np
 import pytest
-from mixjax.sims.cli import main
-from mixjax.sims.publishing import publish
-from mixjax.sims.reports.real_images import signs
-from mixjax.sims.studies import image_pairs, real_images
-from mixjax.sims.studies.divisions import TEST_SHARE
 from sklearn.datasets import load_digits
 
 from mixjax import sims
@@ -19,6 +14,10 @@ from mixjax.datasets import MissingDataError
 from mixjax.datasets.known import KNOWN
 from mixjax.gaussian import critical_ratio
 from mixjax.runs import RunError
+from mixjax.sims.publishing import publish
+from mixjax.sims.reports.real_images import signs
+from mixjax.sims.studies import image_pairs, real_images
+from mixjax.sims.studies.divisions import TEST_SHARE
 
 OPTIONS = {"ratio": "0.2,1,3,9,1e-3", "alpha": "1,5", "rows": 1, "most_divisions": 4}
 
@@ -121,18 +120,3 @@ def test_the_table(with_fashion, tmp_path):
     assert (counts["helps_agree"] <= counts["helps_clear"]).all() and (
         counts["helps_clear"] <= counts["helps_cells"]
     ).all()
-
-
-WRONG = {
-    "ratio": ("--ratio=1e-5,1", "ratio must be 0.0001 or more"),
-    "alpha": ("--alpha=-1", "alpha must be 0 or more"),
-    "rows": ("--rows=0", "rows must be a whole number from 1"),
-    "divisions": ("--most-divisions=3", "most_divisions must be a whole number from 4"),
-}
-
-
-@pytest.mark.parametrize(("option", "message"), WRONG.values(), ids=WRONG)
-def test_bad_options_are_one_sentence(tmp_path, capsys, option, message):
-    assert main(["real_images", "--out", str(tmp_path / "run"), option]) == 2
-    assert message in capsys.readouterr().err
-    assert not (tmp_path / "run").exists()

@@ -7,19 +7,18 @@ import zlib
 import jax
 import numpy as np
 import pytest
-from mixjax.sims.cli import main
-from mixjax.sims.figures.temperature import temperature_figures
 
 from mixjax.gaussian import (
     ScoreLaw,
     best_weight,
-    held_out_to_match,
+    held_out_size_matching,
     limit_scores,
     population_ece,
     sample_training_sets,
     scale_on_held_out,
     scaled_ece,
 )
+from mixjax.sims.figures.temperature import temperature_figures
 
 
 @pytest.fixture
@@ -84,7 +83,7 @@ def test_the_best_weight_wins_where_theory_says_so(table):
 def test_boundaries_are_where_the_leading_order_equals_mixup(table):
     cell = table.sel(n=200, ratio=0.5, theta_norm=1.0)
     law = limit_scores(0.5, 1.0, 0.0)
-    expected = held_out_to_match(law, cell["ece_mix"].isel(held_out_ratio=0).values) / 200
+    expected = held_out_size_matching(law, cell["ece_mix"].isel(held_out_ratio=0).values) / 200
     np.testing.assert_allclose(cell["mix_critical"], expected, rtol=0.05)  # ECE(mix) there is exact, here of 2000 sets
     assert float(table["best_critical_limit"].sel(n=200, ratio=2.0, theta_norm=1.0)) == 0
 
@@ -94,15 +93,3 @@ def test_a_single_row_is_no_map(table):
     assert figures["ece_difference"].draw(table.isel(held_out_ratio=[0])) is None
     assert figures["pooled_difference"].draw(table.isel(ratio=[0])) is None
     assert figures["ece_against_held_out"].draw(table.isel(ratio=[0])) is not None
-
-
-@pytest.mark.parametrize("wrong, words", [
-    (["--held-out-ratio", "0"], "held_out_ratio must be above 0"),
-    (["--held-out-ratio", "1e6"], "held-out points = held_out_ratio n must be at most 1e+07, got 2e+08"),
-    (["--alpha", "-1"], "alpha must be 0 or more"),
-])  # fmt: skip
-def test_wrong_options_are_one_sentence(wrong, words, capsys, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    assert main(["temperature", *wrong]) == 2
-    assert words in capsys.readouterr().err
-    assert not list(tmp_path.iterdir())

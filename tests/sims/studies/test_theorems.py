@@ -7,15 +7,15 @@ import json
 import numpy as np
 import pytest
 import xarray as xr
-from mixjax.sims.cli import main
-from mixjax.sims.reports.verdicts import verdict
-from mixjax.sims.studies import STUDIES
-from mixjax.sims.studies.comparison import wilson_interval
-from mixjax.sims.studies.theorems import CONFIGURATIONS
 
 from mixjax import sims
 from mixjax.gaussian.claims import CLAIMS
 from mixjax.gaussian.claims.claim import Claim
+from mixjax.sims.cli import main
+from mixjax.sims.reports.theorems import verdict
+from mixjax.sims.studies import STUDIES
+from mixjax.sims.studies.comparison import wilson_interval
+from mixjax.sims.studies.theorems import CONFIGURATIONS
 
 pytestmark = pytest.mark.slow
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from mixjax.train.data.shifts import SHIFTS, noisy, pale, rotated
 
 MAX_PIXEL = 16

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from mixjax.train.data.splits import hold_out, split_half
 
 SIZES = [2, 3, 10, 101, 1442]

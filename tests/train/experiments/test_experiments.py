@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+
 from mixjax.train.experiments import EXPERIMENTS
 from mixjax.train.loop.job import Phase
 from mixjax.train.running import configured

@@ -6,27 +6,28 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from mixjax.train.experiments.temperature import TEMPERATURE
-from mixjax.train.loop.job import Arm, Job, Phase, Recipe
-from mixjax.train.loop.members import lanes_of
-from mixjax.train.loop.training import Finished
-from mixjax.train.nets.shapes import MLPShape
 from scipy.optimize import minimize_scalar
 
 from mixjax.datasets import Dataset
+from mixjax.train.experiments.temperature import TEMPERATURE
+from mixjax.train.loop.job import Arm, Job, Phase, Recipe
+from mixjax.train.loop.members import members_of
+from mixjax.train.loop.step import Images
+from mixjax.train.loop.training import TrainedJob
+from mixjax.train.nets.shapes import MLPShape
 
 ROWS, TESTED, CLASSES = 200, 90, 4
 JOB = Job("job", Recipe(MLPShape(4, 1)), (Arm("erm", (0.0,)), Arm("mixup", (1.0,))), (0, 1), (Phase(3),), "held-out")
 
 
-class Program(NamedTuple):
+class KnownProgram(NamedTuple):
     """Nets whose logits are known."""
 
-    inputs: np.ndarray
+    images: Images
     known: np.ndarray
 
     def logits(self, nets, inputs):
-        assert inputs is self.inputs and nets is None
+        assert inputs is self.images.pixels and nets is None
         return self.known
 
 
@@ -47,8 +48,8 @@ def case(rng):
     test_logits = np.concatenate([factors * tested, tested[None]]).astype(np.float32)
     images = np.zeros((ROWS, 1, 1, 1), np.uint8)
     dataset = Dataset("made", "up", images, labels, images[:TESTED], test_labels, tuple("abcd"), 1)
-    lanes, size = lanes_of(JOB, labels)
-    return Finished(JOB, Program(images, logits), None, lanes, size, {}, test_logits), dataset
+    members, size = members_of(JOB, labels)
+    return TrainedJob(JOB, KnownProgram(Images(images, None), logits), None, members, size, {}, test_logits), dataset
 
 
 def nll(logits, labels, temperature):
@@ -59,9 +60,11 @@ def nll(logits, labels, temperature):
 def test_each_temperature_is_the_best_for_the_rows_held_out(case):
     finished, dataset = case
     records = TEMPERATURE.evaluate(finished, dataset)
-    assert [(record["arm"], record["seed"]) for record in records] == [(lane.arm.name, lane.seed) for lane in JOB.lanes]
+    assert [(record["arm"], record["seed"]) for record in records] == [
+        (member.arm.name, member.seed) for member in JOB.members
+    ]
     for place, record in enumerate(records):
-        rows = np.asarray(finished.lanes.rows)[place, finished.first_size :]
+        rows = np.asarray(finished.members.rows)[place, finished.first_size :]
         assert record["held_out"] == len(rows) == ROWS // 10
         assert (record["evaluation"], record["epoch"], record["classes"]) == ("temperature", 3, CLASSES)
         logits, labels = finished.program.known[place][rows], dataset.train_labels[rows]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
+from mixjax.plots import paper_style, write_figures
 from mixjax.train.data.shifts import SHIFTS
 from mixjax.train.experiments import EXPERIMENTS
 from mixjax.train.loop.metrics import METRICS
-
-from mixjax.plots import paper_style, write_figures
 
 BINS = 15
 ARMS = {

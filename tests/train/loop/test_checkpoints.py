@@ -10,10 +10,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from mixjax.train.loop import checkpoints
-from mixjax.train.loop.checkpoints import Checkpoints
 
 from mixjax.runs import RunError
+from mixjax.train.loop import checkpoints
+from mixjax.train.loop.checkpoints import Checkpoints
 
 
 def state(epoch: int) -> dict[str, object]:
@@ -21,8 +21,8 @@ def state(epoch: int) -> dict[str, object]:
     return {"nets": {"weights": weights}, "labels": jnp.full((2, 50), epoch, jnp.int32), "history": np.full(3, np.nan)}
 
 
-def restored(folder, said):
-    kept = Checkpoints(folder, said.append, seconds=0)
+def restored(folder, warnings):
+    kept = Checkpoints(folder, warnings.append, seconds=0)
     found = kept.restore(jax.tree.map(jnp.zeros_like, state(0)))
     kept.close(delete=False)
     return found
@@ -41,9 +41,9 @@ def kept(tmp_path_factory):
 
 def test_the_last_comes_back_and_two_are_kept(kept, tmp_path):
     folder = shutil.copytree(kept, tmp_path / "job")
-    said = []
-    epoch, found = restored(folder, said)
-    assert epoch == 3 and said == []
+    warnings = []
+    epoch, found = restored(folder, warnings)
+    assert epoch == 3 and warnings == []
     jax.tree.map(np.testing.assert_array_equal, found, state(3))
     assert sorted(path.name for path in folder.iterdir() if path.name.isdecimal()) == ["2", "3"]
 
@@ -79,9 +79,9 @@ def test_what_is_damaged_is_told_of_and_the_one_before_is_taken(kept, tmp_path):
     folder = shutil.copytree(kept, tmp_path / "job")
     largest = max((path for path in (folder / "3").rglob("*") if path.is_file()), key=lambda path: path.stat().st_size)
     largest.write_bytes(damaged(largest.read_bytes(), "flipped"))
-    said: list[str] = []
-    epoch, found = restored(folder, said)
-    assert epoch == 2 and said == [checkpoints._DAMAGED.format(3, folder)]
+    warnings: list[str] = []
+    epoch, found = restored(folder, warnings)
+    assert epoch == 2 and warnings == [checkpoints._DAMAGED.format(3, folder)]
     jax.tree.map(np.testing.assert_array_equal, found, state(2))
     assert not (folder / "3").exists()
 
@@ -108,12 +108,12 @@ def test_files_with_a_checksum_that_are_no_state_are_passed_over(kept, tmp_path,
     else:
         shutil.move(folder / "3", folder / "9")
         sealed(folder, 9)
-    said: list[str] = []
-    these = Checkpoints(folder, said.append, seconds=0)
+    warnings: list[str] = []
+    these = Checkpoints(folder, warnings.append, seconds=0)
     epoch, found = these.restore(jax.tree.map(jnp.zeros_like, state(0)), epochs=8)
     these.close(delete=False)
     gc.collect()
-    assert epoch == 2 and len(said) == 1
+    assert epoch == 2 and len(warnings) == 1
     jax.tree.map(np.testing.assert_array_equal, found, state(2))
 
 
@@ -178,11 +178,11 @@ def test_where_writing_takes_long_fewer_are_kept(tmp_path, monkeypatch):
 
 def test_the_last_epoch_is_kept_if_it_is_to_stay(tmp_path):
     """`--keep-checkpoints` promises the parameters of the final nets, however quick they were."""
-    for stay in (False, True):
-        these = Checkpoints(tmp_path / str(stay), print, seconds=1e9, stay=stay)
+    for keep_last in (False, True):
+        these = Checkpoints(tmp_path / str(keep_last), print, seconds=1e9, keep_last=keep_last)
         these.save(1, state(1))
         these.save(2, state(2), last=True)
-        assert these.last == (2 if stay else 0)
+        assert these.last == (2 if keep_last else 0)
         these.close(delete=False)
 
 

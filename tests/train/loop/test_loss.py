@@ -5,8 +5,9 @@ from __future__ import annotations
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from mixjax.train.loop.loss import cross_entropy
 from scipy.special import log_softmax
+
+from mixjax.train.loop.loss import cross_entropy
 
 CLASSES = 6
 
@@ -53,9 +54,7 @@ def test_bfloat16_logits_are_computed_with_in_float32():
 
 
 def test_large_logits_overflow_nothing():
-    np.testing.assert_array_equal(
-        cross_entropy(jnp.array([[1e30, -1e30]], jnp.float32), jnp.array([0], jnp.int32)), [0]
-    )
+    assert cross_entropy(jnp.array([[1e30, -1e30]], jnp.float32), jnp.array([0], jnp.int32))[0] == 0
 
 
 @pytest.mark.parametrize("shape", [(3,), (1, 3), (2, 4), (1, 2, 3)])

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from mixjax.train.loop.job import Arm, Job, Phase, Recipe
-from mixjax.train.loop.members import HIDDEN, alphas_of, divided, first_part_size, lanes_of
+from mixjax.train.loop.members import HIDDEN, alphas_of, divide_rows, first_part_size, members_of
 from mixjax.train.nets.shapes import MLPShape
 
 ARMS, SEEDS = (Arm("erm", (0.0, 0.0)), Arm("mixup", (0.3, 1.5))), (4, 0, 7)
@@ -22,21 +23,21 @@ def labels(rng):
 
 
 @pytest.mark.parametrize("division", SIZES)
-def test_each_lane_has_the_seed_and_alpha_of_its_arm(labels, division):
-    lanes, size = lanes_of(job_of(division), labels)
+def test_each_member_has_the_seed_and_alpha_of_its_arm(labels, division):
+    members, size = members_of(job_of(division), labels)
     assert size == first_part_size(job_of(division), labels) == SIZES[division]
-    np.testing.assert_array_equal(lanes.seed, [4, 0, 7, 4, 0, 7])
-    np.testing.assert_array_equal(lanes.alpha, np.float32([0, 0, 0, 0.3, 0.3, 0.3]))
-    np.testing.assert_array_equal(alphas_of(job_of(division), 1), np.float32([0, 0, 0, 1.5, 1.5, 1.5]))
+    np.testing.assert_array_equal(members.seed, [4, 0, 7, 4, 0, 7])
+    np.testing.assert_array_equal(members.alpha, np.float32([0, 0, 0, 0.3, 0.3, 0.3]))
+    np.testing.assert_array_equal(alphas_of(job_of(division))[1], np.float32([0, 0, 0, 1.5, 1.5, 1.5]))
     for arm in (0, 3):
         for seed in range(3):
-            np.testing.assert_array_equal(lanes.rows[seed], lanes.rows[arm + seed])
+            np.testing.assert_array_equal(members.rows[seed], members.rows[arm + seed])
 
 
 @pytest.mark.parametrize("division", SIZES)
 def test_labels_of_the_first_part_are_seen_and_no_others(labels, division):
-    lanes, size = lanes_of(job_of(division), labels)
-    for rows, seen in zip(np.asarray(lanes.rows), np.asarray(lanes.labels), strict=True):
+    members, size = members_of(job_of(division), labels)
+    for rows, seen in zip(np.asarray(members.rows), np.asarray(members.labels), strict=True):
         first, other = set(rows[:size].tolist()), set(rows[size:].tolist())
         assert first.isdisjoint(other) and first | other == set(range(101)) and len(rows) == 101
         expected = [labels[row] if row in first else HIDDEN for row in range(101)]
@@ -45,7 +46,7 @@ def test_labels_of_the_first_part_are_seen_and_no_others(labels, division):
 
 def test_seeds_divide_otherwise_and_shares_of_classes_are_kept(labels):
     for division in ("halves", "held-out"):
-        parts = [divided(division, labels, seed) for seed in (0, 1)]
+        parts = [divide_rows(division, labels, seed) for seed in (0, 1)]
         assert (parts[0][0] != parts[1][0]).any()
         for rows, size in parts:
             share = np.bincount(labels) * size / 101
@@ -53,7 +54,7 @@ def test_seeds_divide_otherwise_and_shares_of_classes_are_kept(labels):
 
 
 def test_without_a_division_rows_are_as_they_are(labels):
-    rows, size = divided("none", labels, 5)
+    rows, size = divide_rows("none", labels, 5)
     np.testing.assert_array_equal(rows, np.arange(101))
     assert size == 101
 

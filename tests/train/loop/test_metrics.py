@@ -1,16 +1,19 @@
-"""Metrics of a net: one-shot, in fractions, by definition; lanes side by side."""
+"""Metrics of a net: one-shot, in fractions, by definition; members side by side."""
 
 from __future__ import annotations
 
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from mixjax.train.loop.metrics import METRICS, score_logits
 from scipy.special import softmax
+
+from mixjax.train.loop.metrics import METRICS, score_logits
 
 
 def scored(logits, labels):
-    found = score_logits(jnp.asarray(logits, jnp.float32)[None], jnp.asarray(labels, jnp.int32)[None])
+    """Metrics of the first of two nets; the other is at chance."""
+    both = np.stack([logits, np.zeros_like(logits)]).astype(np.float32)
+    found = score_logits(jnp.asarray(both), jnp.asarray(np.stack([labels] * 2), jnp.int32))
     return {name: float(value[0]) for name, value in found.items()}
 
 
@@ -20,7 +23,7 @@ def case():
     return (3 * rng.normal(size=(200, 4))).astype(np.float32), rng.integers(0, 4, 200)
 
 
-def test_figures_by_their_definitions(case):
+def test_metrics_by_their_definitions(case):
     """Report 24: fractions, 15 bins closed at the left."""
     logits, labels = case
     found, probs = scored(logits, labels), softmax(logits.astype(np.float64), axis=1)
@@ -45,27 +48,30 @@ def test_figures_by_their_definitions(case):
 
 def test_a_perfect_net_has_no_error():
     """Report 25."""
-    labels = np.arange(40) % 4
+    labels = np.arange(200) % 4
     found = scored(np.where(np.eye(4)[labels], 200.0, -200.0), labels)
     assert found["accuracy"] == 1
     for name in ("ece", "rms_ece", "mce", "signed_gap", "classwise_ece", "nll", "brier"):
         assert found[name] == 0, name
 
 
-def test_two_classes_are_scored_by_the_top_label():
-    """Report 26: the confidence is the larger of the two probabilities, never that of class 1."""
-    logits, labels = np.array([[2.0, 0.0]] * 10), np.zeros(10, int)
+def test_confidence_is_of_the_predicted_class():
+    """Report 26: the confidence is the largest of the probabilities, never that of class 1."""
+    logits, labels = np.array([[2.0, 0.0, -200.0, -200.0]] * 200), np.zeros(200, int)
     found = scored(logits, labels)
     np.testing.assert_allclose(found["ece"], 1 - softmax([2.0, 0.0])[0], atol=1e-6)
     assert found["signed_gap"] < 0
 
 
-def test_lanes_are_scored_alone(case):
+def test_members_are_scored_alone(case):
+    """Each with logits and labels of its own."""
     logits, labels = case
-    both = score_logits(jnp.stack([logits, -logits]), jnp.stack([jnp.asarray(labels, jnp.int32)] * 2))
-    for lane, values in enumerate((logits, -logits)):
-        for name, value in scored(values, labels).items():
-            np.testing.assert_allclose(both[name][lane], value, rtol=0, atol=1e-6)
+    cases = ((logits, labels), (-logits, (labels + 1) % 4))
+    values, truth = (np.stack(part) for part in zip(*cases, strict=True))
+    both = score_logits(jnp.asarray(values), jnp.asarray(truth, jnp.int32))
+    for member, each in enumerate(cases):
+        for name, value in scored(*each).items():
+            np.testing.assert_allclose(both[name][member], value, rtol=0, atol=1e-6)
 
 
 def test_logits_that_are_not_finite_are_not_scored(case):

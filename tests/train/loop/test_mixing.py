@@ -1,4 +1,4 @@
-"""Mixing inside a step: the batch, or the inputs of one layer, and alpha = 0 nothing."""
+"""Mixing inside a step: the batch, or the inputs of one layer; with alpha = 0 neither."""
 
 from __future__ import annotations
 
@@ -9,13 +9,22 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from flax import nnx
+
+from mixjax.mixing import CutMixDraw, MixupDraw
+from mixjax.train.loop import mixing
 from mixjax.train.loop.mixing import Mixing, StepDraw, draw_step, mix_batch
 from mixjax.train.nets import MLP
 
-from mixjax.mixing import MixupDraw
-
-SIZE, SHAPE, PLACES = 12, (4, 4), 3
+SIZE, SHAPE, LAYERS = 16, (4, 4), 3
 KINDS = ("mixup", "cutmix", "manifold", "regmixup")
+
+
+def draw_by_hand(kind: str, lam: float = 0.75) -> StepDraw:
+    """Each row with the one before it; for CutMix a quarter of the pixels, or none."""
+    pairs = MixupDraw(jnp.float32(lam), jnp.asarray(np.roll(np.arange(SIZE), 1)))
+    inside = np.zeros(SHAPE, bool)
+    inside[:2, :2] = lam < 1
+    return StepDraw(CutMixDraw(jnp.asarray(inside), pairs) if kind == "cutmix" else pairs, jnp.int32(1))
 
 
 @pytest.fixture
@@ -28,73 +37,102 @@ def targets(rng):
     return jnp.asarray(np.eye(5, dtype=np.float32)[rng.integers(0, 5, SIZE)])
 
 
+@pytest.mark.parametrize("drawn", ["by hand", pytest.param("by chance", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kind", KINDS)
-def test_alpha_0_leaves_the_batch_and_the_hidden_values(key, images, targets, kind):
+def test_alpha_0_leaves_the_batch_and_the_hidden_values(key, images, targets, kind, drawn):
     """Report 11, to the last bit; targets are one-hot exactly (report 8)."""
-    mixing = Mixing(kind)
-    mixed, labels, hook = mix_batch(mixing, draw_step(mixing, key, 0.0, SIZE, SHAPE, PLACES), images, targets)
+    chance = partial(draw_step, Mixing(kind), key, 0.0, SIZE, SHAPE, LAYERS)
+    draw = draw_by_hand(kind, 1.0) if drawn == "by hand" else jax.jit(chance)()
+    mixed, labels, hook = mix_batch(Mixing(kind), draw, images, targets)
     copies = 2 if kind == "regmixup" else 1
     np.testing.assert_array_equal(mixed, np.concatenate([images] * copies))
     np.testing.assert_array_equal(labels, np.concatenate([targets] * copies))
-    for place in range(PLACES):
-        np.testing.assert_array_equal(hook(images, place), images)
+    for layer in range(LAYERS):
+        np.testing.assert_array_equal(hook(images, layer), images)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_images_and_targets_are_mixed_alike(key, kind):
-    """Report 2: the rows are unit vectors, as pixels and as targets, so that what the one says the other must."""
-    mixing, rows = Mixing(kind), jnp.eye(16, dtype=jnp.float32)
-    images = jnp.broadcast_to(rows[:, None, None], (16, *SHAPE, 16))
-    draw = draw_step(mixing, key, 1.0, 16, SHAPE, PLACES)
-    mixed, labels, hook = mix_batch(mixing, draw, images, rows)
-    at = hook(mixed, int(draw.place))
-    np.testing.assert_allclose(at.mean((1, 2)), labels, atol=1e-6)
-    clean = labels[:16] if kind == "regmixup" else jnp.eye(16)
-    np.testing.assert_array_equal(clean, jnp.eye(16))
-    assert (labels[-16:].max(1) < 1).any()
+def test_images_and_targets_are_mixed_alike(kind):
+    """Report 2: the rows are unit vectors, as pixels and as targets, so that both must show the same shares."""
+    rows = jnp.eye(SIZE, dtype=jnp.float32)
+    images = jnp.broadcast_to(rows[:, None, None], (SIZE, *SHAPE, SIZE))
+    draw = draw_by_hand(kind)
+    mixed, labels, hook = mix_batch(Mixing(kind), draw, images, rows)
+    np.testing.assert_allclose(np.asarray(hook(mixed, int(draw.layer))).mean((1, 2)), labels, atol=1e-6)
+    labels = np.asarray(labels)
+    if kind == "regmixup":
+        np.testing.assert_array_equal(labels[:SIZE], rows)
+    assert len(labels) == SIZE * (2 if kind == "regmixup" else 1)
+    np.testing.assert_allclose(labels[-SIZE:], 0.75 * np.eye(SIZE) + 0.25 * np.roll(np.eye(SIZE), 1, 0), atol=1e-6)
 
 
-def test_hidden_values_are_mixed_where_they_enter_the_chosen_layer(key, images):
+def test_hidden_values_are_mixed_where_they_enter_the_chosen_layer(images):
     """By hand: the net up to the layer, the rows mixed, the net from there on."""
-    net, mixing = MLP(16, 5, 6, 2, rngs=nnx.Rngs(0)), Mixing("manifold")
-    pairs = draw_step(mixing, key, 1.0, SIZE, SHAPE, PLACES).pairs
+    net = MLP(16, 5, 6, 2, rngs=nnx.Rngs(0))
+    pairs = draw_by_hand("manifold").pairs
     share, partner = np.float32(pairs.lam), np.asarray(pairs.partner)
-    assert 0 < share < 1
-    for chosen in range(net.mixing_places):
-        _, _, hook = mix_batch(mixing, StepDraw(pairs, jnp.int32(chosen)), images, jnp.zeros((SIZE, 5), jnp.float32))
-        values = images.reshape(SIZE, -1)
-        for place, layer in enumerate((*net.hidden, net.head)):
-            values = share * values + (1 - share) * values[partner] if place == chosen else values
-            values = layer(values)
-            values = jax.nn.relu(values) if place < 2 else values
+    for chosen in range(net.mixing_layers):
+        _, _, hook = mix_batch(Mixing("manifold"), StepDraw(pairs, jnp.int32(chosen)), images, jnp.zeros((SIZE, 5)))
+        values = np.asarray(images).reshape(SIZE, -1)
+        for number, layer in enumerate((*net.hidden, net.head)):
+            values = share * values + (1 - share) * values[partner] if number == chosen else values
+            values = values @ np.asarray(layer.kernel[...]) + np.asarray(layer.bias[...])
+            values = np.maximum(values, 0) if number < 2 else values
         np.testing.assert_allclose(net(images, hook), values, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["mixup", "cutmix"])
-def test_what_is_drawn_does_not_depend_on_x64(key, kind):
-    """A setting of JAX: a run that is gone on with under another one draws the same."""
-    draw = partial(draw_step, Mixing(kind), key, np.float32(0.7), SIZE, SHAPE, PLACES)
+def test_draws_do_not_depend_on_x64(key, kind):
+    """A setting of JAX: a run that is resumed under another one draws the same."""
+    draw = jax.jit(partial(draw_step, Mixing(kind), key, np.float32(0.7), SIZE, SHAPE, LAYERS))
     with jax.enable_x64(False):
-        expected = jax.tree.leaves(draw())
-    for found, leaf in zip(jax.tree.leaves(draw()), expected, strict=True):
-        np.testing.assert_array_equal(found, leaf)
+        expected = jax.tree.map(np.asarray, draw())
+    jax.tree.map(np.testing.assert_array_equal, draw(), expected)
 
 
-def test_places_are_uniform(key):
-    """Of 3000 draws; chi-square with 2 degrees of freedom exceeds 30 at a rate of 3e-7."""
-    draw = jax.jit(jax.vmap(partial(draw_step, Mixing("manifold"), alpha=1.0, size=2, image_shape=SHAPE, places=3)))
-    counts = np.bincount(draw(jax.random.split(key, 3000)).place, minlength=3)
-    assert ((counts - 1000.0) ** 2 / 1000).sum() < 30
+@pytest.fixture
+def calls(monkeypatch):
+    """The arguments of draws of pairs, which are not made: their programs take long to compile."""
+    found = []
+
+    def pairs(kind):
+        return lambda key, *sizes, **options: found.append((kind, key, sizes, options)) or jax.random.bits(key)
+
+    monkeypatch.setattr(mixing, "draw_mixup", pairs("mixup"))
+    monkeypatch.setattr(mixing, "draw_cutmix", pairs("cutmix"))
+    return found
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_pairs_are_drawn_as_the_options_say(key, calls, kind):
+    chosen = Mixing(kind, "sample", "roll", fold=kind != "cutmix")
+    draw_step(chosen, key, 0.3, SIZE, SHAPE, LAYERS)
+    ((drawn, _, sizes, options),) = calls
+    expected = {"alpha": 0.3, "weight": "sample", "pairing": "roll"}
+    if kind == "cutmix":
+        assert (drawn, sizes, options) == ("cutmix", (SIZE, SHAPE), expected)
+    else:
+        assert (drawn, sizes, options) == ("mixup", (SIZE,), expected | {"fold": True})
+
+
+def test_layers_are_uniform_and_apart_from_pairs(key, calls):
+    """Of 3000 draws; chi-square with 2 degrees of freedom exceeds 30 at a rate of 3e-7, also among odd pairs."""
+    draw = jax.jit(jax.vmap(lambda key: draw_step(Mixing("manifold"), key, 1.0, SIZE, SHAPE, LAYERS)))
+    draws = draw(jax.random.split(key, 3000))
+    for chosen in (slice(None), np.asarray(draws.pairs) % 2 == 1):
+        layers = np.asarray(draws.layer)[chosen]
+        counts = np.bincount(layers, minlength=LAYERS)
+        assert ((counts - len(layers) / 3) ** 2 / (len(layers) / 3)).sum() < 30
+    assert draws.layer.dtype == np.int32
 
 
 def test_hidden_values_of_bfloat16_are_mixed_in_float32(images, targets):
     """Report 7: rounded once, after the mix."""
-    pairs = MixupDraw(jnp.float32(0.7), jnp.roll(jnp.arange(SIZE), 1))
-    _, _, hook = mix_batch(Mixing("manifold"), StepDraw(pairs, jnp.int32(1)), images, targets)
+    _, _, hook = mix_batch(Mixing("manifold"), draw_by_hand("manifold", 0.7), images, targets)
     values = images.astype(jnp.bfloat16)
-    exact = np.float32(0.7) * np.asarray(values, np.float32) + np.float32(0.3) * np.roll(
-        np.asarray(values, np.float32), 1, 0
-    )
+    plain = np.asarray(values, np.float32)
+    exact = np.float32(0.7) * plain + np.float32(0.3) * np.roll(plain, 1, 0)
     found = hook(values, 1)
     assert found.dtype == jnp.bfloat16
     np.testing.assert_allclose(np.asarray(found, np.float32), exact, rtol=2.0**-8, atol=1e-6)
@@ -110,6 +148,6 @@ def test_hidden_values_of_bfloat16_are_mixed_in_float32(images, targets):
         ({"kind": "cutmix", "fold": True}, "fold has no meaning for cutmix"),
     ],
 )
-def test_what_is_refused(options, message):
+def test_refusals(options, message):
     with pytest.raises(ValueError, match=message):
         Mixing(**options)

@@ -6,184 +6,166 @@ import dataclasses
 from functools import partial
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
-from mixjax.train.data.pipeline import channel_scale, epoch_order
+
+from mixjax.train.data.pipeline import epoch_order
 from mixjax.train.loop import program, step
 from mixjax.train.loop.job import Arm, Job, Optimizer, Phase, Recipe
-from mixjax.train.loop.members import lanes_of
 from mixjax.train.loop.mixing import Mixing
-from mixjax.train.loop.program import Program
+from mixjax.train.loop.step import StepSpec
+from mixjax.train.loop.trainer import Trainer
 from mixjax.train.nets.shapes import MLPShape, ResNetShape
-
-from mixjax.calibration import top_label_ece
-
-RECIPE = Recipe(MLPShape(12, 2), batch_size=32)
-
+from tests.train.conftest import RECIPE
 
 ARMS = (Arm("erm", (0.0,)), Arm("mixup", (1.0,)))
 
 
-def job_of(recipe=RECIPE, arms=ARMS, seeds=(0, 1)) -> Job:
-    return Job("job", recipe, arms, seeds, (Phase(2),))
-
-
-def trained(recipe, digits, arms, seeds=(0, 1), epochs=2):
-    """(program, lanes, nets, figures of all steps [lanes, steps])."""
-    program = Program(recipe, jnp.asarray(digits.train_inputs), channel_scale(digits.train_inputs), 10)
-    lanes, size = lanes_of(job_of(recipe, arms, seeds), digits.train_labels)
-    nets, losses = program.start(lanes), []
+def trained(recipe, digits, arms=ARMS, seeds=(0,), epochs=2):
+    """(program, members, nets, losses of all steps [members, steps])."""
+    trainer, state = Trainer.begin(Job("job", recipe, arms, seeds, (Phase(2),)), digits)
+    nets, losses = state.nets, []
     for epoch in range(epochs):
-        for after, figures in program.epoch(nets, lanes, epoch, size):
+        for after, metrics in trainer.program.epoch(nets, trainer.members, epoch, len(digits.train_labels)):
             nets = after
-            losses.append(np.asarray(figures.loss))
-    return program, lanes, nets, np.concatenate(losses, axis=1)
+            losses.append(np.asarray(metrics.loss))
+    return trainer.program, trainer.members, nets, np.concatenate(losses, axis=1)
 
 
 @pytest.fixture(scope="module")
 def both(digits):
-    return trained(RECIPE, digits, ARMS)
+    return trained(RECIPE, digits)
 
 
-def plain_training(digits, seed, epochs=2):
-    """The same net, trained without a word about mixing: SGD written out, one call a step."""
-    program = Program(RECIPE, jnp.asarray(digits.train_inputs), channel_scale(digits.train_inputs), 10)
-    lanes, _ = lanes_of(job_of(seeds=(seed,)), digits.train_labels)
-    start = jax.tree.leaves(jax.tree.map(lambda leaf: leaf[0], program.start(lanes).params))
-    scale = channel_scale(digits.train_inputs)
-    images = (jnp.asarray(digits.train_inputs, jnp.float32) - scale.mean[None, None, None]) / scale.sd[None, None, None]
-    rows, labels = images.reshape(320, -1), np.eye(10, dtype=np.float32)[digits.train_labels]
-
-    def loss(weights, inputs, targets):
-        values = inputs
-        for bias, kernel in zip(weights[2::2], weights[3::2], strict=True):  # hidden layers; the head sorts first
-            values = jnp.maximum(values @ kernel + bias[None], 0)
-        logits = values @ weights[1] + weights[0][None]
-        return -jnp.sum(targets * jax.nn.log_softmax(logits), -1).mean()
-
-    gradient = jax.jit(jax.grad(loss))
-    weights, momentum = start, [jnp.zeros_like(weight) for weight in start]
+def plain_training(digits, weights, seed, epochs=2):
+    """The same net, trained without a word about mixing: SGD and gradients written out in NumPy, in float64."""
+    pixels = digits.train_inputs.reshape(710, -1) / 1.0
+    rows = (pixels - pixels.mean()) / pixels.std()
+    weights = [np.asarray(leaf, np.float64) for leaf in weights]
+    momentum = [np.zeros_like(leaf) for leaf in weights]
     for epoch in range(epochs):
-        order = np.asarray(epoch_order(seed, epoch, 320))
-        for batch in order.reshape(10, 32):
-            slopes = gradient(weights, rows[batch], jnp.asarray(labels[batch]))
-            momentum = [np.float32(0.9) * old + slope for old, slope in zip(momentum, slopes, strict=True)]
-            weights = [weight - np.float32(0.01) * move for weight, move in zip(weights, momentum, strict=True)]
+        for batch in np.asarray(epoch_order(seed, epoch, 710))[:704].reshape(44, 16):
+            head_bias, head, bias, kernel, shift, scale = weights
+            values = rows[batch] @ kernel + bias
+            sd = np.sqrt(values.var(0) + 1e-5)
+            normal = (values - values.mean(0)) / sd
+            hidden = np.maximum(normal * scale + shift, 0)
+            logits = hidden @ head + head_bias
+            shares = np.exp(logits - logits.max(1, keepdims=True))
+            outer = (shares / shares.sum(1, keepdims=True) - np.eye(10)[digits.train_labels[batch]]) / 16
+            middle = (outer @ head.T) * (hidden > 0)
+            inner = (middle - middle.mean(0) - normal * (middle * normal).mean(0)) * scale / sd
+            slopes = (outer, hidden.T @ outer, inner, rows[batch].T @ inner, middle, middle * normal)
+            slopes = [slope if number % 2 and number < 4 else slope.sum(0) for number, slope in enumerate(slopes)]
+            momentum = [0.9 * old + new for old, new in zip(momentum, slopes, strict=True)]
+            weights = [leaf - 0.05 * move for leaf, move in zip(weights, momentum, strict=True)]
     return weights
 
 
 def test_no_mixup_is_plain_training(digits, both):
-    """Report 11: beside a training loop that knows no mixing; float32, the order of sums differs."""
-    _, _, nets, _ = both
-    for seed in (0, 1):
-        ours = [leaf[seed] for leaf in jax.tree.leaves(nets.params)]  # lanes 0 and 1: erm
-        for found, expected in zip(ours, plain_training(digits, seed), strict=True):
-            np.testing.assert_allclose(found, expected, rtol=0, atol=2e-6)
+    """Report 11: beside a training loop that knows no mixing; float32 against float64."""
+    training, _, nets, _ = both
+    found, begun = (
+        [np.asarray(leaf[0]) for leaf in jax.tree.leaves(tree.params)] for tree in (nets, training.start([0]))
+    )
+    for ours, expected in zip(found, plain_training(digits, begun, 0), strict=True):
+        np.testing.assert_allclose(ours, expected, rtol=0, atol=4e-6)
 
 
 @pytest.fixture(scope="module")
 def unmixed(digits):
-    """An epoch of a net with the mixing taken out of the step altogether; it is the same for every kind."""
-    steps, called = program._steps.__wrapped__, []
+    """An epoch of the nets with the mixing taken out of the step altogether; it is the same for every kind."""
+    called = []
 
     def without_mixing(mixing, draw, images, targets):
         called.append(mixing)
-        return images, targets, step_unmixed
+        return images, targets, lambda values, layer: values
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(step, "mix_batch", without_mixing)
-        fresh = lambda plan, *arguments: steps(plan, *arguments)  # noqa: E731 - JAX keeps the traces of a function
-        patch.setattr(program, "_steps", jax.jit(fresh, static_argnums=0))
-        _, _, plain, losses = trained(RECIPE, digits, ARMS[:1], seeds=(0,), epochs=1)
+        patch.setattr(program, "compiled", program.compiled.__wrapped__)  # a compiled step keeps its trace
+        _, _, plain, losses = trained(RECIPE, digits, ARMS[:1], seeds=(0, 1), epochs=1)
     assert called
     return plain, losses
 
 
-@pytest.mark.parametrize("kind", ["mixup", "cutmix", "manifold"])
+@pytest.mark.parametrize("kind", ["mixup", *(pytest.param(k, marks=pytest.mark.slow) for k in ("cutmix", "manifold"))])
 def test_alpha_0_has_the_bits_of_a_program_without_mixing(digits, unmixed, kind):
     """Report 11."""
     recipe, (plain, expected) = dataclasses.replace(RECIPE, mixing=Mixing(kind)), unmixed
-    _, _, mixed, losses = trained(recipe, digits, ARMS[:1], seeds=(0,), epochs=1)
+    _, _, mixed, losses = trained(recipe, digits, ARMS[:1], seeds=(0, 1), epochs=1)
     np.testing.assert_array_equal(losses, expected)
     jax.tree.map(np.testing.assert_array_equal, mixed, plain)
 
 
-def step_unmixed(values, place):
-    return values
-
-
 def test_arms_begin_alike_and_part(both):
-    """Lanes of one seed have the same net and rows; the first loss of ERM differs from Mixup's."""
-    program, lanes, _, losses = both
-    start = program.start(lanes)
-    for leaf in jax.tree.leaves(start.params):
-        np.testing.assert_array_equal(leaf[0], leaf[2])
-    assert (losses[0] != losses[2]).all() and (losses[0] != losses[1]).all()
+    """Members of one seed have the same net and rows; the first loss of ERM differs from Mixup's."""
+    training, members, _, losses = both
+    leaves = [np.asarray(leaf) for leaf in jax.tree.leaves(training.start([0, 1, 0]).params)]
+    assert all((leaf[0] == leaf[2]).all() for leaf in leaves) and any((leaf[0] != leaf[1]).any() for leaf in leaves)
+    np.testing.assert_array_equal(program.epoch_orders(members, np.uint32(0), 710)[0], epoch_order(0, 0, 710))
+    assert (losses[0] != losses[1]).all()
 
 
 def test_equal_seeds_are_equal_to_the_last_bit(digits, both):
-    """Report 17: parameters, lambdas and losses of a second run; another seed has others."""
-    program_, lanes, nets, losses = both
-    _, again, other, repeated = trained(RECIPE, digits, ARMS)
+    """Report 17: parameters and losses of a second run."""
+    _, _, nets, losses = both
+    _, _, other, repeated = trained(RECIPE, digits)
     np.testing.assert_array_equal(losses, repeated)
     jax.tree.map(np.testing.assert_array_equal, nets, other)
-    draws = program._draws(program_.plan, lanes, np.uint32(0), 10)
-    repeats = program._draws(program_.plan, again, np.uint32(0), 10)
-    jax.tree.map(np.testing.assert_array_equal, draws, repeats)
-    later = program._draws(program_.plan, lanes, np.uint32(1), 10)
-    lam = np.stack([draws.pairs.lam[:, 2], draws.pairs.lam[:, 3], later.pairs.lam[:, 2]])
-    assert len(np.unique(lam)) == lam.size
 
 
-def test_a_batch_has_one_lambda_or_one_a_row(digits, both):
-    """Report 12: of the draws that the steps take, [steps, lanes]; those of ERM are 1."""
-    program_, lanes, _, _ = both
-    lam = np.asarray(program._draws(program_.plan, lanes, np.uint32(0), 10).pairs.lam)
-    assert lam.shape == (10, 4)
-    assert (lam[:, :2] == 1).all() and (lam[:, 2:] < 1).all()
-    plan = program_.plan._replace(recipe=dataclasses.replace(RECIPE, mixing=Mixing(weight="sample")))
-    assert program._draws(plan, lanes, np.uint32(0), 10).pairs.lam.shape == (10, 4, 32)
+def test_each_seed_epoch_and_step_has_a_lambda_and_erm_has_none(both):
+    """Reports 12 and 17: one a batch, of the draws that the steps take, [steps, members]; those of ERM are 1."""
+    training, members, _, _ = both
+    draws = lambda members, epoch: np.asarray(training.compiled.draws(44, members, np.uint32(epoch)).pairs.lam)  # noqa: E731
+    lam = draws(members, 0)
+    assert lam.shape == (44, 2) and (lam[:, 0] == 1).all()
+    changed = np.array([0, 1], np.uint32), np.ones(2, np.float32)
+    seed, alpha = (jax.device_put(part, members.seed.sharding) for part in changed)
+    seeds = members._replace(seed=seed, alpha=alpha)
+    np.testing.assert_array_equal(draws(seeds, 0)[:, 0], lam[:, 1])
+    several = np.concatenate([draws(seeds, 0), draws(seeds, 1)], axis=1)
+    assert (several < 1).all() and len(np.unique(several)) == several.size
+    draw = partial(program.epoch_draws, Mixing(weight="sample"), (16, (8, 8), 2), 44)
+    assert jax.eval_shape(draw, members, np.uint32(0)).pairs.lam.shape == (44, 2, 16)
 
 
 def test_evaluation_does_not_depend_on_the_batch_size(digits, both, monkeypatch):
-    """Reports 22 and 23: 120 rows in batches of 1, 64, 100 and 512; ECE is that of all logits at once."""
-    program_, _, nets, _ = both
-    one, errors, logits = jax.tree.map(lambda leaf: leaf[0], nets), [], []
-    for size in (1, 64, 100, 512):
-        monkeypatch.setattr(step, "_ROWS_AT_ONCE", size)
-        evaluate = jax.jit(partial(step.logits_of, program_.plan, program_.scale))
-        logits.append(np.asarray(evaluate(one, jnp.asarray(digits.test_inputs))))
-        assert logits[-1].shape == (120, 10) and logits[-1].dtype == np.float32
-        errors.append(float(top_label_ece(jax.nn.softmax(logits[-1]), digits.test_labels)))
-    for found in logits[1:]:
-        np.testing.assert_allclose(found, logits[0], rtol=0, atol=1e-5)
-    np.testing.assert_allclose(errors, errors[0], rtol=0, atol=1e-6)
+    """Reports 22 and 23: 355 rows in batches of 64, beside all of them at once."""
+    training, _, nets, _ = both
+    monkeypatch.setattr(step, "_ROWS_AT_ONCE", 64)
+    found = jax.jit(partial(step.logits_of, training.spec, training.images.scale))(
+        jax.tree.map(lambda leaf: leaf[0], nets), digits.test_inputs
+    )
+    assert found.shape == (355, 10) and found.dtype == np.float32
+    np.testing.assert_allclose(found, training.logits(nets, digits.test_inputs)[0], rtol=0, atol=1e-5)
 
 
 def test_evaluating_changes_nothing(digits, both):
     """Report 27: twice the same logits, and nets as before."""
-    program_, _, nets, _ = both
+    training, _, nets, _ = both
     before = jax.tree.map(np.asarray, nets)
-    first = program_.logits(nets, jnp.asarray(digits.test_inputs))
-    np.testing.assert_array_equal(first, program_.logits(nets, jnp.asarray(digits.test_inputs)))
+    first = training.logits(nets, digits.test_inputs)
+    np.testing.assert_array_equal(first, training.logits(nets, digits.test_inputs))
     jax.tree.map(np.testing.assert_array_equal, before, nets)
 
 
+@pytest.mark.slow
 def test_the_loss_under_mixup_has_a_floor(digits):
     """Report 14: 0.45 on average on ten balanced classes, where ERM's goes to 0. 100 epochs of a net that fits.
 
     The mean of the last 200 batches is above 0.4 whatever the net does (five standard errors: 0.45 - 5 * 0.21 / 14).
     """
     recipe = Recipe(MLPShape(64, 1), optimizer=Optimizer(0.05), batch_size=32)
-    _, _, _, losses = trained(recipe, digits, ARMS, seeds=(0,), epochs=100)
+    _, _, _, losses = trained(recipe, digits, seeds=(0,), epochs=100)
     assert losses[0, -200:].mean() < 0.02
     assert losses[1, -200:].mean() > 0.45
 
 
-def test_convolutions_on_a_cpu_are_not_put_in_a_loop(digits):
+def test_convolutions_on_a_cpu_are_not_put_in_a_loop():
     """Report 34: inside `lax.scan` they are 16 to 43 times slower."""
-    inputs, scale = jnp.asarray(digits.train_inputs), channel_scale(digits.train_inputs)
     assert jax.default_backend() == "cpu"
-    assert Program(dataclasses.replace(RECIPE, net=ResNetShape(1 / 16)), inputs, scale, 10)._steps_at_once == 1
-    assert Program(RECIPE, inputs, scale, 10)._steps_at_once > 100
+    specs = [StepSpec(Recipe(net), (8, 8, 1), 10) for net in (ResNetShape(0.01), RECIPE.net)]
+    at_once = [program.compiled(spec).steps_at_once for spec in specs]
+    assert at_once[0] == 1 and at_once[1] > 100

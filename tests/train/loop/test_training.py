@@ -1,34 +1,30 @@
-"""A job to its end: stopped and taken up again, the same to the last bit; what is recorded of it, and what is not."""
+"""A job to its end: stopped and resumed, the same to the last bit; what is recorded of it, and what is not."""
 
 from __future__ import annotations
 
 import dataclasses
 import functools
-import shutil
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+
+from mixjax.runs import RunError
 from mixjax.train.loop.checkpoints import Checkpoints
 from mixjax.train.loop.history import OF_PSEUDO_LABELS
 from mixjax.train.loop.job import Arm, Job, Optimizer, Phase, Recipe
 from mixjax.train.loop.members import HIDDEN
+from mixjax.train.loop.program import TrainingProgram
 from mixjax.train.loop.training import train_job
 from mixjax.train.nets.shapes import MLPShape, ResNetShape
+from tests.train.conftest import RECIPE, assert_same_bits, ignore, trained
 
-from mixjax.runs import RunError
-from tests.train.conftest import assert_same_bits, trained
-
-BEFORE, AFTER = 2, 2
+BEFORE, AFTER = 2, 1
 PHASES = (Phase(BEFORE), Phase(AFTER, "all"))
 SUPERVISED, MIXED = Arm("supervised", (0.0, 0.0)), Arm("pseudo-label + Mixup", (0.0, 1.0))
-RECIPES = {
-    "mlp": Recipe(MLPShape(16, 2, "batch"), optimizer=Optimizer(0.05), batch_size=16),
-    "resnet": Recipe(ResNetShape(1 / 16), optimizer=Optimizer(0.05), batch_size=40),
-}
-
-
+RECIPES = {"mlp": RECIPE, "resnet": Recipe(ResNetShape(1 / 16), optimizer=Optimizer(0.05), batch_size=40)}
+JOB = Job("job", RECIPE, (Arm("erm", (0.0,)), Arm("mixup", (1.0,))), (7,), (Phase(3),))
 NETS = ("mlp", pytest.param("resnet", marks=pytest.mark.slow))  # its programs take long to compile
 
 
@@ -48,22 +44,22 @@ def undisturbed(digits, tmp_path_factory):
 
 
 @pytest.mark.parametrize("name", NETS)
-def test_stopped_after_each_epoch_and_taken_up(digits, tmp_path, undisturbed, name):
+def test_stopped_after_each_epoch_and_resumed(digits, tmp_path, undisturbed, name):
     """Report 35: N epochs and then the others are all of them, across the pseudo-labels and the start of Mixup."""
-    told = []
+    calls = []
 
     def stop(history, epoch):
-        told.append(epoch)
-        if len(told) > 1:
+        calls.append(epoch)
+        if len(calls) > 1:
             raise StopError
 
     for _ in range(BEFORE + AFTER):
-        told.clear()
-        with pytest.raises(StopError):  # after an epoch is told and before it is kept: the epoch is done again
-            trained(job_of(name), digits, tmp_path / "told", told=stop)
+        calls.clear()
+        with pytest.raises(StopError):  # after an epoch is reported and before it is kept: the epoch is done again
+            trained(job_of(name), digits, tmp_path / "reported", on_epoch=stop)
         with Kept(tmp_path / "kept") as checkpoints, pytest.raises(StopError):
-            train_job(job_of(name), digits, checkpoints, lambda *_: None, lambda steps: None)
-    assert_same_bits(undisturbed(name), trained(job_of(name), digits, tmp_path / "told"))
+            train_job(job_of(name), digits, checkpoints, ignore, ignore)
+    assert_same_bits(undisturbed(name), trained(job_of(name), digits, tmp_path / "reported"))
     assert_same_bits(undisturbed(name), trained(job_of(name), digits, tmp_path / "kept"))
 
 
@@ -95,7 +91,7 @@ def test_stopped_in_mid_epoch(digits, tmp_path, undisturbed):
             raise StopError
 
     with pytest.raises(StopError):
-        trained(job_of("resnet"), digits, tmp_path, stepped=stop)
+        trained(job_of("resnet"), digits, tmp_path, on_steps=stop)
     assert_same_bits(undisturbed("resnet"), trained(job_of("resnet"), digits, tmp_path))
 
 
@@ -106,13 +102,13 @@ def test_labels_of_the_unlabeled_half(digits, tmp_path, name, monkeypatch):
     original = Checkpoints.save
 
     def save(self, epoch, state, *, last=False):
-        states.append(snapshot(state))
+        states.append((np.array(state["labels"]), jax.tree.map(jnp.array, state["nets"])))
         original(self, epoch, state, last=last)
 
     monkeypatch.setattr(Checkpoints, "save", save)
     finished = trained(job, digits, tmp_path)
-    rows, half = np.asarray(finished.lanes.rows), finished.first_size
-    assert half == 160
+    rows, half = np.asarray(finished.members.rows), finished.first_size
+    assert half == 355
     for epoch, (labels, nets) in enumerate(states, start=1):
         known = np.take_along_axis(labels, rows[:, :half], 1)
         np.testing.assert_array_equal(known, digits.train_labels[rows[:, :half]])
@@ -128,12 +124,8 @@ def test_labels_of_the_unlabeled_half(digits, tmp_path, name, monkeypatch):
             np.testing.assert_allclose(finished.history["pseudo_label_accuracy"][epoch - 1], right, atol=1e-6)
         else:
             np.testing.assert_array_equal(given, inserted)
-    for figure in OF_PSEUDO_LABELS:
-        assert np.isfinite(finished.history[figure]).any(1).tolist() == [False, True, False, False]
-
-
-def snapshot(state):
-    return np.array(state["labels"]), jax.tree.map(jnp.array, state["nets"])
+    for metric in OF_PSEUDO_LABELS:
+        assert np.isfinite(finished.history[metric]).any(1).tolist() == [False, True, False]
 
 
 @pytest.mark.parametrize("name", NETS)
@@ -142,96 +134,124 @@ def test_a_first_phase_that_another_job_left(digits, tmp_path, undisturbed, name
     other = dataclasses.replace(job_of(name, (Phase(BEFORE), Phase(AFTER))), name="other", arms=(SUPERVISED,))
     assert other.beginning == job_of(name).beginning
     trained(other, digits, tmp_path / "other", shared=tmp_path / "shared")
-    told, steps = [], []
+    epochs, steps = [], []
     finished = trained(
         job_of(name),
         digits,
         tmp_path / "job",
-        told=lambda history, epoch: told.append(epoch),
-        stepped=steps.append,
+        on_epoch=lambda history, epoch: epochs.append(epoch),
+        on_steps=steps.append,
         shared=tmp_path / "shared",
     )
     assert_same_bits(undisturbed(name), finished)
-    assert told == [BEFORE, BEFORE + 1, BEFORE + AFTER]
-    assert sum(steps) == AFTER * 320 // job_of(name).recipe.batch_size
+    assert epochs == [BEFORE, BEFORE + AFTER]
+    assert sum(steps) == AFTER * (710 // job_of(name).recipe.batch_size)
 
 
 def test_stopped_between_the_shared_state_and_its_own(digits, tmp_path, undisturbed):
     """The shared one is further than the job's last checkpoint, and is taken."""
-    told = []
+    calls = []
 
     def stop(history, epoch):
-        told.append(epoch)
-        if epoch == BEFORE and len(told) > 1:
+        calls.append(epoch)
+        if epoch == BEFORE and len(calls) > 1:
             raise StopError
 
     shared = tmp_path / "shared"
     with pytest.raises(StopError):
-        trained(job_of("mlp"), digits, tmp_path / "job", told=stop, shared=shared)
-    told.clear()
-    assert_same_bits(undisturbed("mlp"), trained(job_of("mlp"), digits, tmp_path / "job", told=stop, shared=shared))
-    assert told[0] == BEFORE
+        trained(job_of("mlp"), digits, tmp_path / "job", on_epoch=stop, shared=shared)
+    calls.clear()
+    resumed = trained(job_of("mlp"), digits, tmp_path / "job", on_epoch=stop, shared=shared)
+    assert_same_bits(undisturbed("mlp"), resumed)
+    assert calls[0] == BEFORE
 
 
 def test_a_supervised_net_never_has_the_hidden_labels(digits, tmp_path):
     """The arrays that it is trained with hold the labels of its half and no others."""
-    job = Job("job", RECIPES["mlp"], (SUPERVISED,), (3, 4), PHASES[:1], division="halves")
+    job = Job("job", RECIPE, (SUPERVISED,), (3, 4), PHASES[:1], division="halves")
     finished = trained(job, digits, tmp_path / "one")
-    for rows, labels in zip(np.asarray(finished.lanes.rows), np.asarray(finished.lanes.labels), strict=True):
+    for rows, labels in zip(np.asarray(finished.members.rows), np.asarray(finished.members.labels), strict=True):
         hidden = rows[finished.first_size :]
         assert (labels[hidden] == HIDDEN).all()
         assert (np.delete(labels, hidden) == np.delete(digits.train_labels, hidden)).all()
 
 
-def test_training_figures_are_of_what_they_say(digits, tmp_path):
+def test_training_metrics_are_of_what_they_say(digits, tmp_path, monkeypatch):
     """Report 16: `train_mix_accuracy` weighs with lambda; `train_accuracy` is of the rows as they are, at the end."""
-    job = Job("job", RECIPES["mlp"], (Arm("erm", (0.0,)), Arm("mixup", (1.0,))), (0,), (Phase(3),))
-    finished = trained(job, digits, tmp_path)
-    logits = np.asarray(finished.program.logits(finished.nets, jnp.asarray(digits.train_inputs)))
+    steps, original = [], TrainingProgram.epoch
+
+    def epoch(self, *arguments):
+        for nets, metrics in original(self, *arguments):
+            steps.append(jax.tree.map(np.asarray, metrics))
+            yield nets, metrics
+
+    monkeypatch.setattr(TrainingProgram, "epoch", epoch)
+    finished = trained(JOB, digits, tmp_path)
+    history = finished.history
+    logits = np.asarray(finished.program.logits(finished.nets, digits.train_inputs))
     right = (logits.argmax(-1) == digits.train_labels).mean(1)
-    np.testing.assert_allclose(finished.history["train_accuracy"][-1], right, atol=1e-6)
-    assert np.isnan(finished.history["train_accuracy"][:-1]).all()
-    assert finished.history["train_mix_accuracy"][-1, 1] < right[1]
+    np.testing.assert_allclose(history["train_accuracy"][-1], right, atol=1e-6)
+    assert np.isnan(history["train_accuracy"][:-1]).all()
+    assert history["train_mix_accuracy"][-1, 1] < right[1]
+    for number, (losses, accuracies) in enumerate(steps):
+        assert losses.shape == (2, 44)
+        np.testing.assert_allclose(history["train_mix_loss"][number], losses.mean(1), rtol=1e-6)
+        np.testing.assert_allclose(history["train_mix_accuracy"][number], accuracies.mean(1), rtol=1e-6)
     test_right = (finished.logits.argmax(-1) == digits.test_labels).mean(1)
-    np.testing.assert_allclose(finished.history["accuracy"][-1], test_right, atol=1e-6)
+    np.testing.assert_allclose(history["accuracy"][-1], test_right, atol=1e-6)
 
 
-def test_a_loss_that_is_not_finite(digits, tmp_path):
-    """It says which net and step; before the first checkpoint there is none to speak of."""
-    recipe = dataclasses.replace(RECIPES["mlp"], net=MLPShape(16, 2), optimizer=Optimizer(1e9))
-    job = Job("job", recipe, (Arm("erm", (0.0,)),), (0,), (Phase(3),))
+@pytest.fixture
+def spoil(monkeypatch):
+    """Make the loss of a member infinite in a step of an epoch, all counted from 0."""
+
+    def spoiled(spoilt_epoch, member, step):
+        original = TrainingProgram.epoch
+
+        def epoch(self, nets, members, number, size):
+            for after, metrics in original(self, nets, members, number, size):
+                loss = np.array(metrics.loss)
+                loss[member, step] = np.inf if number == spoilt_epoch else loss[member, step]
+                yield after, metrics._replace(loss=loss)
+
+        monkeypatch.setattr(TrainingProgram, "epoch", epoch)
+
+    return spoiled
+
+
+def test_a_loss_that_is_not_finite(digits, tmp_path, spoil):
+    """The sentence names the net and the step; before the first checkpoint it speaks of none."""
+    spoil(0, 1, 4)
     message = (
-        r"^job, arm erm, seed 0: the loss is (nan|inf) in step \d+ of epoch 1; a lower learning rate than 1e\+09 "
-        "may help, in another folder"
+        r"^job, arm mixup, seed 7: the loss is inf in step 5 of epoch 1; a lower learning rate than 0\.05 may help"
     )
     with pytest.raises(RunError, match=message):
-        trained(job, digits, tmp_path)
+        trained(JOB, digits, tmp_path)
 
 
-def test_a_last_step_after_which_nothing_is_finite(digits, tmp_path):
-    """One step, whose own loss is as it should be: nothing is recorded or kept of what it leaves."""
-    recipe = Recipe(MLPShape(16, 2), optimizer=Optimizer(1e30), batch_size=320)
-    job = Job("job", recipe, (Arm("erm", (0.0,)),), (0,), (Phase(1),))
-    told = []
-    with pytest.raises(RunError, match=r"^job, arm erm, seed 0: the logits are not finite after epoch 1; a lower"):
-        trained(job, digits, tmp_path, told=lambda history, epoch: told.append(epoch))
-    assert told == [0] and not (tmp_path / "1").exists()
+def test_the_last_checkpoint_survives_a_loss_that_is_not_finite(digits, tmp_path, spoil, monkeypatch):
+    spoil(1, 0, 0)
+    with pytest.raises(RunError, match=r"arm erm, seed 7: .* step 1 of epoch 2; the checkpoint of epoch 1 is kept; a"):
+        trained(JOB, digits, tmp_path / "job")
+    monkeypatch.undo()
+    assert_same_bits(trained(JOB, digits, tmp_path / "job"), trained(JOB, digits, tmp_path / "other"))
 
 
-def test_the_last_checkpoint_survives_a_loss_that_is_not_finite(digits, tmp_path, monkeypatch):
-    """The parameters of a kept epoch are what a step after it cannot bear."""
-    job = Job("job", RECIPES["mlp"], (Arm("erm", (0.0,)),), (0,), (Phase(3),))
-    calls = []
+def test_a_last_step_after_which_nothing_is_finite(digits, tmp_path, monkeypatch):
+    """Its own loss is as it should be: nothing is recorded or kept of what it leaves."""
+    original, calls = TrainingProgram.logits, []
 
-    def spoil(history, epoch):
-        calls.append(epoch)
-        if epoch == 2:
-            raise StopError
+    def logits(self, nets, inputs):
+        return original(self, nets, inputs).at[1].set(np.nan)
 
-    with pytest.raises(StopError):
-        trained(job, digits, tmp_path / "job", told=spoil)
-    shutil.copytree(tmp_path / "job", tmp_path / "copy")
-    spoilt = dataclasses.replace(job, recipe=dataclasses.replace(job.recipe, optimizer=Optimizer(1e30)))
-    with pytest.raises(RunError, match=r"in step \d+ of epoch 2; the checkpoint of epoch 1 is kept; a lower"):
-        trained(spoilt, digits, tmp_path / "copy")
-    assert_same_bits(trained(job, digits, tmp_path / "copy"), trained(job, digits, tmp_path / "job"))
+    monkeypatch.setattr(TrainingProgram, "logits", logits)
+    with pytest.raises(RunError, match=r"^job, arm mixup, seed 7: the logits are not finite after epoch 1; a lower"):
+        trained(JOB, digits, tmp_path, on_epoch=lambda history, epoch: calls.append(epoch))
+    assert calls == [0] and not (tmp_path / "1").exists()
+
+
+@pytest.mark.slow
+def test_a_learning_rate_that_diverges(digits, tmp_path):
+    recipe = dataclasses.replace(RECIPE, net=MLPShape(16, 2), optimizer=Optimizer(1e9))
+    with pytest.raises(RunError, match=r"^job, arm erm, seed 7: the loss is (nan|inf) in step \d+ of epoch 1; a lower"):
+        trained(dataclasses.replace(JOB, recipe=recipe), digits, tmp_path)

@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from flax import nnx
+
 from mixjax.train.nets.batch_norm import BatchNorm
 
 

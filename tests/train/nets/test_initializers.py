@@ -9,16 +9,17 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from flax import nnx
-from mixjax.train.nets import MLP
-from mixjax.train.nets.initializers import start
 from scipy import stats
+
+from mixjax.train.nets import MLP
+from mixjax.train.nets.initializers import layer_initializers
 
 FAN_IN = 400
 
 
 def test_torch_is_uniform_in_weights_and_biases(key):
     """Report 32: sd 1/sqrt(3n) to 2 %, bound 1/sqrt(n), biases not 0. Kolmogorov and Smirnov at level 1e-6."""
-    kernel, bias = start("torch", FAN_IN)
+    kernel, bias = layer_initializers("torch", FAN_IN)
     weights, biases = np.asarray(kernel(key, (FAN_IN, 300))), np.asarray(bias(key, (300,)))
     assert weights.dtype == biases.dtype == np.float32
     for numbers in (weights.ravel(), biases):
@@ -31,14 +32,14 @@ def test_torch_is_uniform_in_weights_and_biases(key):
 @pytest.mark.parametrize(("init", "rectified", "variance"), [("he", True, 2), ("he", False, 1), ("lecun", True, 1)])
 def test_the_others_are_normal_with_no_bias(key, init, rectified, variance):
     """At level 1e-6."""
-    kernel, bias = start(init, FAN_IN, rectified=rectified)
+    kernel, bias = layer_initializers(init, FAN_IN, rectified=rectified)
     weights = np.asarray(kernel(key, (FAN_IN, 300))).ravel()
     assert stats.kstest(weights * (FAN_IN / variance) ** 0.5, "norm").pvalue > 1e-6
     assert not np.asarray(bias(key, (300,))).any()
 
 
 def test_blocks_differ_and_a_larger_layer_begins_as_a_smaller_one(key):
-    kernel, _ = start("he", FAN_IN)
+    kernel, _ = layer_initializers("he", FAN_IN)
     weights = np.asarray(kernel(key, (3 * 2**15 + 5,)))
     blocks = np.split(weights[: 3 * 2**15], 3)
     assert not any((one == other).any() for one, other in pairwise(blocks))
@@ -68,11 +69,11 @@ def test_a_signal_keeps_its_scale_with_he_and_dies_with_torch(rng):
 
 
 def test_a_traced_start_is_the_same(key):
-    kernel, _ = start("he", FAN_IN)
+    kernel, _ = layer_initializers("he", FAN_IN)
     shape = (3, 2**15 + 5)
     np.testing.assert_array_equal(jax.jit(lambda k: kernel(k, shape))(key), kernel(key, shape))
 
 
 def test_an_unknown_name():
     with pytest.raises(ValueError, match=r"init must be one of \('he', 'lecun', 'torch'\), got 'zero'"):
-        start("zero", 3)
+        layer_initializers("zero", 3)

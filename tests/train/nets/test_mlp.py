@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from flax import nnx
+
 from mixjax.train.nets import MLP
 from mixjax.train.nets.shapes import MLPShape, check_net
 
@@ -86,7 +87,7 @@ def test_the_hook_is_given_the_inputs_of_each_layer(rng):
 
     net(jnp.zeros((4, 2, 2, 3)), look)
     assert seen == {0: (4, 12), 1: (4, 7), 2: (4, 7), 3: (4, 7)}
-    assert net.mixing_places == len(seen)
+    assert net.mixing_layers == len(seen)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The command that goes on with a run, from what its folder says."""
+"""The command that resumes a run, from what its folder says."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import json
 import shlex
 
 import pytest
+
+from mixjax.runs import RunDirectory, RunError
 from mixjax.train import cli
 from mixjax.train.experiments import EXPERIMENTS
 from mixjax.train.running import load_records
-from mixjax.train.runs.options import configured, how_to_go_on
-
-from mixjax.runs import RunDirectory, RunError
+from mixjax.train.runs.options import configured, resume_hint
 
 CHANGED = {
     "width": {"width": (10, 20), "alpha": 0.3, "fold": True},
@@ -35,9 +35,9 @@ def test_the_command_that_is_named_means_the_same_options(tmp_path, name, preset
     """Read by the command line it gives the configuration of the run, and its folder."""
     config = configured(name, preset, **CHANGED[name])
     folder = stored(tmp_path / "a run", {"experiment": name, "options": dataclasses.asdict(config)})
-    with pytest.raises(RunError, match="holds no finished run; go on with: ") as refused:
+    with pytest.raises(RunError, match="holds no finished run; resume with: ") as refused:
         load_records(folder)
-    words = shlex.split(str(refused.value).partition("go on with: ")[2])
+    words = shlex.split(str(refused.value).partition("resume with: ")[2])
     assert words[:4] == ["python", "-m", "train", name]
     given = vars(cli._parser("python -m train", EXPERIMENTS[name]).parse_args(words[4:]))
     assert given["out"] == str(folder) and given["preset"] == "digits"
@@ -58,9 +58,9 @@ def test_the_command_that_is_named_means_the_same_options(tmp_path, name, preset
     ],
 )
 def test_a_folder_that_says_something_else(tmp_path, spec):
-    assert how_to_go_on(stored(tmp_path / "run", spec)) == "run the same command again to go on"
+    assert resume_hint(stored(tmp_path / "run", spec)) == "run the same command again to resume"
 
 
 def test_codes_that_a_terminal_obeys_are_not_repeated(tmp_path):
     options = dataclasses.asdict(configured("width")) | {"dataset": "\x1b[2J.npz"}
-    assert how_to_go_on(stored(tmp_path / "run", {"experiment": "width", "options": options})).isprintable()
+    assert resume_hint(stored(tmp_path / "run", {"experiment": "width", "options": options})).isprintable()

@@ -7,10 +7,10 @@ import os
 
 import numpy as np
 import pytest
-from mixjax.train.running import load_records
-from mixjax.train.runs.records import append_records, read_records, records_of, write_records
 
 from mixjax.runs import RunError
+from mixjax.train.running import load_records
+from mixjax.train.runs.records import append_records, read_records, records_of, write_records
 from tests.fuzzing import NUMBER, mutated, mutated_json, survive
 
 RECORD = {

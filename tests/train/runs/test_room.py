@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from types import SimpleNamespace
 
 import pytest
+
+from mixjax.runs import memory
 from mixjax.train.loop.job import Arm, Job, Phase, Recipe
 from mixjax.train.nets.shapes import MLPShape
 from mixjax.train.runs import room
@@ -29,10 +30,10 @@ def test_nets_have_room_in_memory_or_are_refused(digits, monkeypatch):
 
 
 def test_results_have_room_in_a_file_or_are_refused(digits):
-    """120 x 10 logits and 262 records of 1024 characters, four bytes each, of a net: 996 nets are 2^30 bytes."""
-    check_room([job_of(996, epochs=262)], digits)
-    with pytest.raises(ValueError, match=r"logits and records of 997 nets side by side take 1 GiB, and 1 are kept"):
-        check_room([job_of(997, epochs=262)], digits)
+    """355 x 10 logits and 262 records of 1024 characters, four bytes each, of a net: 987 nets are below 2^30 bytes."""
+    check_room([job_of(987, epochs=262)], digits)
+    with pytest.raises(ValueError, match=r"logits and records of 988 nets side by side take 1 GiB, and 1 are kept"):
+        check_room([job_of(988, epochs=262)], digits)
 
 
 def test_records_have_room_in_a_file_or_are_refused():
@@ -41,8 +42,11 @@ def test_records_have_room_in_a_file_or_are_refused():
         check_records([job_of(2**9, 2**9), job_of(1)])
 
 
-def test_memory_is_that_of_the_devices(monkeypatch):
-    assert room._memory() == os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+def test_memory_is_that_of_the_devices(monkeypatch, tmp_path):
+    """Of a CPU as much as the container allows: 2 GiB are 2 GiB."""
+    (tmp_path / "memory.max").write_text(f"{2 * 2**30}\n")
+    monkeypatch.setattr(memory, "_CGROUP", tmp_path / "memory.max")
+    assert room._memory() == 2 * 2**30
     gpu = SimpleNamespace(platform="gpu", memory_stats=lambda: {"bytes_limit": 80 * 2**30})
     monkeypatch.setattr(room.jax, "local_devices", lambda: [gpu, gpu])
     assert room._memory() == 160 * 2**30

@@ -7,9 +7,10 @@ import io
 
 import numpy as np
 import pytest
-from mixjax.train.loop.history import last_epochs
-from mixjax.train.runs.summary import accuracy_floor, cells_of, difference, estimate, summary_csv
 from scipy import stats
+
+from mixjax.train.loop.history import last_epochs
+from mixjax.train.runs.summary import accuracy_floor, cells_of, difference, summarize, summary_csv
 
 ERM, MIXUP = [0.10, 0.14, 0.12], [0.05, 0.11, 0.02]
 
@@ -32,13 +33,13 @@ def records():
 
 def test_intervals_are_students(records):
     for values in (ERM, MIXUP, np.subtract(MIXUP, ERM)):
-        found = estimate(np.array(values))
+        found = summarize(np.array(values))
         low, high = stats.t.interval(0.95, len(values) - 1, np.mean(values), stats.sem(values))
         np.testing.assert_allclose(found, (np.mean(values), low, high, np.std(values, ddof=1)), rtol=1e-12)
 
 
 def test_one_seed_has_no_interval():
-    found = estimate(np.array([0.25]))
+    found = summarize(np.array([0.25]))
     assert found.mean == 0.25 and np.isnan([found.low, found.high, found.sd]).all()
 
 

@@ -18,19 +18,19 @@ from mixjax.gaussian.population import population_ece
 from mixjax.gaussian.pseudo_label import sample_pseudo_label_scores
 from mixjax.gaussian.pseudo_label_limits import limit_pseudo_label_scores
 
-_SMALLEST_WEIGHT = 0.05  # that is taken where the best would be none
+_SMALLEST_WEIGHT = 0.05  # where the best would be no Mixup
 
 
 def _pseudo_label_ece(key: PRNGKeyArray, n: ArrayLike, per_label: float, **cell: Any) -> dict[str, jax.Array]:
-    """ECE of Algorithm 1's classifiers at n labelled and per_label n unlabelled points, shape [sizes, replicates]."""
+    """Sample the ECE of Algorithm 1's classifiers at n labelled and per_label n unlabelled points."""
     n = np.asarray(n, np.float32)
     cell = {name: value if name == "replicates" else np.asarray(value, np.float32) for name, value in cell.items()}
     laws = sample_pseudo_label_scores(key, n_labeled=n, n_unlabeled=np.rint(per_label * n), sums="gaussian", **cell)
     return {name: population_ece(law) for name, law in laws.items()}
 
 
-def few_labels(theorem: str, statement: str) -> Claim:
-    """ECE(final) - ECE(init) where p / n_l is large and |theta| = relative_norm sqrt(p / n_l)."""
+def _theorem_4_1() -> Claim:
+    """Claim ECE(final) - ECE(init) < 0 where p / n_l is large and |theta| = relative_norm sqrt(p / n_l)."""
 
     def value(
         key: PRNGKeyArray, n: ArrayLike, replicates: int, *, ratio: float, relative_norm: float, per_label: float
@@ -46,11 +46,12 @@ def few_labels(theorem: str, statement: str) -> Claim:
     def stated(ratio: float, relative_norm: float, per_label: float) -> bool:
         return ratio >= 4 and 0.5 <= relative_norm <= 2 and per_label >= 100
 
-    return Claim(theorem, statement, value, limit, stated)
+    statement = "Where labels are few, |theta| ~ sqrt(p / n_l), pseudo-labels make ECE(final) < ECE(init)."
+    return Claim("4.1", statement, value, limit, stated)
 
 
-def many_labels(theorem: str, statement: str) -> Claim:
-    """ECE(init) - ECE(final) at a fixed p."""
+def _theorem_4_2() -> Claim:
+    """Claim ECE(init) - ECE(final) < 0 at a fixed p."""
 
     def value(
         key: PRNGKeyArray, n: ArrayLike, replicates: int, *, p: float, theta_norm: float, per_label: float
@@ -63,25 +64,24 @@ def many_labels(theorem: str, statement: str) -> Claim:
         laws = limit_pseudo_label_scores(small, small / per_label, theta_norm, 0.0)
         return float(population_ece(laws["init"]) - population_ece(laws["final"]))
 
-    return Claim(theorem, statement, value, limit, stated=lambda p, theta_norm, per_label: theta_norm > 0)
+    statement = "Where labels are many, p fixed, pseudo-labels make ECE(final) > ECE(init)."
+    return Claim("4.2", statement, value, limit, stated=lambda p, theta_norm, per_label: theta_norm > 0)
 
 
-def mixup_at_the_last_step(theorem: str, statement: str, condition: str) -> Claim:
-    """ECE(mix) - ECE(final) at p = ratio n_l, with the weight that calibrates in the limit."""
+def _theorem_4_3() -> Claim:
+    """Claim ECE(mix) - ECE(final) < 0 at p = ratio n_l, with the weight that calibrates in the limit."""
 
-    def final_of(ratio: float, theta_norm: float, per_label: float) -> ScoreLaw:
+    def final(ratio: float, theta_norm: float, per_label: float) -> ScoreLaw:
         return limit_pseudo_label_scores(ratio, ratio / per_label, theta_norm, 0.0)["final"]
 
     def weight(**cell: float) -> float:
-        """0 where the final classifier is under-confident; then the smallest that counts as Mixup is taken."""
-        return float(np.clip(1.0 - float(final_of(**cell).slope), _SMALLEST_WEIGHT, LARGEST_WEIGHT))
+        """Return the best weight, or the smallest that counts as Mixup where the classifier is under-confident."""
+        return float(np.clip(1.0 - float(final(**cell).slope), _SMALLEST_WEIGHT, LARGEST_WEIGHT))
 
-    def value(
-        key: PRNGKeyArray, n: ArrayLike, replicates: int, *, ratio: float, theta_norm: float, per_label: float
-    ) -> Values:
-        t = weight(ratio=ratio, theta_norm=theta_norm, per_label=per_label)
-        cell = {"p": dimension(n, ratio), "theta_norm": theta_norm, "t": t}
-        errors = _pseudo_label_ece(key, n, per_label, replicates=replicates, **cell)
+    def value(key: PRNGKeyArray, n: ArrayLike, replicates: int, **cell: float) -> Values:
+        ratio, theta_norm, per_label = cell["ratio"], cell["theta_norm"], cell["per_label"]
+        laws = {"p": dimension(n, ratio), "theta_norm": theta_norm, "t": weight(**cell)}
+        errors = _pseudo_label_ece(key, n, per_label, replicates=replicates, **laws)
         return errors["mix"] - errors["final"]
 
     def limit(**cell: float) -> float:
@@ -89,8 +89,16 @@ def mixup_at_the_last_step(theorem: str, statement: str, condition: str) -> Clai
         laws = limit_pseudo_label_scores(ratio, ratio / per_label, cell["theta_norm"], weight(**cell))
         return float(population_ece(laws["mix"]) - population_ece(laws["final"]))
 
-    def met(**cell: float) -> bool:
-        return bool(final_of(**cell).gap > 0)
+    return Claim(
+        "4.3",
+        "Some Beta(alpha, beta) in the last step makes ECE(mix) < ECE(final).",
+        value,
+        limit,
+        stated=lambda ratio, theta_norm, per_label: theta_norm > 0 and ratio > 0,
+        met=lambda **cell: bool(final(**cell).gap > 0),
+        condition="pseudo-labels have not made the classifier under-confident: "
+        "p / n_u >= overshoot_ratio(p / n_l, |theta|).",
+    )
 
-    stated = lambda ratio, theta_norm, per_label: theta_norm > 0 and ratio > 0  # noqa: E731
-    return Claim(theorem, statement, value, limit, stated, met, condition)
+
+THEOREM_4_1, THEOREM_4_2, THEOREM_4_3 = _theorem_4_1(), _theorem_4_2(), _theorem_4_3()

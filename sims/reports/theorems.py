@@ -1,4 +1,4 @@
-"""From the measured shares of training sets to a verdict on a theorem, as a row of a table and as JSON.
+"""Verdicts on the theorems from measured shares of training sets, as rows of a table and as JSON.
 
 A configuration that satisfies the hypothesis counts; among these the condition that the paper omits, if there is one,
 divides those that are claimed to be true from those that are claimed to be false. True is a share of training sets
@@ -17,24 +17,19 @@ from mixjax.gaussian.claims.claim import Claim
 
 ENOUGH = 0.99
 
-# The studies that go on where a row of the table ends.
+# Studies that measure more of a theorem.
 FURTHER = {
-    "3.1": ("phase_diagram", "high_dimension"),
-    "3.2": ("low_dimension",),
-    "3.3": ("capacity",),
+    **dict.fromkeys(("3.1", "5.1"), ("phase_diagram", "high_dimension")),
+    **dict.fromkeys(("3.2", "5.2"), ("low_dimension",)),
+    **dict.fromkeys(("3.3", "5.3"), ("capacity",)),
     "3.4": ("out_of_domain",),
     "3.5": ("generative", "real_images"),
-    "4.1": ("pseudo_label", "pseudo_label_shift"),
-    "4.2": ("pseudo_label", "pseudo_label_shift"),
-    "4.3": ("pseudo_label", "pseudo_label_shift"),
-    "5.1": ("phase_diagram", "high_dimension"),
-    "5.2": ("low_dimension",),
-    "5.3": ("capacity",),
+    **dict.fromkeys(("4.1", "4.2", "4.3"), ("pseudo_label", "pseudo_label_shift")),
 }
 
 
 def verdict(row: xr.Dataset, claim: Claim) -> dict[str, Any]:
-    """The verdict on one theorem: an entry of theorems.json.
+    """Return the verdict on one theorem: an entry of theorems.json.
 
     "holds", "holds with condition" (true where the condition holds, false where only the hypothesis does), "refuted"
     (false in every configuration that satisfies the hypothesis), or "undecided". The estimate is the mean of the
@@ -71,7 +66,7 @@ def _name(true: bool, false: bool, inside: int, outside: int) -> str:
 
 
 def _first_size(row: xr.Dataset, inside: np.ndarray) -> int:
-    """The smallest n from which on the share is 99 % or more."""
+    """Return the smallest n from which on the share is 99 % or more."""
     enough = (row["share"].values[inside] >= ENOUGH).all(axis=0)
     failing = np.flatnonzero(~enough)
     return int(row["n"].values[failing[-1] + 1 if len(failing) else 0])
@@ -87,7 +82,7 @@ def _conditions(row: xr.Dataset, claim: Claim, closest: int, outside: np.ndarray
 
 
 def verdict_report(table: xr.Dataset) -> str:
-    """The verdicts as a table in Markdown."""
+    """Write the verdicts as a table in Markdown."""
     lines = ["| theorem | statement | verdict | estimate | 99 % of training sets from n = | conditions | more in |"]
     lines.append("|---|---|---|---:|---:|---|---|")
     for entry in json.loads(table.attrs["verdicts"]):
@@ -105,13 +100,10 @@ def verdict_report(table: xr.Dataset) -> str:
 
 
 def verdict_files(table: xr.Dataset) -> dict[str, str]:
-    """theorems.json and theorems.md."""
+    """Return theorems.json and theorems.md."""
     command = json.loads(table.attrs["provenance"])["command"]
     entries = [
         {**entry, "studies": FURTHER[entry["theorem"]], "command": command}
         for entry in json.loads(table.attrs["verdicts"])
     ]
-    return {
-        "theorems.json": json.dumps(entries, indent=1) + "\n",
-        "theorems.md": verdict_report(table) + "\n",
-    }
+    return {"theorems.json": json.dumps(entries, indent=1) + "\n", "theorems.md": verdict_report(table) + "\n"}

@@ -1,0 +1,50 @@
+"""Lines, colour bars and legends that several figures share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mixjax.plots import signed
+
+MEASURED: tuple[dict[str, Any], ...] = (
+    {"color": "black", "linestyle": "solid", "linewidth": 1.5},
+    {"color": "black", "linestyle": (0, (5, 1.2, 1, 1.2)), "linewidth": 1.2},
+    {"color": "black", "linestyle": (0, (1, 1.2)), "linewidth": 1.2},
+)
+LIMIT: dict[str, Any] = {"color": "#F0E442", "linestyle": (0, (3, 3)), "linewidth": 0.9}  # yellow, edged with black
+
+
+def legend(figure: Any, handles: Any, columns: int, *, where: str = "upper", **style: Any) -> None:
+    """Name marks above the panels, or below: a list of entries, or the labelled marks of a panel."""
+    entries = handles if isinstance(handles, list) else handles.get_legend_handles_labels()[0]
+    figure.legend(handles=entries, loc=f"outside {where} center", ncols=columns, frameon=False, **style)
+
+
+def color_bar(figure: Any, mesh: Any, axes: Any, label: str, **style: Any) -> Any:
+    """Draw the bar of a map's colours below the panels: of one column, or of two."""
+    wide = {"shrink": 0.6, "aspect": 45} if figure.get_size_inches()[0] > 4 else {"shrink": 0.95, "aspect": 35}
+    bar = figure.colorbar(mesh, ax=axes, location="bottom", pad=0.02, **wide, **style)
+    bar.set_label(label)
+    return bar
+
+
+def difference_bar(figure: Any, mesh: Any, axes: Any, label: str, largest: float) -> None:
+    """Draw the bar of a map of differences, with five ticks."""
+    bar = color_bar(figure, mesh, axes, label)
+    bar.set_ticks(symmetric_ticks(largest))
+    bar.ax.xaxis.set_major_formatter(signed)
+    bar.minorticks_off()
+
+
+def largest_size(values: Any) -> float:
+    """Return the largest size of differences, 1 where all are 0 or NaN."""
+    return float(np.nanmax(np.abs(values), initial=0.0)) or 1.0
+
+
+def symmetric_ticks(largest: float) -> list[float]:
+    """Return 0 and, to either side, two round numbers a decade apart."""
+    power = 10.0 ** np.floor(np.log10(largest))
+    top = max(step for step in (1, 2, 5) if step * power <= largest) * power
+    return [-top, -top / 10, 0.0, top / 10, top]

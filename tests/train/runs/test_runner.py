@@ -1,0 +1,34 @@
+"""The jobs of a run, one after another: what several of them share."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from mixjax.train.experiments import EXPERIMENTS
+from mixjax.train.loop.job import Arm, Job, Phase
+from mixjax.train.loop.program import TrainingProgram
+from mixjax.train.running import run
+from tests.train.conftest import RECIPE
+
+
+def test_jobs_that_begin_alike_train_their_first_phase_once(tmp_path, monkeypatch):
+    """The second of two arms trains its last epoch alone; what they shared is not kept."""
+    epochs, shown, original = [], [], TrainingProgram.epoch
+
+    def counted(self, nets, members, epoch, size):
+        epochs.append((epoch, size))
+        return original(self, nets, members, epoch, size)
+
+    jobs = tuple(
+        Job(arm.slug, RECIPE, (arm,), (0, 1), (Phase(2), Phase(1, "all")), division="halves")
+        for arm in (Arm("plain", (0.0, 0.0)), Arm("mixed", (0.0, 1.0)))
+    )
+    replaced = dataclasses.replace(EXPERIMENTS["pseudo_label"], jobs=lambda config: jobs)
+    monkeypatch.setitem(EXPERIMENTS, "pseudo_label", replaced)
+    monkeypatch.setattr(TrainingProgram, "epoch", counted)
+    show = lambda done, total, text: shown.append((done, total, text.rpartition(", ")[2]))  # noqa: E731
+    run("pseudo_label", tmp_path, train_rows=710, keep_checkpoints=True, progress=show)
+    assert epochs == [(0, 355), (1, 355), (2, 710), (2, 710)]
+    assert sorted(path.name for path in (tmp_path / "checkpoints").iterdir()) == ["mixed", "plain"]
+    assert [done for done, _, _ in shown] == [0, 22, 22, 44, 44, 88, 88, 132, 176, 176]  # 22 + 22 + 44 steps each
+    assert {entry[1:] for entry in shown} == {(176, "plain"), (176, "mixed")}
