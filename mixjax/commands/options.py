@@ -34,11 +34,7 @@ class Configurable(Protocol):
 
 
 def named(kind: str, name: str, known: Mapping[str, Known]) -> Known:
-    """Return the entry of a name.
-
-    Raises:
-      RunError: if there is none; it lists the names.
-    """
+    """Return the entry of a name."""
     if name not in known:
         raise RunError(f"there is no {kind} {name!r}{did_you_mean(name, known)}; there are {', '.join(known)}")
     return known[name]
@@ -58,9 +54,6 @@ def preset_with(chosen: Configurable, preset: str, given: Mapping[str, Any], fie
       preset: its name.
       given: the values that replace those of the preset, by field.
       field: the word for a field in messages.
-
-    Raises:
-      RunError: for an unknown preset or field.
     """
     fields = [known.name for known in dataclasses.fields(chosen.config)]
     if preset not in chosen.presets:
@@ -77,11 +70,7 @@ def option(default: Any, description: str, **metadata: Any) -> Any:
 
 
 def whole(text: str) -> int:
-    """Parse a whole number, also as 1e3.
-
-    Raises:
-      argparse.ArgumentTypeError: for anything else.
-    """
+    """Parse a whole number, also as 1e3."""
     try:
         value = int(text) if text.lstrip("+-").isdecimal() else float(text)
     except ValueError:

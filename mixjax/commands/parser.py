@@ -21,11 +21,7 @@ class Parser(argparse.ArgumentParser):
     """An argument parser whose errors are one sentence."""
 
     def error(self, message: str) -> NoReturn:
-        """Raise the error.
-
-        Raises:
-          RunError: always.
-        """
+        """Raise a RunError."""
         unknown = message.removeprefix("unrecognized arguments: ").split()[0]
         nearest = did_you_mean(unknown, self._option_string_actions) if unknown.startswith("--") else ""
         raise RunError(f"{message}{nearest}; {self.prog} --help lists what there is")
@@ -65,11 +61,7 @@ class CommandLine:
     parsed_commands: Mapping[str, Callable[[list[str]], int]]
 
     def __call__(self, arguments: Sequence[str]) -> int:
-        """Run the command that the arguments name; returns the exit status.
-
-        Raises:
-          RunError: for an error that the user can mend.
-        """
+        """Run the command that the arguments name; returns the exit status."""
         if not arguments:
             print(self.help())
             return 2

@@ -43,11 +43,9 @@ def prepare(name: str, source: str | os.PathLike[str], *, data_dir: str | os.Pat
 
     Example:
       >>> from mixjax.datasets import prepare
-      >>> try:
-      ...     prepare("cifar10", "no/such/folder")
-      ... except Exception as error:
-      ...     print(type(error).__name__)
-      MissingDataError
+      >>> prepare("digits", "folder")
+      Traceback (most recent call last):
+      ValueError: name must be one of mnist, fashion_mnist, kmnist, cifar10, cifar100, got 'digits'
     """
     if name not in KNOWN:
         raise ValueError(f"name must be one of {', '.join(KNOWN)}, got {name!r}")

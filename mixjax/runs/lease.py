@@ -67,9 +67,6 @@ class Lease(Hold):
           tell: called with a line when a lease is watched, for `PATIENCE` periods, and when one is taken over.
           period: seconds from one renewal to the next; of all who work in the folder the same.
           pause: waits between two looks.
-
-        Raises:
-          RunError: if another run holds it and is alive, or the store cannot be used.
         """
         self._folder, self._period = folder, period
         self._token, self._renewals, self._lost = secrets.token_hex(8), 0, ""
@@ -89,8 +86,7 @@ class Lease(Hold):
     def renew(self) -> None:
         """Show that the holder lives; or learn that another took it for dead, which `check` then reports.
 
-        Raises:
-          RunError: if the store does not answer; the lease is held all the same, as long as nobody takes it.
+        A store that does not answer is a RunError, and the lease is held all the same, as long as nobody takes it.
         """
         if self._is_mine():
             self._path.write_bytes(self._content(self._renewals + 1))
@@ -101,11 +97,7 @@ class Lease(Hold):
             self._lost = taken if other else f"the lease of this run in {self._folder} is gone"
 
     def check(self) -> None:
-        """Raise if the last renewal found the lease taken.
-
-        Raises:
-          RunError: that says by whom.
-        """
+        """Raise if the last renewal found the lease taken."""
         if self._lost:
             raise RunError(f"{self._lost}; {KEPT}")
 
@@ -142,11 +134,7 @@ class Lease(Hold):
 
 
 def holder_of(folder: ObjectPath) -> str | None:
-    """Return who holds the lease of a folder, alive or dead, and when it was renewed; None if nobody does.
-
-    Raises:
-      RunError: if the store cannot be read.
-    """
+    """Return who holds the lease of a folder, alive or dead, and when it was renewed; None if nobody does."""
     found = _latest(folder)
     if found is None:
         return None

@@ -63,10 +63,6 @@ def hold(folder: Path) -> FileLock | None:
 
     Returns:
       The lock, or None where the system or the file system has none.
-
-    Raises:
-      RunError: if another run holds it.
-      OSError: if the folder cannot be written.
     """
     if fcntl is None:
         return None

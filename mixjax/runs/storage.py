@@ -94,11 +94,7 @@ class ObjectPath:
         """Do nothing: a store has no folders."""
 
     def read_bytes(self) -> bytes:
-        """Read the object.
-
-        Raises:
-          FileNotFoundError: if there is none.
-        """
+        """Read the object."""
         with self._explained("read", FileNotFoundError):
             return bytes(self.system.cat_file(self.key))
 
@@ -151,11 +147,7 @@ PathOrUrl = str | os.PathLike[str] | ObjectPath
 
 
 def located(path: PathOrUrl) -> Location:
-    """Return the location of a path or a URL: file:///runs/map is a path, s3://bucket/map a folder in a store.
-
-    Raises:
-      RunError: for a text that is no URL of a folder, and for a store that needs a package which is not installed.
-    """
+    """Return the location of a path or a URL: file:///runs/map is a path, s3://bucket/map a folder in a store."""
     if isinstance(path, ObjectPath):
         return path
     if not isinstance(path, str) or "://" not in path:
@@ -172,11 +164,7 @@ def located(path: PathOrUrl) -> Location:
 
 
 def local(path: PathOrUrl) -> Path:
-    """Return the path of a folder on a disk.
-
-    Raises:
-      RunError: for a URL of anything else.
-    """
+    """Return the path of a folder on a disk."""
     far = isinstance(path, str) and "://" in path and not path.startswith(_ON_DISK)
     folder = None if far else located(path)
     if not isinstance(folder, Path):
