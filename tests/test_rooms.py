@@ -13,6 +13,7 @@ from tests.paths import ROOT
 TOPS = ("mixjax", "sims", "train", "benchmarks")
 FILES = {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
          for top in TOPS for path in (ROOT / top).rglob("*.py")}  # fmt: skip
+DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 FORBIDDEN = {"mixjax": ("sims", "train"), "sims": ("train",), "train": ("sims",)}
 
 
@@ -59,14 +60,17 @@ def test_no_private_name_of_another_package_is_imported():
 
 
 def test_files_and_functions_are_short():
-    """At most 250 lines a file of the product, and 40 a function."""
-    assert [name for name, path in FILES.items() if len(path.read_text().splitlines()) > 250] == []
+    """At most 250 lines a file of the product, and 40 a function, docstrings aside."""
     for name, path in FILES.items():
-        for node in ast.walk(ast.parse(path.read_text())):
+        text = path.read_text()
+        nodes = [node for node in ast.walk(ast.parse(text)) if isinstance(node, DOCUMENTED)]
+        documented = sum(node.body[0].end_lineno - node.body[0].lineno + 1 for node in nodes if ast.get_docstring(node))
+        assert len(text.splitlines()) - documented <= 250, name
+        for node in nodes:
             if isinstance(node, ast.FunctionDef):
                 body = node.body[1:] if ast.get_docstring(node) else node.body
                 lines = body[-1].end_lineno - body[0].lineno + 1 if body else 0
-                assert lines <= 45, f"{name}.{node.name} has {lines} lines"
+                assert lines <= 40, f"{name}.{node.name} has {lines} lines"
 
 
 def test_the_checks_see_the_whole_tree():
