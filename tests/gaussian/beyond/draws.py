@@ -9,6 +9,7 @@ from mixjax.gaussian import sample_training_sets
 
 CELLS, REPLICATES = 5, 20_000
 scores = jax.jit(lambda sets, t: sets.scores(t))
+estimated_weights = jax.jit(lambda sets: sets.estimated_weights())
 
 
 def training_sets(key, n, p, theta_norm, sigma=1.0):

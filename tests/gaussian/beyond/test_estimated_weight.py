@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import jax
 import numpy as np
 import pytest
 from scipy import stats
 
 from mixjax.gaussian import best_weight, estimated_weight
-from tests.gaussian.beyond.draws import literal_means, scores, training_sets
+from tests.gaussian.beyond.draws import estimated_weights, literal_means, scores, training_sets
 
 # n, p, theta_norm, sigma
 CONFIGURATIONS = [(1, 1, 1.0, 1.0), (4, 1, 0.5, 1.0), (6, 2, 1.0, 2.0), (10, 30, 1.5, 0.7), (20, 5, 0.0, 1.0)]
 KS_LEVEL = 1e-6 / (len(CONFIGURATIONS) * 3)  # a right sampler fails under a fresh key with probability 1e-6
-weights_of = jax.jit(lambda sets: sets.estimated_weights())
 
 
 def test_equals_literal_simulation(key, rng):
     """KS of the weight, the mean and the gap."""
     sets = training_sets(key, *np.array(CONFIGURATIONS).T)
-    weight = weights_of(sets)
+    weight = estimated_weights(sets)
     law = scores(sets, weight)
     for index, (n, p, theta_norm, sigma) in enumerate(CONFIGURATIONS):
         theta, plain, x_mean, y_mean = literal_means(rng, n, p, theta_norm, sigma)
@@ -43,7 +41,7 @@ def test_it_tends_to_the_best_weight_or_to_one_half(key):
     """At n = 1e8 within 1e-3 of it, and so does the gap to 0 where the weight is below one half."""
     ratio = np.array([0.1, 0.2, 1.0, 2.0, 4.0])
     sets = training_sets(key, 1e8, 1e8 * ratio, 1.5)
-    t = np.asarray(weights_of(sets))
+    t = np.asarray(estimated_weights(sets))
     best = np.minimum(np.asarray(best_weight(ratio, 1.5)), 0.5)
     np.testing.assert_allclose(t, np.broadcast_to(best[:, None], t.shape), atol=1e-3)
     assert (t[4] == 0.5).all()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import jax
 import numpy as np
 import pytest
 from scipy import stats
@@ -63,7 +64,9 @@ def test_the_law_tends_to_its_limit(key):
 
 
 def test_balanced_limit_is_the_papers_and_mixup_weakens_with_imbalance():
-    law, balanced = limit_imbalanced_scores(0.7, 1.1, 0.3, positive_rate=[0.5, 0.9]), limit_scores(0.7, 1.1, 0.3)
+    rates = np.array([0.5, 0.9, 0.1, 0.5, 0.5])
+    law = limit_imbalanced_scores(0.7, 1.1, 0.3, positive_rate=rates)
+    balanced = jax.jit(limit_scores)(0.7, 1.1, 0.3)
     np.testing.assert_allclose((law.mean[0], law.gap[0]), (balanced.mean, balanced.gap), rtol=1e-12)
     np.testing.assert_allclose(law.mean[1], 1.21 * (1 - 0.3 * 0.36), rtol=1e-12)
     np.testing.assert_allclose(law.var[1], (1 - 0.3 * 0.36) ** 2 * 1.91 + 0.09 * 0.64 * 0.36 * 0.7, rtol=1e-12)

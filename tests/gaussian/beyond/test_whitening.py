@@ -83,7 +83,7 @@ def test_bad_arguments(rows):
     with pytest.raises(ValueError, match="x and y must have shapes"):
         fit_whitening(x, y[1:], p=2)
     with pytest.raises(ValueError, match=r"x must have shape \[n, 64\], got"):
-        fit_whitening(x, y, p=2)(x[:, 1:])
+        fit_whitening(x, y, p=10)(x[:, 1:])
 
 
 def test_wrong_labels_and_an_empty_class_are_nan(rows):
