@@ -31,7 +31,16 @@ def home(package: str, name: str) -> tuple[str, str]:
 NAMES = sorted({home(*entry) for entry in public()})
 
 
-@pytest.mark.parametrize(("module", "name"), NAMES, ids=[".".join(entry) for entry in NAMES])
+FIRST = ("mixjax.calibration", "mixjax.scores", "mixjax.gaussian.weights", "mixjax.plots")  # others compile for long
+
+
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [
+        pytest.param(*entry, id=".".join(entry), marks=() if entry[0].startswith(FIRST) else pytest.mark.slow)
+        for entry in NAMES
+    ],
+)
 def test_example(module, name):
     thing = getattr(importlib.import_module(module), name)
     if not callable(thing):  # a constant, or a type

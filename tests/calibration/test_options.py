@@ -33,7 +33,7 @@ KEY = jax.random.key(0, impl="threefry2x32")
 
 NORMED = {
     "ece": partial(ece, *ROWS),
-    "sweep": partial(sweep_ece, *ROWS),
+    "sweep": partial(sweep_ece, [0.1, 0.2, 0.8, 0.9], [0, 0, 0, 1]),
     "soft": partial(soft_ece, *ROWS),
     "kde": partial(kde_ece, *ROWS),
     "canonical": partial(kde_ece_canonical, *PROBS),

@@ -34,7 +34,9 @@ def test_only_ratios_matter(name, rng):
 
     weights = options["weights"]
     for power in FAR:
-        np.testing.assert_array_equal(found(weights * np.float32(2.0**power)), found(weights))
+        with np.errstate(over="ignore"):  # of masked weights
+            scaled = weights * np.float32(2.0**power)
+        np.testing.assert_array_equal(found(scaled), found(weights))
     many = np.arange(PADDED) % 3 > 0
     tiny, none = (found(np.where(many, 3e38, small).astype(np.float32)) for small in (1e-38, 0))
     kept = np.broadcast_to(many, tiny.shape) if name == "isotonic" else ~np.isnan(none)
