@@ -62,6 +62,19 @@ def plain_training(digits, weights, seed, epochs=2):
     return weights
 
 
+def test_a_step_of_the_optimizer_is_pytorchs():
+    """v <- momentum v + gradient + weight_decay w; w <- w - learning_rate v, by hand, twice."""
+    rule, gradient = step._transformation(Optimizer(0.1, 0.9, 0.5)), np.float32([0.5, 0.25])
+    found = wanted = np.float32([1.0, -2.0])
+    state, velocity = rule.init(found), np.zeros(2, np.float32)
+    for _ in range(2):
+        update, state = rule.update(gradient, state, found)
+        found = found + np.asarray(update)
+        velocity = np.float32(0.9) * velocity + gradient + np.float32(0.5) * wanted
+        wanted = wanted - np.float32(0.1) * velocity
+    np.testing.assert_allclose(found, wanted, rtol=1e-6)
+
+
 def test_no_mixup_is_plain_training(digits, both):
     """Report 11: beside a training loop that knows no mixing; float32 against float64."""
     training, _, nets, _ = both
