@@ -9,7 +9,7 @@ import pytest
 from tests.paths import DOCS
 
 EXAMPLES = [
-    pytest.param(code, id=f"{page.stem}-{number}")
+    pytest.param(code, id=f"{page.stem}-{number}", marks=[pytest.mark.slow] * (page.stem == "generative"))
     for page in sorted(DOCS.glob("*.md"))
     for number, code in enumerate(re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL))
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import jax
 import numpy as np
+import pytest
 
 from mixjax.gaussian import (
     limit_pseudo_label_scores,
@@ -19,6 +20,7 @@ CONFIGURATIONS = np.array([  # c_l, c_u, theta, theta_u, cosine
 ])  # fmt: skip
 
 
+@pytest.mark.slow
 def test_samples_tend_to_it(key):
     """At n_u = 400,000, where a standard deviation is below 1 % of mean and variance; bias O(1/n)."""
     c_l, c_u, theta, theta_u, cosine = CONFIGURATIONS.T

@@ -57,6 +57,7 @@ def test_an_affine_network_is_its_affine_map(data, key, rng):
         np.testing.assert_allclose(network(x.astype(np.float32)), (x - affine.center) @ affine.matrix.T, atol=2e-5)
 
 
+@pytest.mark.slow
 def test_a_learned_inverse_of_a_linear_map_has_nearly_the_models_densities(data, key, rng):
     """Along two directions, 40,000 fresh rows: the largest difference of distribution functions is below 0.04.
 

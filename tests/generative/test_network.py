@@ -62,6 +62,7 @@ def test_off_its_range_a_linear_inverse_takes_the_nearest_point(rng):
     np.testing.assert_allclose(linear_generator(matrix).inverse()(x), nearest, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_stretch_by_differences_and_below_its_bound(key, rng):
     network = sample_leaky_relu(key, widths=(3, 4, 6), slope=0.3)
     z = rng.standard_normal((50, 3))

@@ -22,6 +22,7 @@ def test_it_is_the_distance_to_the_quantiles(rng):
         np.testing.assert_allclose(value, np.mean((np.sort(samples @ u) - target) ** 2), rtol=1e-10)
 
 
+@pytest.mark.slow
 def test_it_tends_to_the_distance_of_the_laws(rng):
     """N(m, s^2) to N(0, 1): W_2^2 = m^2 + (s - 1)^2, within 5 standard errors of m and s of 200,000 samples."""
     samples, error = 0.5 + 1.5 * rng.standard_normal((200_000, 1)), 1.5 * np.sqrt(1.0 + 0.5) / np.sqrt(200_000)
@@ -47,6 +48,7 @@ def test_blom_by_mpmath():
     np.testing.assert_allclose(found, np.array([-top, 0, top]) / (2 * top**2 / 3), rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_a_sample_of_the_law_is_closest_unscaled(rng):
     """The mean gradient in the scale is 0 at 1 within 4.5 standard errors (a false alarm in 1e5), unlike with m_i."""
     samples = rng.standard_normal((4000, 64, 1))

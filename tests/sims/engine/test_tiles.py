@@ -126,6 +126,7 @@ def test_a_run_changes_no_bit_and_keeps_its_layout(limit, tmp_path, whole):
     assert [line.split(" on ")[0] for line in said] == [f"no room for tiles of {size} cells" for size in (8, 4)]
 
 
+@pytest.mark.slow
 def test_a_worker_halves_too_and_what_it_says_comes_back(limit, whole):
     """`compute_parts` as Dask calls it, without Dask; the second part has nothing to say."""
     environment = {name: str(worker_provenance()[name]) for name in ENVIRONMENT}

@@ -86,6 +86,7 @@ def test_on_rows_of_the_model_the_exact_law_is_found(model, key):
         assert (np.abs(found.accuracy[kind] - accuracy.mean(axis=-1)) < room).all()
 
 
+@pytest.mark.slow
 def test_the_plug_in_is_above_the_root_of_the_debiased_where_errors_are_small(model):
     """ECE_1 <= ECE_2 of the same bins, whose bias is what is left: of 15 bins of 133 rows at most .04."""
     _, found = model
