@@ -65,7 +65,7 @@ class Config:
         checked(_RULES, alpha=self.alpha, **{name: getattr(self, name) for name in _RULES})
 
     def mixing(self, kind: Kind = "mixup") -> Mixing:
-        """Return how to mix."""
+        """Return the mixing of a batch: kind, weight, pairing and fold."""
         return Mixing(kind, self.weight, self.pairing, self.fold)
 
     def recipe(self, net: NetShape, mixing: Mixing | None = None) -> Recipe:

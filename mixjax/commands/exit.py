@@ -70,7 +70,7 @@ def _has_devices() -> bool:
 
 @contextmanager
 def _printable_output() -> Iterator[None]:
-    """Print letters that the terminal's encoding lacks as escapes; raise an error of writing once."""
+    """Print characters that the terminal cannot encode as escapes, and raise a write error only once."""
     if not isinstance(sys.stdout, io.TextIOWrapper):
         yield
         return

@@ -19,7 +19,7 @@ _ALL = "tensorflow-datasets importlib_resources pillow google-crc32c"  # TensorF
 
 
 def import_optional(module: str, what: str) -> Any:
-    """Import a module of an optional package, for `what`, which the message names."""
+    """Import an optional module; if it is missing, raise an error that says that `what` needs it."""
     try:
         return importlib.import_module(module)
     except ImportError:

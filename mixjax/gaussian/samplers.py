@@ -146,7 +146,7 @@ def draw_noise(source: Source, n: jax.Array, p: jax.Array) -> Noise:
 
 
 def standard_normals(source: Source, count: int, like: jax.Array) -> tuple[jax.Array, ...]:
-    """Draw `count` arrays in a loop of one turn, since XLA would draw them again for each of their uses.
+    """Draw `count` arrays once; the loop of one turn keeps XLA from drawing them again at each use.
 
     They have the dtype of `like`, which must not be 0 throughout (XLA does not know that).
     """

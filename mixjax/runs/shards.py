@@ -20,7 +20,7 @@ _DIGEST_SIZE = 32
 
 
 def seal(arrays: Mapping[str, np.ndarray], what: bytes) -> bytes:
-    """Return an .npz file that ends in the SHA-256 of `what` and all before it, as the comment of the zip file."""
+    """Return the arrays as an .npz file whose zip comment is the SHA-256 of `what` and of all bytes before it."""
     buffer = io.BytesIO()
     np.savez(buffer, allow_pickle=False, **arrays)
     with zipfile.ZipFile(buffer, "a") as archive:

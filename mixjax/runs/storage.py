@@ -78,7 +78,7 @@ class ObjectPath:
         return True
 
     def iterdir(self) -> Iterator[ObjectPath]:
-        """Yield the children that it has at this moment; none, if there is no such folder."""
+        """Yield the children of this folder at this moment, none if the folder does not exist."""
         self.system.invalidate_cache(self.key)
         try:
             with self._explained("listed", FileNotFoundError):

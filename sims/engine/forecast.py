@@ -1,4 +1,4 @@
-"""Numbers and times in words, for what is announced before a run starts."""
+"""Numbers and times in words, for the announcement of a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Trained with mean theta, tested with mean theta': where Mixup helps, over |theta'| and the angle between them.
+"""Where Mixup helps on test data of another mean theta', over |theta'| and the angle between theta and theta'.
 
 Paper: Theorem 3.4, whose condition <theta' - theta, theta> <= sigma^2 p / (2n) is sufficient for some (alpha, beta). In
 the limit p/n -> c some Mixup helps if and only if <theta' - theta, theta> < sigma^2 c (`mixjax.gaussian.ood`): the

@@ -18,7 +18,7 @@ __all__ = ["PSEUDO_LABEL"]
 
 
 def jobs(config: ResNetConfig) -> tuple[Job, ...]:
-    """Return a job for each arm.
+    """Return a job for each arm: supervised, with pseudo-labels, and with Mixup of these.
 
     Raises:
       ValueError: for fewer than two epochs.

@@ -1,4 +1,4 @@
-"""Cross-entropy, in float32 whatever the logits are."""
+"""Cross-entropy in float32, whatever the dtype of the logits."""
 
 from __future__ import annotations
 

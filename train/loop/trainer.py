@@ -94,7 +94,7 @@ class Trainer:
         return state.record({**dict(zip(OF_TRAINING, means, strict=True)), **scores})
 
     def conclude_epoch(self, state: TrainingState) -> TrainingState:
-        """Return the state with the pseudo-labels of the next epoch, or with scores of the fit after the last."""
+        """Return the state with pseudo-labels for the next epoch or, after the last, with the scores of the fit."""
         phases = self.job.schedule[max(state.epoch - 1, 0) : state.epoch + 1]
         if [self.job.phases[phase].rows for phase in phases] == ["first", "all"]:
             return self._insert_labels(state)

@@ -99,7 +99,7 @@ def _parts(values: jax.Array) -> tuple[jax.Array, ...]:
 
 
 def _power_of_two(number: int) -> int:
-    """Return the smallest power that is not below a number."""
+    """Return the smallest power of two that is at least a number."""
     return 1 << (number - 1).bit_length()
 
 

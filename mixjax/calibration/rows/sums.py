@@ -66,7 +66,7 @@ def _words(a: jax.Array, b: jax.Array) -> tuple[jax.Array, jax.Array]:
 
 
 def floor_product(a: jax.Array, b: jax.Array, divisor: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Return floor(a b / divisor), of at most 2^22, and whether a b is not divisible; in 32 bits though a b overflows.
+    """Return floor(a b / divisor), which is at most 2^22, and 1 if a remainder is left; right where a b overflows.
 
     The quotient in floats is wrong by 2 at most, and what a smaller one leaves is right modulo 2^32.
     """

@@ -99,7 +99,7 @@ def _class_ece(
 def _claims(
     noise: jax.Array, estimator: jax.Array, means: jax.Array, basis: jax.Array, *, kind: ClassKind
 ) -> tuple[jax.Array, jax.Array]:
-    """Return the claim and the truth of each draw, for the predicted class or for each: shapes [draws, 1 or K]."""
+    """Return claimed and true probabilities of each draw, of the predicted class [draws, 1] or of all [draws, K]."""
     times = partial(jnp.matmul, precision="highest")
     x = noise + jnp.tile(means, (-(-len(noise) // len(means)), 1))[: len(noise)]  # the classes in turn
     claims = jax.nn.softmax(times(x, estimator.T))
