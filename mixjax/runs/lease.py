@@ -102,7 +102,7 @@ class Lease(Hold):
             raise RunError(f"{self._lost}; {KEPT}")
 
     def close(self) -> None:
-        """Delete the lease, if it still is one's own; others take one that cannot be deleted for dead later."""
+        """Delete the lease if this process still holds it; one that cannot be deleted is later taken for dead."""
         self._ended.set()
         if self._thread.is_alive():
             self._thread.join(self._period)

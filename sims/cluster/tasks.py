@@ -137,7 +137,7 @@ def compute_parts(task: tuple[str, str, dict[str, int], dict[str, str]], names: 
     with _preparing:  # once in a process, whatever the number of its threads
         made_with = worker_provenance()
         if found := differences(environment, {name: str(made_with[name]) for name in ENVIRONMENT}, "on the others"):
-            raise RunError(f"a worker joined that is not as the others are: {found}")
+            raise RunError(f"a worker joined that differs from the others: {found}")
         check_backend()
         work, remarks = _work(study, config), list[str]()
         work.prepare(layout, remarks.append)
