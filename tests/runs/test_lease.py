@@ -83,6 +83,7 @@ def await_renewals(folder, number):
 def test_a_thread_renews(folder):
     with Lease(folder, print, period=0.001) as held:
         await_renewals(folder, 3)
+    held._thread.join(60)  # `close` waits for a period, which is a millisecond here
     assert not held._thread.is_alive()
 
 

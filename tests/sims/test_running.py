@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 import numpy as np
@@ -160,12 +161,13 @@ def test_damaged_shards_are_computed_anew(out, undisturbed, damage):
 @pytest.mark.parametrize("full_at", [5, 9], ids=["in mid-run", "at the end"])
 def test_a_full_disk_keeps_what_is_finished(tmp_path, undisturbed, monkeypatch, full_at):
     """Five (or all nine) shards fit, then nothing."""
-    out, replace = tmp_path / "run", os.replace
+    out, replace, one_at_a_time = tmp_path / "run", os.replace, threading.Lock()
 
     def replace_while_there_is_room(source, target):
-        if len(list((out / "shards").glob("*.npz"))) >= full_at:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        replace(source, target)
+        with one_at_a_time:
+            if len(list((out / "shards").glob("*.npz"))) >= full_at:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            replace(source, target)
 
     with monkeypatch.context() as patch:
         patch.setattr(os, "replace", replace_while_there_is_room)
