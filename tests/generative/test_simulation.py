@@ -75,11 +75,11 @@ def test_densities_of_the_exact_inverse_are_those_of_the_model(exact):
         assert (np.abs(estimate.value) < 5 * estimate.standard_error + 1e-4).all()
 
 
-@pytest.mark.parametrize("scale, shift", [(1.0, 0.3), pytest.param(1.1, 0.0, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("scale, shift", [(1.0, 0.3), (1.0, -0.2)])
 def test_density_errors_are_those_of_the_law(scale, shift, generator, key):
     """Of the law's bins, from SciPy's normal probabilities: sum p_1 |p_1 / p_2 - 1|, and with the square.
 
-    At scales of 1.2 and more the spread of the square is not finite, and its standard error means nothing.
+    At scales above 1 the square has a heavy tail, and its standard error says too little.
     """
     inverse = shifted(generator, scale, np.full(P, shift))
     bins = simulate_scores(key, generator, inverse, CLASSIFIERS, THETA, num_draws=DRAWS)
