@@ -86,15 +86,15 @@ def test_intervals_and_test_are_the_public_functions(plain):
 
 
 def test_a_binary_file_and_equal_mass_bins():
-    f, y = PROBS.max(axis=1), (PROBS.argmax(axis=1) == LABELS).astype(int)
+    f, y = PROBS.max(axis=1).astype(np.float64), (PROBS.argmax(axis=1) == LABELS).astype(int)
     settings = dataclasses.replace(SETTINGS, binning="equal-mass", replicates=20)
     report = report_on(FilePredictions("pairs", "", "binary", f, y, NONE_MISSING, str), settings)
     names = {metric.name: metric.interval.estimate for metric in report.metrics}
     bins = 6 * np.searchsorted(np.sort(f), f) // len(f)
     ece = np.abs(np.bincount(bins, y - f.astype(np.float64))).sum() / len(f)
-    np.testing.assert_allclose(names["ECE"], ece, rtol=1e-5)
-    np.testing.assert_allclose(names["Brier score"], ((f - y) ** 2).mean(), rtol=1e-5)
-    np.testing.assert_allclose(names["NLL"], -np.log(np.where(y == 1, f, 1 - f)).mean(), rtol=1e-5)
+    np.testing.assert_allclose(names["ECE"], ece, rtol=1e-12)
+    np.testing.assert_allclose(names["Brier score"], ((f - y) ** 2).mean(), rtol=1e-12)
+    np.testing.assert_allclose(names["NLL"], -np.log(np.where(y == 1, f, 1 - f)).mean(), rtol=1e-10)
     assert names["mean correctness"] == y.mean()
     assert not report.classes
     assert report.histogram.sum() == len(f)

@@ -120,6 +120,10 @@ def external_link(root, folder):
     root["secret"] = h5py.ExternalLink("../secret.h5", "/x")
 
 
+def soft_link(root, folder):
+    root["secret"] = h5py.SoftLink("/ece")
+
+
 def external_storage(root, folder):
     root.create_dataset("secret", (4,), "u1", external=[(str(folder.parent / "secret"), 0, 4)])
 
@@ -159,6 +163,12 @@ def strings_in_an_attribute(root, folder):
     root["ece"].attrs["secret"] = np.array(["a"] * 3, h5py.string_dtype())
 
 
+def sequence_in_an_attribute(root, folder):
+    values = np.empty(1, object)
+    values[0] = np.zeros(3)
+    root["ece"].attrs.create("secret", values, dtype=h5py.vlen_dtype("f8"))
+
+
 def axes_of_many(root, folder):
     axes = root["ece"].attrs["DIMENSION_LIST"]
     del root["ece"].attrs["DIMENSION_LIST"]
@@ -185,6 +195,7 @@ def no_axes(root, folder):
 
 CHANGES = {
     external_link: "secret is a link",
+    soft_link: "secret is a link",
     external_storage: "secret is stored in other files",
     virtual: "secret is stored in other files",
     huge: "huge is larger than the file",
@@ -192,6 +203,7 @@ CHANGES = {
     same_strings: "same is larger than the file",
     large_chunk: "chunk is larger than the file",
     strings_in_an_attribute: "ece has secret, which no table has",
+    sequence_in_an_attribute: "ece has secret, which no table has",
     axes_of_many: "ece has DIMENSION_LIST, which no table has",
     group: "inner is not an array",
     another_study: "it is of no study of this release",

@@ -152,6 +152,17 @@ def test_a_store_that_is_lost_keeps_what_it_has(puts, undisturbed):
     assert_same_bits(undisturbed, table)
 
 
+def test_a_damaged_table_is_made_anew(finished, undisturbed):
+    table = finished / "dataset.nc"
+    table.write_bytes(table.read_bytes()[:-1])
+    with pytest.raises(RunError, match=r"memory://bucket/run/dataset.nc is damaged; delete it"):
+        sims.load(finished)
+    finished.system.rm_file(table.key)
+    again, stored = resumed(finished)
+    assert stored == 9
+    assert_same_bits(undisturbed, again)
+
+
 def test_parts_merge_from_and_into_stores_and_disks(undisturbed, tmp_path):
     work = planned(SMALL)
     parts = ["memory://bucket/first", str(tmp_path / "second")]

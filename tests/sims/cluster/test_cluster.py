@@ -44,6 +44,24 @@ def one():
         yield started
 
 
+@needs_dask
+def test_through_a_scheduler_the_table_is_that_of_one_process(local, tmp_path, undisturbed):
+    """...and the progress bar covers the cluster; what is missing of a run is made up for."""
+    address, seen = local._client.scheduler.address, []
+    table = sims.run(
+        "phase_diagram", tmp_path, scheduler=address, layout=SMALL, progress=lambda *units: seen.append(units), **AXES
+    )
+    assert seen == [(done, 9) for done in range(10)]
+    assert_same_bits(undisturbed, table)
+    (tmp_path / "dataset.nc").unlink()
+    next((tmp_path / "shards").iterdir()).unlink()
+    seen.clear()
+    options = ExecutionOptions(progress=lambda *units: seen.append(units), cluster=local)
+    assert execute(planned(SMALL), tmp_path, options)
+    assert seen == [(8, 9), (9, 9)]
+    assert_same_bits(undisturbed, sims.load(tmp_path))
+
+
 @pytest.mark.slow
 @needs_dask
 def test_a_worker_that_is_killed_is_made_up_for(local, tmp_path):

@@ -82,7 +82,7 @@ def test_no_mixup_is_plain_training(digits, both):
         [np.asarray(leaf[0]) for leaf in jax.tree.leaves(tree.params)] for tree in (nets, training.start([0]))
     )
     for ours, expected in zip(found, plain_training(digits, begun, 0), strict=True):
-        np.testing.assert_allclose(ours, expected, rtol=0, atol=4e-6)
+        np.testing.assert_allclose(ours, expected, rtol=0, atol=2e-6)
 
 
 @pytest.fixture(scope="module")
