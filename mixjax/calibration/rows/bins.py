@@ -67,8 +67,7 @@ def equal_width_index(confidence: jax.Array, num_bins: int, closed: Closed) -> j
 def bin_sums(rows: Rows, num_bins: int, binning: Binning, closed: Closed) -> BinSums:
     """Return the mass and the residual of each bin, of rows that need not be clean."""
     mass, residual = sums_of_rows(rows, num_bins, binning, closed, lambda rows: (rows.counted, rows.residual))
-    whole = jnp.sum(mass, dtype=mass.dtype) if rows.weights is None else total(rows.clean().counted)
-    return BinSums(mass, residual, whole)
+    return BinSums(mass, residual, total(rows.clean().counted))
 
 
 def sums_of_rows(
