@@ -70,7 +70,8 @@ def moments_of(name: str, values: jax.Array, wanted: jax.Array) -> dict[str, jax
     """Return the moments along the last axis, under `jit`, for `stored_form`; NaN is left out and not counted.
 
     The squares of deviations of 1e-21 have no single precision: deviations are divided by a power of two first, which
-    rounds nothing, so that the largest is from 1/2 to 1.
+    rounds nothing, so that the largest value is from 1/2 to 1. A deviation is not far smaller than the largest value:
+    it is 0 or above rounding.
     """
     *shape, replicates = values.shape
     size = math.prod(shape)
@@ -80,9 +81,10 @@ def moments_of(name: str, values: jax.Array, wanted: jax.Array) -> dict[str, jax
     keep = jnp.isfinite(rows) & wanted[None, :]
     count = jnp.sum(keep, axis=-1, dtype=jnp.int32)
     mean = jnp.sum(jnp.where(keep, rows, 0.0), axis=-1) / jnp.maximum(count, 1).astype(rows.dtype)
-    deviations = jnp.where(keep, rows - mean[:, None], 0.0)
-    _, exponent = jnp.frexp(jnp.max(jnp.abs(deviations), axis=-1))
-    m2 = jnp.sum(jnp.ldexp(deviations, -exponent[:, None]) ** 2, axis=-1)
+    _, exponent = jnp.frexp(mean)
+    exponent = jnp.clip(exponent, -126, 126)  # 2^exponent and its inverse are normal numbers
+    scale = jnp.ldexp(jnp.ones((), rows.dtype), -exponent)
+    m2 = jnp.sum((jnp.where(keep, rows - mean[:, None], 0.0) * scale[:, None]) ** 2, axis=-1)
     moments = {"count": count, "mean": mean, "m2": m2, "exponent": exponent}
     return {f"{name}.{kind}": moment[:size].reshape(shape) for kind, moment in moments.items()}
 
