@@ -13,8 +13,9 @@ The paper, a file each:
     pseudo_label           Algorithm 1, Theorems 4.1 to 4.3; many unlabelled points in `pseudo_label_limits`
     claims                 every theorem as a signed number: `claims.CLAIMS["4.3"]`
 
-Beyond the paper, in `beyond`: any linear estimator (`linear`), finitely many pairs (`random_pairs`), ridge and logistic
-fits, temperature scaling on held-out points (`temperature`, `temperature_limits`), a weight chosen from the training
+Beyond the paper, in `logistic`: the classifier that people train, penalised logistic regression with Mixup and label
+smoothing, and its exact limit. In `beyond`: any linear estimator (`linear`), finitely many pairs (`random_pairs`), a
+ridge, temperature scaling on held-out points (`temperature`, `temperature_limits`), a weight chosen from the training
 set (`estimated_weight`), classes of unequal size (`imbalance`, `imbalanced_ece`), more than two (`classes`,
 `class_sets`, `class_ece`), and `whitening`, which brings real rows near the model.
 
@@ -29,7 +30,6 @@ from mixjax.gaussian.beyond.estimated_weight import estimated_weight
 from mixjax.gaussian.beyond.imbalance import limit_imbalanced_scores, with_positive_rate
 from mixjax.gaussian.beyond.imbalanced_ece import imbalanced_ece
 from mixjax.gaussian.beyond.linear import sample_linear_scores
-from mixjax.gaussian.beyond.logistic import logistic_coefficients
 from mixjax.gaussian.beyond.random_pairs import limit_pairs_scores, sample_pairs_scores
 from mixjax.gaussian.beyond.ridge import limit_ridge_scores, ridge_coefficients, ridge_estimator
 from mixjax.gaussian.beyond.temperature import TemperatureFit, scale_on_held_out, scaled_ece
@@ -49,6 +49,9 @@ from mixjax.gaussian.estimators import (
 from mixjax.gaussian.expectations import expected_errors
 from mixjax.gaussian.law import ScoreLaw, score_law
 from mixjax.gaussian.limits import best_weight, critical_ratio, critical_weight, limit_scores
+from mixjax.gaussian.logistic.all_pairs import mixup_logistic_coefficients
+from mixjax.gaussian.logistic.fit import logistic_coefficients
+from mixjax.gaussian.logistic.limit import limit_logistic_scores, predict_logistic_scores, separable_ratio
 from mixjax.gaussian.maximum import population_mce
 from mixjax.gaussian.model import class_mean, sample_data
 from mixjax.gaussian.ood import (
@@ -75,18 +78,18 @@ from mixjax.gaussian.training_sets import TrainingSets, sample_training_sets
 from mixjax.gaussian.weights import mixup_weight, symmetric_alpha
 
 __all__ = [
-    "CalibrationErrors", "ClassSets", "ScoreLaw", "TemperatureFit", "TrainingSets", "Whitening",
-    "best_class_weight", "best_ood_weight", "best_weight", "class_ece", "class_estimator", "class_mean",
-    "class_means", "critical_held_out_ratio", "critical_ratio", "critical_weight", "derivative_at_zero",
-    "derivative_slope", "estimated_weight", "expected_errors", "fit_whitening", "fixed_lam_estimator",
-    "held_out_ece", "held_out_size_matching", "imbalanced_ece", "limit_class_ece", "limit_class_sets",
-    "limit_imbalanced_scores", "limit_ood_scores", "limit_pairs_scores", "limit_pseudo_label_scores",
+    "CalibrationErrors", "ClassSets", "ScoreLaw", "TemperatureFit", "TrainingSets", "Whitening", "best_class_weight",
+    "best_ood_weight", "best_weight", "class_ece", "class_estimator", "class_mean", "class_means",
+    "critical_held_out_ratio", "critical_ratio", "critical_weight", "derivative_at_zero", "derivative_slope",
+    "estimated_weight", "expected_errors", "fit_whitening", "fixed_lam_estimator", "held_out_ece",
+    "held_out_size_matching", "imbalanced_ece", "limit_class_ece", "limit_class_sets", "limit_imbalanced_scores",
+    "limit_logistic_scores", "limit_ood_scores", "limit_pairs_scores", "limit_pseudo_label_scores",
     "limit_ridge_scores", "limit_scores", "logistic_coefficients", "mean_estimator", "mixed_rows",
-    "mixup_can_help_ood", "mixup_estimator", "mixup_helps_ood", "mixup_weight", "overshoot_ratio",
-    "population_accuracy", "population_brier", "population_ece", "population_errors", "population_mce",
-    "population_nll", "population_signed_gap", "pseudo_label_estimators", "random_pairs_estimator",
-    "reliability_curve", "ridge_coefficients", "ridge_estimator", "sample_class_sets", "sample_data",
-    "sample_linear_scores", "sample_ood_scores", "sample_pairs_scores", "sample_pseudo_label_scores",
-    "sample_scores", "sample_training_sets", "scale_on_held_out", "scaled_ece", "score_law", "sigma_estimator",
-    "symmetric_alpha", "turning_ratio", "weighted_estimator", "with_positive_rate",
+    "mixup_can_help_ood", "mixup_estimator", "mixup_helps_ood", "mixup_logistic_coefficients", "mixup_weight",
+    "overshoot_ratio", "population_accuracy", "population_brier", "population_ece", "population_errors",
+    "population_mce", "population_nll", "population_signed_gap", "predict_logistic_scores", "pseudo_label_estimators",
+    "random_pairs_estimator", "reliability_curve", "ridge_coefficients", "ridge_estimator", "sample_class_sets",
+    "sample_data", "sample_linear_scores", "sample_ood_scores", "sample_pairs_scores", "sample_pseudo_label_scores",
+    "sample_scores", "sample_training_sets", "scale_on_held_out", "scaled_ece", "score_law", "separable_ratio",
+    "sigma_estimator", "symmetric_alpha", "turning_ratio", "weighted_estimator", "with_positive_rate",
 ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Logistic regression of mixed rows with soft labels, by Newton's method.
+"""Logistic regression of given rows with soft labels, by Newton's method.
 
 Not in the paper, whose classifier averages y x (Section 3.1). Rows x with labels y in [-1, 1], mixed by
 `estimators.mixed_rows` or not, are fitted by
@@ -7,11 +7,12 @@ Not in the paper, whose classifier averages y x (Section 3.1). Rows x with label
 
 The logit of P(y = +1) is w'x. In the paper's confidence s(2v) the score is therefore v = w'x / 2, and `score_law` takes
 w / 2, which tends to theta without Mixup as n grows. The penalty mu > 0 keeps w finite where the classes are separable,
-which they are from some p/n < 1/2 on.
+which they are from p/n = `separable_ratio` on.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import jax
@@ -43,7 +44,7 @@ def logistic_coefficients(
     Raises:
       ValueError: for shapes that do not fit.
 
-    Accuracy (tests/gaussian/beyond/test_logistic.py): the gradient is below 1e-12 in float64; in float32 logits are
+    Accuracy (tests/gaussian/logistic/test_fit.py): the gradient is below 1e-12 in float64; in float32 logits are
     within 1e-3 of the largest, for mu >= 1e-3.
     Cost: rows p^2 + p^3 / 3 a step, and some 10 steps.
 
@@ -58,28 +59,47 @@ def logistic_coefficients(
     return _newton(x, y, penalty)
 
 
+@jax.jit
+def _newton(x: jax.Array, y: jax.Array, penalty: jax.Array) -> jax.Array:
+    def mean_loss(logits: jax.Array) -> LossOfLogits:
+        chance = jax.nn.sigmoid(logits)
+        residual = 0.5 * (jnp.tanh(0.5 * logits) - y) / x.shape[0]
+        return LossOfLogits(residual, (chance * jax.nn.sigmoid(-logits) / x.shape[0])[:, None] * x)
+
+    return damped_newton(x, penalty, mean_loss)
+
+
+class LossOfLogits(NamedTuple):
+    """The derivatives of a loss in the logits X w, at one point."""
+
+    gradient: Float[Array, " rows"]
+    hessian_x: Float[Array, "rows p"]  # the Hessian in the logits, times X
+
+
 class _State(NamedTuple):
     coefficients: jax.Array
     moved: jax.Array  # the largest change of a logit in the last step, over 1 + the largest logit
     steps: jax.Array
 
 
-@jax.jit
-def _newton(x: jax.Array, y: jax.Array, penalty: jax.Array) -> jax.Array:
-    """Take steps of length log(1 + d)/d, d the largest change of a logit in a full step: each lowers the loss.
+def damped_newton(x: jax.Array, penalty: jax.Array, loss: Callable[[jax.Array], LossOfLogits]) -> jax.Array:
+    """Minimize loss(X w) + (penalty/2) |w|^2 over w by steps of length log(1 + d)/d; NaN without convergence.
 
-    (The loss is self-concordant in the sense of F. Bach, "Self-concordant analysis for logistic regression", EJS 4
-    (2010), which this step is from.) The last of quadratically shrinking steps is below the root of the rounding.
+    d is the largest change of a logit in a full step, and each step lowers the loss. (The loss is self-concordant in
+    the sense of F. Bach, "Self-concordant analysis for logistic regression", EJS 4 (2010), which this step is from.)
+    The last of quadratically shrinking steps is below the root of the rounding.
     """
     enough = jnp.sqrt(jnp.finfo(x.dtype).eps)
 
     def step(state: _State) -> _State:
         logits = jnp.matmul(x, state.coefficients, precision="highest")
-        full = _full_step(x, y, penalty, state.coefficients, logits)
+        gradient, hessian_x = loss(logits)
+        slope = jnp.matmul(gradient, x, precision="highest") + penalty * state.coefficients
+        hessian = jnp.matmul(x.T, hessian_x) + penalty * jnp.eye(x.shape[1], dtype=x.dtype)
+        full = -solve(hessian, slope, assume_a="pos")
         change = jnp.max(jnp.abs(jnp.matmul(x, full, precision="highest")))
-        length = jnp.where(change > 0, jnp.log1p(change) / jnp.where(change > 0, change, 1.0), 1.0)
         moved = change / (1.0 + jnp.max(jnp.abs(logits)))
-        return _State(state.coefficients + length * full, moved, state.steps + 1)
+        return _State(state.coefficients + damping(change) * full, moved, state.steps + 1)
 
     def unfinished(state: _State) -> jax.Array:
         return (state.moved > enough) & (state.steps < MAX_STEPS)
@@ -89,10 +109,6 @@ def _newton(x: jax.Array, y: jax.Array, penalty: jax.Array) -> jax.Array:
     return jnp.where(last.moved <= enough, last.coefficients, jnp.nan)
 
 
-def _full_step(x: jax.Array, y: jax.Array, penalty: jax.Array, coefficients: jax.Array, logits: jax.Array) -> jax.Array:
-    chance = jax.nn.sigmoid(logits)
-    residual = 0.5 * (jnp.tanh(0.5 * logits) - y)
-    gradient = jnp.matmul(residual, x, precision="highest") / x.shape[0] + penalty * coefficients
-    weighted = (chance * jax.nn.sigmoid(-logits) / x.shape[0])[:, None] * x
-    hessian = jnp.matmul(x.T, weighted) + penalty * jnp.eye(x.shape[1], dtype=x.dtype)
-    return -solve(hessian, gradient, assume_a="pos")
+def damping(change: jax.Array) -> jax.Array:
+    """Return log(1 + d)/d, the length of a step whose largest change of a logit is d."""
+    return jnp.where(change > 0, jnp.log1p(change) / jnp.where(change > 0, change, 1.0), 1.0)

@@ -1,0 +1,204 @@
+"""The limit of the logistic fit: stored values, an independent solve, a closed form, and derivatives.
+
+Literal fits are compared in test_all_pairs.
+"""
+
+from __future__ import annotations
+
+import json
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy import integrate, optimize, special
+
+from mixjax.gaussian import (
+    class_mean,
+    limit_logistic_scores,
+    mixup_weight,
+    population_accuracy,
+    predict_logistic_scores,
+    sample_data,
+    separable_ratio,
+)
+from mixjax.gaussian.logistic.fixed_point import Problem, Spectrum, fitted_moments
+from mixjax.gaussian.logistic.pair_loss import squared_pull
+from tests.paths import CASES
+
+ROWS = json.loads((CASES / "erm_limit.json").read_text())["rows"]
+ARGUMENTS = ("ratio", "theta_norm", "penalty", "alpha", "beta", "smoothing")
+
+
+def columns(dtype=np.float64):
+    return {name: np.array([row[name] for row in ROWS], dtype) for name in (*ARGUMENTS, "m", "q")}
+
+
+@pytest.mark.parametrize("dtype, rtol", [(np.float64, 1e-8), (np.float32, 2e-5)])
+def test_stored_values(dtype, rtol):
+    values = columns(dtype)
+    law = limit_logistic_scores(**{name: values[name] for name in ARGUMENTS})
+    assert law.mean.dtype == law.gap.dtype == dtype
+    np.testing.assert_allclose(2 * law.mean, values["m"], rtol=rtol)
+    np.testing.assert_allclose(4 * law.var, values["q"], rtol=rtol)
+
+
+def plain_equations(ratio, theta_norm, penalty):
+    """Solve for m, q, gamma of plain logistic regression (Mai and Liao 2019 in other letters), by scipy alone."""
+
+    def averages(m, q, gamma):
+        def f(g):  # the proximal point of log(1 + exp(-v)), by bisection
+            target = m + np.sqrt(q) * g
+            v = optimize.brentq(lambda v: v - target - gamma * special.expit(-v), target, target + gamma, xtol=1e-14)
+            return special.expit(-v)
+
+        density = lambda g: np.exp(-g * g / 2) / np.sqrt(2 * np.pi)  # noqa: E731
+        return [
+            integrate.quad(lambda g, p=p, k=k: f(g) ** p * g**k * density(g), -9, 9, epsabs=1e-11, limit=200)[0]
+            for p, k in ((1, 0), (2, 0), (1, 1))
+        ]
+
+    def equations(unknown):
+        m, root, gamma = unknown
+        a, square, covariance = averages(m, root**2, gamma)
+        d = ratio / gamma
+        return [
+            m - theta_norm**2 * a / d,
+            root**2 - theta_norm**2 * a**2 / d**2 - ratio * square / d**2,
+            d - penalty + covariance / root,  # f is -l', so that B = -E[f g] / sqrt(q)
+        ]
+
+    law = limit_logistic_scores(ratio, theta_norm, penalty=2 * penalty)  # a start near by, not there
+    start = [2 * law.mean, 2 * np.sqrt(law.var), ratio / (penalty + 0.1)]
+    found = optimize.root(equations, start, tol=1e-12)
+    assert found.success or np.abs(found.fun).max() < 1e-10
+    return found.x[0], found.x[1] ** 2
+
+
+@pytest.mark.parametrize("ratio, theta_norm, penalty", [(0.3, 1.0, 0.01), (1.5, 2.0, 0.1), (0.8, 0.5, 1.0)])
+def test_plain_fits_solve_the_usual_equations(ratio, theta_norm, penalty):
+    law = limit_logistic_scores(ratio, theta_norm, penalty=penalty)
+    np.testing.assert_allclose([2 * law.mean, 4 * law.var], plain_equations(ratio, theta_norm, penalty), rtol=1e-7)
+
+
+@pytest.mark.parametrize("alpha, smoothing", [(0.0, 0.0), (1.0, 0.0), (0.5, 0.2)])
+def test_the_squared_loss_is_its_closed_form(alpha, smoothing):
+    """w = (1 - eps) (X'X/n + nu I)^-1 X'y/n with nu = mu / (1 - t), t the Mixup weight, by Sherman and Morrison.
+
+    With Q = (Z'Z/n + nu I)^-1 and its Marchenko-Pastur integrals g_k = tr Q^k / p, X'X/n = Z'Z/n + u u' - z z' where
+    u = theta + z = X'y/n, and z'Qz = c (1 - nu g_1) = d, z'Q^2z = c (g_1 - nu g_2).
+    """
+    ratio, square, penalty = 0.6, 1.7, 0.4
+    shift = penalty / (1 - float(mixup_weight(alpha, alpha or 1.0)))
+    low, high = (1 - np.sqrt(ratio)) ** 2, (1 + np.sqrt(ratio)) ** 2
+
+    def resolvent(power):
+        density = lambda x: np.sqrt((high - x) * (x - low)) / (2 * np.pi * ratio * x)  # noqa: E731
+        return integrate.quad(lambda x: density(x) / (x + shift) ** power, low, high, epsabs=1e-12)[0]
+
+    first, second = resolvent(1), resolvent(2)
+    noise = ratio * (1 - shift * first)
+    scale = (1 - smoothing) / (square * first + 1 / (1 - noise))
+    q = scale**2 * (square * second + ratio * (first - shift * second) / (1 - noise) ** 2)
+    data = [jnp.asarray(value, float) for value in (penalty, alpha, alpha, smoothing)]
+    spectrum = Spectrum(*(jnp.asarray([value], float) for value in (1.0, square, ratio)))
+    found = jax.jit(lambda problem: fitted_moments(problem, squared_pull))(Problem(spectrum, *data))
+    np.testing.assert_allclose(found, [scale * square * first, q], rtol=1e-9)
+
+
+def test_a_spectrum_of_one_is_the_limit():
+    p, n = 30, 50
+    general = predict_logistic_scores(np.ones(p), np.full(p, 1.7 / p), n, penalty=0.05, alpha=[0.0, 0.8], smoothing=0.1)
+    limit = limit_logistic_scores(p / n, np.sqrt(1.7), penalty=0.05, alpha=[0.0, 0.8], smoothing=0.1)
+    np.testing.assert_allclose(general, limit, rtol=1e-10)
+
+
+def test_units_of_the_rows_move_into_the_penalty():
+    """Rows twice as long and a penalty of four times: the same logits."""
+    s, theta = np.geomspace(0.01, 2, 20), np.linspace(0.1, 0.3, 20)
+    law = predict_logistic_scores(s, theta, 40, penalty=0.02, alpha=0.5)
+    scaled = predict_logistic_scores(4 * s, 4 * theta, 40, penalty=0.08, alpha=0.5)
+    np.testing.assert_allclose(scaled, law, rtol=1e-10)
+
+
+def test_derivatives_are_differences():
+    values = {"ratio": 0.7, "theta_norm": 1.3, "penalty": 0.05, "alpha": 0.6, "beta": 1.5, "smoothing": 0.1}
+
+    @jax.jit
+    def both(values):
+        law = limit_logistic_scores(**values)
+        return jnp.stack([law.mean, law.var])
+
+    forward, reverse = jax.jit(jax.jacfwd(both))(values), jax.jit(jax.jacrev(both))(values)
+    for name, value in values.items():
+        step = 1e-4 * value
+        difference = (both(values | {name: value + step}) - both(values | {name: value - step})) / (2 * step)
+        np.testing.assert_allclose(forward[name], difference, rtol=1e-5)
+        np.testing.assert_allclose(reverse[name], difference, rtol=1e-5)
+
+
+def test_second_derivatives_are_differences():
+    first = jax.jit(jax.grad(lambda penalty: limit_logistic_scores(0.7, 1.3, penalty=penalty, alpha=0.6).gap))
+    difference = (first(0.0502) - first(0.0498)) / 4e-4
+    np.testing.assert_allclose(jax.jit(jax.jacfwd(first))(0.05), difference, rtol=1e-4)
+
+
+def test_one_program_for_every_value(compilations):
+    before = limit_logistic_scores(np.full(2, 0.5), 1.0, penalty=0.1, alpha=1.0)
+    count = len(compilations)
+    after = limit_logistic_scores(np.full(2, 0.9), 2.0, penalty=0.3, alpha=0.2)
+    assert len(compilations) == count
+    assert np.all(np.asarray(before.mean) != np.asarray(after.mean))
+
+
+def test_extremes():
+    """Finite where there is a classifier: strong penalties, no rows to speak of, no noise, no signal."""
+    law = limit_logistic_scores([1e-3, 50.0, 0.0, 1.0, 0.5], [1.0, 1.0, 2.0, 0.0, 7.0],
+                                penalty=[1e-2, 1e3, 1e-2, 0.1, 1e-3], alpha=1.0)  # fmt: skip
+    assert np.isfinite(law).all()
+    assert np.isnan(limit_logistic_scores(0.0, 0.0, penalty=0.1)).all()
+
+
+def test_a_strong_penalty_is_the_average():
+    """w is then the averaging classifier's direction: accuracy Phi(|theta|^2 / sqrt(|theta|^2 + c))."""
+    for alpha in (0.0, 1.0):
+        law = limit_logistic_scores(0.8, 1.0, penalty=1e6, alpha=alpha)
+        np.testing.assert_allclose(population_accuracy(law), special.ndtr(1 / np.sqrt(1.8)), rtol=1e-5)
+
+
+@pytest.mark.parametrize("name, value, says", [
+    ("penalty", 0.0, "penalty must be positive .without one there is no fit where the classes are separable"),
+    ("penalty", -1.0, "penalty must be positive"),
+    ("alpha", -0.1, "alpha must be finite and not negative"),
+    ("beta", -0.1, "beta must be finite and not negative"),
+    ("smoothing", 1.0, r"smoothing must be in \[0, 1\)"),
+    ("smoothing", -0.1, r"smoothing must be in \[0, 1\)"),
+])  # fmt: skip
+def test_wrong_values_are_refused(name, value, says):
+    arguments = {"penalty": 0.1, "alpha": 1.0, "beta": 1.0, "smoothing": 0.0} | {name: value}
+    with pytest.raises(ValueError, match=says):
+        limit_logistic_scores(0.5, 1.0, **arguments)
+    assert np.isnan(jax.jit(lambda value: limit_logistic_scores(0.5, 1.0, **(arguments | {name: value})))(value)).all()
+
+
+def test_the_last_axes_must_agree():
+    with pytest.raises(ValueError, match="eigenvalues and theta_squared must end in the same p"):
+        predict_logistic_scores(np.ones(3), np.ones(4), 10, penalty=0.1)
+    with pytest.raises(ValueError, match="n must be a whole number"):
+        predict_logistic_scores(np.ones(3), np.ones(3), 0.5, penalty=0.1)
+
+
+def separable(key, n, p, theta_norm):
+    """Is there a w with y x'w >= 1 for all rows? By linear programming."""
+    x, y = (np.asarray(part) for part in sample_data(key, n=n, theta=class_mean(p, theta_norm)))
+    found = optimize.linprog(np.zeros(p), A_ub=-(y[:, None] * x), b_ub=-np.ones(n), bounds=(None, None))
+    return found.status == 0
+
+
+@pytest.mark.parametrize("theta_norm", [0.0, 1.0, 1.5])
+def test_training_sets_are_separable_from_there_on(key, theta_norm):
+    """At n = 600, a fifth below the threshold none of four sets, a fifth above it all of them."""
+    n, threshold = 600, float(separable_ratio(theta_norm))
+    for factor, expected in ((0.8, False), (1.2, True)):
+        p = round(factor * threshold * n)
+        assert {separable(one, n, p, theta_norm) for one in jax.random.split(key, 4)} == {expected}

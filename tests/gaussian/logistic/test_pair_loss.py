@@ -1,0 +1,79 @@
+"""The pull of all pairs against its definition, written out, and its derivatives against automatic ones."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy import special
+
+from mixjax.gaussian.logistic.mixing import mixing_rule
+from mixjax.gaussian.logistic.pair_loss import logistic_pull, squared_pull
+
+
+def nodes(rng, dtype=np.float64, scale=4.0):
+    v, chance = scale * rng.standard_normal(7), rng.random(7)
+    return jnp.asarray(v, dtype), jnp.asarray(chance / chance.sum(), dtype)
+
+
+def literal(v, chance, alpha, beta, smoothing, slope):
+    """f(v) = 2 E [a l'(a v + (1 - a) e v'; (1 - eps)(a + (1 - a) e))], a = lambda', by SciPy's nodes."""
+    points, weights = special.roots_jacobi(60, beta - 1, alpha - 1)
+    total = np.zeros_like(v)
+    for lam, weight in zip((1 + points) / 2, weights / weights.sum(), strict=True):
+        for own in (lam, 1 - lam):
+            for e in (1, -1):
+                label = (1 - smoothing) * (own + (1 - own) * e)
+                logits = own * v[:, None] + (1 - own) * e * v[None]
+                total += 2 * weight / 4 * own * (slope(logits, label) @ chance)
+    return total
+
+
+SLOPES = {
+    logistic_pull: lambda u, s: (np.tanh(u / 2) - s) / 2,
+    squared_pull: lambda u, s: u - s,
+}
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.3])
+@pytest.mark.parametrize("alpha, beta", [(1.0, 1.0), (0.4, 2.0), (6.0, 6.0)])
+def test_it_is_the_definition(rng, alpha, beta, smoothing):
+    """All that a squared loss has from its partners cancels where they are of either class, as v and -v here."""
+    v, chance = nodes(rng)
+    rule = mixing_rule(*jnp.asarray([alpha, beta]), 30)
+    for pull, slope in SLOPES.items():
+        found = pull(v, chance, rule, jnp.asarray(smoothing)).value
+        exact = literal(np.asarray(v), np.asarray(chance), alpha, beta, smoothing, slope)
+        np.testing.assert_allclose(found, exact, rtol=1e-8, atol=1e-9)
+
+
+@pytest.mark.parametrize("pull", SLOPES)
+def test_derivatives_are_those_of_the_value(rng, pull):
+    v, chance = nodes(rng)
+    rule = mixing_rule(*jnp.asarray([0.7, 0.7]), 8)
+    of_v = jax.jit(lambda v: pull(v, chance, rule, jnp.asarray(0.1)))
+    here, automatic = of_v(v), jax.jacfwd(lambda v: of_v(v).value)(v)
+    np.testing.assert_allclose(jnp.diag(here.own) + here.partner, automatic, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype, scale, rtol", [(np.float64, 300.0, 1e-12), (np.float32, 40.0, 1e-5)])
+def test_large_logits_cancel_nowhere(rng, dtype, scale, rtol):
+    v, chance = nodes(rng, dtype, scale)
+    rule = mixing_rule(jnp.asarray(1.0), jnp.asarray(1.0), 8)
+    found = logistic_pull(v, chance, jax.tree.map(lambda a: a.astype(dtype), rule), jnp.asarray(0.0, dtype))
+    wide = jax.tree.map(lambda a: np.asarray(a, np.longdouble), (v, chance, rule))
+    exact = by_rule(*wide)
+    assert all(np.isfinite(part).all() for part in found)
+    np.testing.assert_allclose(found.value, exact, rtol=rtol, atol=rtol)
+
+
+def by_rule(v, chance, rule):
+    """The sum that the rule stands for, in long double."""
+    total = (1 - rule.weight.sum()) * (np.tanh(v / 2) - 1) / 2
+    for lam, weight in zip(rule.lam, rule.weight, strict=True):
+        for own in (lam, 1 - lam):
+            for e in (1, -1):
+                logits = own * v[:, None] + (1 - own) * e * v[None]
+                total += weight / 2 * own * (((np.tanh(logits / 2) - own - (1 - own) * e) / 2) @ chance)
+    return total
