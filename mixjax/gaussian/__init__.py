@@ -50,6 +50,7 @@ from mixjax.gaussian.expectations import expected_errors
 from mixjax.gaussian.law import ScoreLaw, score_law
 from mixjax.gaussian.limits import best_weight, critical_ratio, critical_weight, limit_scores
 from mixjax.gaussian.logistic.all_pairs import mixup_logistic_coefficients
+from mixjax.gaussian.logistic.features import ClassMoments, class_moments
 from mixjax.gaussian.logistic.fit import logistic_coefficients
 from mixjax.gaussian.logistic.limit import limit_logistic_scores, predict_logistic_scores, separable_ratio
 from mixjax.gaussian.maximum import population_mce
@@ -78,18 +79,19 @@ from mixjax.gaussian.training_sets import TrainingSets, sample_training_sets
 from mixjax.gaussian.weights import mixup_weight, symmetric_alpha
 
 __all__ = [
-    "CalibrationErrors", "ClassSets", "ScoreLaw", "TemperatureFit", "TrainingSets", "Whitening", "best_class_weight",
-    "best_ood_weight", "best_weight", "class_ece", "class_estimator", "class_mean", "class_means",
-    "critical_held_out_ratio", "critical_ratio", "critical_weight", "derivative_at_zero", "derivative_slope",
-    "estimated_weight", "expected_errors", "fit_whitening", "fixed_lam_estimator", "held_out_ece",
-    "held_out_size_matching", "imbalanced_ece", "limit_class_ece", "limit_class_sets", "limit_imbalanced_scores",
-    "limit_logistic_scores", "limit_ood_scores", "limit_pairs_scores", "limit_pseudo_label_scores",
-    "limit_ridge_scores", "limit_scores", "logistic_coefficients", "mean_estimator", "mixed_rows",
-    "mixup_can_help_ood", "mixup_estimator", "mixup_helps_ood", "mixup_logistic_coefficients", "mixup_weight",
-    "overshoot_ratio", "population_accuracy", "population_brier", "population_ece", "population_errors",
-    "population_mce", "population_nll", "population_signed_gap", "predict_logistic_scores", "pseudo_label_estimators",
-    "random_pairs_estimator", "reliability_curve", "ridge_coefficients", "ridge_estimator", "sample_class_sets",
-    "sample_data", "sample_linear_scores", "sample_ood_scores", "sample_pairs_scores", "sample_pseudo_label_scores",
-    "sample_scores", "sample_training_sets", "scale_on_held_out", "scaled_ece", "score_law", "separable_ratio",
-    "sigma_estimator", "symmetric_alpha", "turning_ratio", "weighted_estimator", "with_positive_rate",
+    "CalibrationErrors", "ClassMoments", "ClassSets", "ScoreLaw", "TemperatureFit", "TrainingSets", "Whitening",
+    "best_class_weight", "best_ood_weight", "best_weight", "class_ece", "class_estimator", "class_mean",
+    "class_means", "class_moments", "critical_held_out_ratio", "critical_ratio", "critical_weight",
+    "derivative_at_zero", "derivative_slope", "estimated_weight", "expected_errors", "fit_whitening",
+    "fixed_lam_estimator", "held_out_ece", "held_out_size_matching", "imbalanced_ece", "limit_class_ece",
+    "limit_class_sets", "limit_imbalanced_scores", "limit_logistic_scores", "limit_ood_scores", "limit_pairs_scores",
+    "limit_pseudo_label_scores", "limit_ridge_scores", "limit_scores", "logistic_coefficients", "mean_estimator",
+    "mixed_rows", "mixup_can_help_ood", "mixup_estimator", "mixup_helps_ood", "mixup_logistic_coefficients",
+    "mixup_weight", "overshoot_ratio", "population_accuracy", "population_brier", "population_ece",
+    "population_errors", "population_mce", "population_nll", "population_signed_gap", "predict_logistic_scores",
+    "pseudo_label_estimators", "random_pairs_estimator", "reliability_curve", "ridge_coefficients", "ridge_estimator",
+    "sample_class_sets", "sample_data", "sample_linear_scores", "sample_ood_scores", "sample_pairs_scores",
+    "sample_pseudo_label_scores", "sample_scores", "sample_training_sets", "scale_on_held_out", "scaled_ece",
+    "score_law", "separable_ratio", "sigma_estimator", "symmetric_alpha", "turning_ratio", "weighted_estimator",
+    "with_positive_rate",
 ]  # fmt: skip
