@@ -21,14 +21,13 @@ def test_they_are_those_of_numpy(rng):
     plus, minus = x[y > 0], x[y < 0]
     first, second = np.cov(plus.T), np.cov(minus.T)
     np.testing.assert_allclose(found.center, (plus.mean(0) + minus.mean(0)) / 2, rtol=1e-12)
-    basis = np.asarray(found.basis)
-    np.testing.assert_allclose(basis * found.eigenvalues @ basis.T, (first + second) / 2, atol=1e-12)
+    basis, s = np.asarray(found.basis), np.asarray(found.eigenvalues)
+    np.testing.assert_allclose(basis * s @ basis.T, (first + second) / 2, atol=1e-12)
     theta = (plus.mean(0) - minus.mean(0)) / 2
-    noise = np.asarray(found.eigenvalues) * (1 / 40 + 1 / 60) / 4
+    noise = s * (1 / 40 + 1 / 60) / 4
     np.testing.assert_allclose(found.theta_squared, np.maximum((basis.T @ theta) ** 2 - noise, 0), atol=1e-12)
     difference = np.linalg.norm(first - second) / np.linalg.norm(first + second)
     np.testing.assert_allclose(found.covariance_difference, difference, rtol=1e-12)
-    s = np.asarray(found.eigenvalues)
     direction = basis @ (basis.T @ theta / (s + s.mean()))
     kurtosis = [stats.kurtosis(part @ direction) for part in (plus, minus)]
     np.testing.assert_allclose(found.excess_kurtosis, kurtosis, rtol=1e-9)
