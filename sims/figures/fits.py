@@ -57,7 +57,7 @@ def _caption(table: xr.Dataset) -> str:
     return (
         "ECE(mix) - ECE against p/n; below 0 Mixup helps. Points: means over "
         f"{int(table.attrs['replicates'])} literal training sets of n = {int(table.attrs['n'])} (paired) with bars of "
-        "two standard errors; lines: the limit as n grows, where it is known. Dotted: p/n above which Mixup helps the "
-        "paper's average, in the limit. Ridge: Mixup in expectation over pairs; logistic: "
+        "two standard errors; lines: the limit as n grows, of the logistic fit for all pairs. Dotted: p/n above which "
+        "Mixup helps the paper's average, in the limit. Ridge: Mixup in expectation over pairs; logistic: "
         f"{int(table.attrs['epochs'])} n random pairs. mu is the penalty."
     )

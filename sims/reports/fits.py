@@ -32,8 +32,7 @@ def fits_report(table: xr.Dataset) -> str:
 def _row(cell: xr.Dataset) -> str:
     ratio, change = cell["ratio"].values, cell["change"].values
     order = np.argsort(ratio)
-    known = np.isfinite(cell["change_limit"].values).all()
-    limit = last_crossing(cell["fine_ratio"].values, cell["change_limit"].values) if known else "unknown"
+    limit = last_crossing(cell["fine_ratio"].values, cell["change_limit"].values)
     expected = np.where(ratio > float(cell["boundary"]), -1, 1)
     against = int((change * expected < -3 * cell["change_se"].values).sum())
     largest = cell.isel(ratio=int(order[-1]))

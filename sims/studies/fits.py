@@ -1,8 +1,9 @@
 r"""Beyond the paper: does Mixup still help where the averaging classifier says so, if the classifier is fitted?
 
 The paper's classifier averages y x. On the same training sets: the ridge-regularised discriminant, whose Mixup is a
-closed form and whose limit is known (`ridge`), and the logistic fit, whose Mixup is random pairs (`logistic`). Data are
-drawn literally. All that follows sees inner products alone, so that where p > n it is done in the space of the rows.
+closed form (`ridge`), and the logistic fit, whose Mixup is random pairs here and all pairs in its limit
+(`mixjax.gaussian.logistic`). Data are drawn literally. All that follows sees inner products alone, so that where p > n
+it is done in the space of the rows.
 """
 
 from __future__ import annotations
@@ -20,11 +21,13 @@ from mixjax.commands import option
 from mixjax.gaussian import (
     class_mean,
     critical_ratio,
+    limit_logistic_scores,
     limit_ridge_scores,
     limit_scores,
     logistic_coefficients,
     mixed_rows,
     mixup_weight,
+    population_accuracy,
     population_ece,
     population_signed_gap,
     ridge_estimator,
@@ -42,7 +45,7 @@ from ..reports.fits import fits_report
 from ..study import Piece, PiecewiseStudy
 from .tables import described_dataset, standard_error
 
-RATIOS = np.geomspace(0.01, 20, 400)  # p/n of the limits
+RATIOS = np.geomspace(0.02, 20, 241)  # p/n of the limits
 
 
 @dataclass(frozen=True)
@@ -50,7 +53,7 @@ class Fits:
     """One training sample size."""
 
     n: int = option(200, "Training sample size")
-    ratio: AxisValue = option("0.1,0.2,0.4,0.8,1.6,3.2", "p/n")
+    ratio: AxisValue = option("0.1,0.2,0.4,0.7,1,1.5,3.2", "p/n")
     theta_norm: AxisValue = option("1,2", "Signal |theta| / sigma")
     alpha: AxisValue = option("0.2,1", "alpha = beta of lambda ~ Beta(alpha, alpha)")
     ridge_penalty: AxisValue = option("1,0.1", "mu of the ridge")
@@ -79,7 +82,7 @@ def fit_names(config: Fits) -> list[str]:
 
 
 def measure(ratio: float, config: Fits) -> HostArrays:
-    """Measure ECE and signed gap of each training set, [replicates, theta, fits, 1 + alphas]; first without Mixup."""
+    """Measure each training set, [replicates, theta, fits, 1 + alphas]; first without Mixup."""
     key = key_of(config.seed, _stream(ratio))
     p = max(1, round(ratio * config.n))
     thetas = positive_axis(config, "theta_norm").astype(np.float32)
@@ -92,6 +95,7 @@ def measure(ratio: float, config: Fits) -> HostArrays:
     return {
         "ece": np.asarray(population_ece(law), np.float64),
         "signed": np.asarray(population_signed_gap(law), np.float64),
+        "accuracy": np.asarray(population_accuracy(law), np.float64),
     }
 
 
@@ -131,21 +135,29 @@ def _logistic(
     return 0.5 * jnp.concatenate([plain[None], jax.lax.map(of_alpha, alphas)])
 
 
-def _limits(config: Fits) -> np.ndarray:
-    """Compute the limit of the ECE of each fit, [theta, fits, 1 + alphas, RATIOS]; NaN for the logistic fit."""
-    t, found = _weights(config)[:, None], []
-    for theta in positive_axis(config, "theta_norm"):
-        laws = [limit_scores(RATIOS, theta, t)]
-        laws += [limit_ridge_scores(RATIOS, theta, t, penalty=mu) for mu in positive_axis(config, "ridge_penalty")]
-        rows = [np.asarray(population_ece(law), np.float64) for law in laws]
-        found.append(rows + [np.full_like(rows[0], np.nan)] * len(positive_axis(config, "logistic_penalty")))
-    return np.array(found)
+def _limits(config: Fits) -> dict[str, np.ndarray]:
+    """Compute the limits of ECE and accuracy of each fit, [theta, fits, 1 + alphas, RATIOS]."""
+    t, alpha = _weights(config)[:, None], np.array([0.0, *positive_axis(config, "alpha")])[:, None]
+    with jax.enable_x64(True):
+        laws = [_limit_laws(config, float(theta), t, alpha) for theta in positive_axis(config, "theta_norm")]
+        law = ScoreLaw(*(jnp.stack(part) for part in zip(*laws, strict=True)))
+        return {"ece": np.asarray(population_ece(law)), "accuracy": np.asarray(population_accuracy(law))}
+
+
+def _limit_laws(config: Fits, theta: float, t: np.ndarray, alpha: np.ndarray) -> tuple[jax.Array, jax.Array]:
+    laws = [limit_scores(RATIOS, theta, t)]
+    laws += [limit_ridge_scores(RATIOS, theta, t, penalty=mu) for mu in positive_axis(config, "ridge_penalty")]
+    for penalty in positive_axis(config, "logistic_penalty"):
+        laws.append(limit_logistic_scores(RATIOS, theta, penalty=penalty, alpha=alpha))
+    return jnp.stack([law.mean for law in laws]), jnp.stack([law.gap for law in laws])
 
 
 def _table(config: Fits, pieces: Mapping[str, HostArrays]) -> xr.Dataset:
     thetas, found = positive_axis(config, "theta_norm"), list(pieces.values())
-    ece, signed = (np.array([piece[name] for piece in found]) for name in ("ece", "signed"))
-    change, limit = ece[..., 1:] - ece[..., :1], _limits(config)
+    ece, signed, accuracy = (np.array([piece[name] for piece in found]) for name in ("ece", "signed", "accuracy"))
+    change, limits = ece[..., 1:] - ece[..., :1], _limits(config)
+    limit, fine = limits["ece"], ("theta_norm", "fit", "fine_ratio")
+    fine_mix = ("theta_norm", "fit", "alpha", "fine_ratio")
     plain, wide = ("ratio", "theta_norm", "fit"), ("ratio", "theta_norm", "fit", "alpha")
     boundary = critical_ratio(thetas[:, None], _weights(config)[None, 1:])
     variables = {
@@ -153,15 +165,17 @@ def _table(config: Fits, pieces: Mapping[str, HostArrays]) -> xr.Dataset:
         "signed_plain": (plain, np.nanmean(signed[..., 0], axis=1), "mean confidence - accuracy without Mixup"),
         "ece_mix": (wide, np.nanmean(ece[..., 1:], axis=1), "ECE with Mixup"),
         "signed_mix": (wide, np.nanmean(signed[..., 1:], axis=1), "mean confidence - accuracy with Mixup"),
+        "accuracy_plain": (plain, np.nanmean(accuracy[..., 0], axis=1), "accuracy without Mixup"),
+        "accuracy_plain_se": (plain, standard_error(accuracy[..., 0], axis=1), "standard error of accuracy_plain"),
+        "accuracy_mix": (wide, np.nanmean(accuracy[..., 1:], axis=1), "accuracy with Mixup"),
+        "accuracy_mix_se": (wide, standard_error(accuracy[..., 1:], axis=1), "standard error of accuracy_mix"),
         "change": (wide, np.nanmean(change, axis=1), "ECE(mix) - ECE"),
         "change_se": (wide, standard_error(change, axis=1), "standard error of the difference (paired)"),
         "not_converged": (wide, np.isnan(change).mean(axis=1), "share of training sets without a fit, left out"),
-        "ece_plain_limit": (("theta_norm", "fit", "fine_ratio"), limit[:, :, 0], "limit of ece_plain"),
-        "change_limit": (
-            ("theta_norm", "fit", "alpha", "fine_ratio"),
-            limit[:, :, 1:] - limit[:, :, :1],
-            "limit of ECE(mix) - ECE",
-        ),
+        "ece_plain_limit": (fine, limit[:, :, 0], "limit of ece_plain"),
+        "accuracy_plain_limit": (fine, limits["accuracy"][:, :, 0], "limit of accuracy_plain"),
+        "change_limit": (fine_mix, limit[:, :, 1:] - limit[:, :, :1], "limit of ECE(mix) - ECE, over all pairs"),
+        "accuracy_mix_limit": (fine_mix, limits["accuracy"][:, :, 1:], "limit of accuracy_mix, over all pairs"),
         "boundary": (("theta_norm", "alpha"), np.asarray(boundary), "p/n above which Mixup helps the average"),
     }
     coordinates = {

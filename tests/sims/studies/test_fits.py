@@ -37,7 +37,7 @@ def table():
     for name, change in (("ratio-0.25", 0.1), ("ratio-1.5", -0.1)):
         ece = np.full((12, 1, 3, 2), 0.2)
         ece[..., 1] += change + 0.01 * rng.standard_normal((12, 1, 3))
-        pieces[name] = {"ece": ece, "signed": ece}
+        pieces[name] = {"ece": ece, "signed": ece, "accuracy": 1 - ece}
     pieces["ratio-1.5"]["ece"][3, 0, 2] = np.nan  # a fit that did not converge
     made = {"study": "fits", "replicates": 12}
     return work.study.table(work.config, pieces).assign_attrs(made).assign_attrs(pieces=pieces)

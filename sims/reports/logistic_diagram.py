@@ -1,0 +1,42 @@
+"""The phase diagram of the logistic fit as a table: on what share of the map Mixup helps, and what simulation says."""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray as xr
+
+_WORDS = {"ece": "lower ECE", "accuracy": "higher accuracy", "nll": "lower NLL", "nll_scaled": "lower NLL, scaled"}
+_BETTER = {"ece": -1, "accuracy": 1, "nll": -1, "nll_scaled": -1}
+
+
+def logistic_diagram_report(table: xr.Dataset) -> str:
+    """Write the share of the map where Mixup helps, by measure, and how literal fits agree with the limit."""
+    names = list(_BETTER)
+    rows = [
+        "# Where Mixup helps a penalised logistic fit",
+        "",
+        f"Share of the map (p/n from {_range(table['ratio'])} and |theta| from {_range(table['theta_norm'])}, equal in "
+        "their logarithms) where Mixup does better than the same fit without it, in the limit; a share depends on the "
+        "map that is chosen. Scaled: after the best temperature. Last column: simulated points whose change of the ECE "
+        "has the sign of the limit, of those that are more than three standard errors from 0.",
+        "",
+        f"| mu | alpha = beta | {' | '.join(_WORDS[name] for name in names)} | signs as in the limit |",
+        "|" + "---|" * (len(names) + 3),
+    ]
+    for penalty in table["penalty"].values:
+        rows += [_row(table.sel(penalty=penalty, alpha=alpha), names) for alpha in table["alpha"].values]
+    unsolved = int(np.isnan(table["ece_mix"]).sum() + np.isnan(table["ece"]).sum())
+    return "\n".join([*rows, "", f"Cells of the limit without a solution: {unsolved}."])
+
+
+def _range(axis: xr.DataArray) -> str:
+    return f"{float(axis.min()):g} to {float(axis.max()):g}"
+
+
+def _row(cell: xr.Dataset, names: list[str]) -> str:
+    values = [f"{float(cell['penalty']):g}", f"{float(cell['alpha']):g}"]
+    values += [f"{float((_BETTER[name] * (cell[f'{name}_mix'] - cell[name]) > 0).mean()):.0%}" for name in names]
+    limit, change, error = (cell[f"ece_change_{name}"] for name in ("limit", "fitted", "fitted_se"))
+    clear = np.abs(change) > 3 * error
+    right = int((clear & (np.sign(change) == np.sign(limit))).sum())
+    return f"| {' | '.join([*values, f'{right} of {int(clear.sum())}'])} |"
