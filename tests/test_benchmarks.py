@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-from benchmarks import calibration, distances, generative, scaling, simulator
+from benchmarks import calibration, distances, generative, logistic, scaling, simulator
 from benchmarks.__main__ import main
 from benchmarks.calibration.sizes import Sizes
 from benchmarks.distances.criteria import criteria
@@ -161,6 +161,15 @@ def test_the_simulation_is_timed_beside_its_normals() -> None:
     assert names == ["4 normals, jax.random", "4 normals, mixjax.random", "linear", "leaky-ReLU", "coupling"]
     assert len(section.ratios) == 6
     assert min(section.ratios.values()) > 0
+
+
+def test_a_law_is_timed_beside_a_fit() -> None:
+    (section,) = logistic.measure(logistic.Sizes(side=2, repetitions=1, n=8))
+    times = {row["what"]: row["ms"] for row in section.rows}
+    assert set(section.ratios) == {"ms a law", "laws in the time of a fit"}
+    assert section.ratios["ms a law"] == times["limit, Beta(1, 1), float64"] > 0
+    fit = times["all-pairs fit, n = p = 8, Beta(1, 1), float64"]
+    assert section.ratios["laws in the time of a fit"] == fit / section.ratios["ms a law"]
 
 
 @pytest.mark.slow

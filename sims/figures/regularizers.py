@@ -12,7 +12,7 @@ from mixjax.plots import COLORS, COLUMN_WIDTH, MARKERS, Figure, decades, heat_ma
 from .captions import theta_label
 from .marks import MEASURED, difference_bar, largest_size, legend
 
-_SHOWN = {"Mixup": 1, "smoothing": 2, "weight decay, Mixup": 3, "all three": 4}  # arm -> colour
+_SHOWN = {"Mixup": 1, "smoothing": 2, "weight decay, smoothing": 4, "weight decay, Mixup": 3}  # arm -> colour
 
 
 def regularizers_figures() -> tuple[Figure, ...]:
@@ -74,7 +74,9 @@ def _map(kind: str, table: xr.Dataset) -> Any:
         level_line(ax, x, y, panel.values, 0.0, casing="white", **MEASURED[0])
         ax.set_title(rf"$\alpha = \beta = {float(panel['map_alpha']):g}$", pad=3)
         ax.set_ylabel(r"penalty $\mu$")
-        decades(ax, x=True, y=True)
+        decades(ax, x=True)
+        ax.set_yticks([1e-4, 1e-2, 1.0])
+        ax.minorticks_off()
     axes[-1].set_xlabel("$p/n$")
     legend(figure, [line_key("no change", casing="white", **MEASURED[0])], 1)
     difference_bar(figure, mesh, axes, "change of accuracy by Mixup  (red: better)", largest)
