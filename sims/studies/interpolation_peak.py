@@ -60,7 +60,7 @@ class InterpolationPeak:
     decay: AxisValue = option("0.5,1,2", "Eigenvalues k^-decay of further covariances")
     dimension: int = option(400, "p of the decaying spectra")
     pair: str = option("T-shirt, shirt", "Pair of real classes, as in real_images; 'none' leaves it out")
-    rows: AxisValue = option("200,400,600,784,1000,1500", "n of the fits to real classes")
+    rows: AxisValue = option("200,400,600,784,1000,1400", "n of the fits to real classes")
     replicates: int = option(20, "Training sets of a simulated point")
     seed: int = option(0, "Of every draw")
 
