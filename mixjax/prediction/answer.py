@@ -1,6 +1,6 @@
 """The prediction in words: what is best, what Mixup buys over the best weight decay alone, what a temperature leaves.
 
-To lower or raise the NLL is to change it by one percent or more.
+To lower or raise the NLL is to change it by one percent and by 0.001 nats, or more.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from mixjax.prediction.table import Cell, Prediction
 from mixjax.report.numbers import rounded
 
 Word = Literal["lower", "hardly change", "raise"]
-_HARDLY = 0.01  # of the NLL
+_HARDLY, _LEAST = 0.01, 0.001  # of the NLL, and nats
 _SHOWN = (("nll", "NLL"), ("ece", "ECE"), ("signed_gap", "signed gap"), ("accuracy", "accuracy"))
 
 
@@ -27,8 +27,9 @@ def gain(prediction: Prediction, kind: str, number: str = "nll") -> float:
 
 def verdict(prediction: Prediction, number: str = "nll") -> Word:
     """Return what the best Mixup does to the NLL of the best weight decay alone, `nll` or `scaled_nll`."""
-    change = gain(prediction, "mixup", number) / prediction.at(number, prediction.best(number, ("decay",)))
-    return "hardly change" if abs(change) < _HARDLY else ("lower" if change > 0 else "raise")
+    change = gain(prediction, "mixup", number)
+    least = max(_LEAST, _HARDLY * prediction.at(number, prediction.best(number, ("decay",))))
+    return "hardly change" if abs(change) < least else ("lower" if change > 0 else "raise")
 
 
 def sentences(prediction: Prediction, check: Check | None) -> list[str]:
@@ -50,7 +51,7 @@ def summary(predictions: Sequence[Prediction]) -> list[str]:
             median = np.median([gain(each, "mixup", number) for each in predictions])
             found.append(
                 f"Over the best weight decay alone{when} Mixup lowers the NLL in {words.count('lower')} of "
-                f"{len(words)} pairs, hardly changes it in {words.count('hardly change')} (by less than 1 %) and "
+                f"{len(words)} pairs, hardly changes it in {words.count('hardly change')} and "
                 f"raises it in {words.count('raise')}; in the median pair it changes it by {_change(-median)}."
             )
     for number, name in (("nll", "NLL"), ("ece", "ECE")):
@@ -123,12 +124,12 @@ def _bought(prediction: Prediction, kind: str, name: str, check: Check | None) -
 
 
 def _measured(check: Check, number: str, best: Cell, decay: Cell, predicted: float) -> str:
-    """Describe the measured change, and whether its whole interval has the other sign."""
+    """Describe the measured change, and whether its interval has 0 in it or is beyond."""
     found = check.difference(number, best, decay)
+    borne_out = found.high < 0 if predicted > 0 else found.low > 0
     other = found.low > 0 if predicted > 0 else found.high < 0
-    return f" (measured change {_change(found.mean)} [{rounded(found.low)}, {rounded(found.high)}]" + (
-        ", of the other sign)" if other else ")"
-    )
+    remark = "" if borne_out else (", of the other sign" if other else ", not clear of 0")
+    return f" (measured change {_change(found.mean)} [{rounded(found.low)}, {rounded(found.high)}]{remark})"
 
 
 def _change(value: float) -> str:

@@ -72,8 +72,8 @@ def _easy(prediction: Prediction) -> str:
     if best <= _ACCURACY:
         return ""
     return (
-        f"The classes are easy to tell apart (accuracy {best:.3f}): the NLL, above all after a temperature, is that of a "
-        "few rows in the far tail of the score, where a Gaussian is a guess."
+        f"The classes are easy to tell apart (accuracy {best:.3f}): the NLL, above all after a temperature, is that "
+        "of a few rows in the far tail of the score, where a Gaussian is a guess."
     )
 
 

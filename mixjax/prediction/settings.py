@@ -37,6 +37,11 @@ class Arm(NamedTuple):
         names = {"decay": "weight decay alone", "mixup": f"Mixup, alpha {self.value:g}"}
         return names.get(self.kind, f"label smoothing {self.value:g}")
 
+    @property
+    def short(self) -> str:
+        """A shorter name, for tables of pairs."""
+        return "decay" if self.kind == "decay" else f"{self.kind} {self.value:g}"
+
 
 @dataclass(frozen=True)
 class Settings:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -36,7 +37,7 @@ class Numbers(NamedTuple):
     scaled_nll: np.ndarray
 
 
-NAMES = ("accuracy", "signed gap", "ECE", "NLL", "NLL, best temperature")  # of the fields of `Numbers`
+NAMES = ("accuracy", "signed gap", "ECE", "NLL", "NLL after the best temperature")  # of the fields of `Numbers`
 Cell = tuple[int, int]  # numbers of an arm and of a penalty
 
 
@@ -124,10 +125,14 @@ def numbers_of_laws(law: ScoreLaw) -> Numbers:
     After a factor b the score has the law (b m, b^2 w), which is calibrated where b = m/w: then mean and variance are
     both z^2 with z = m / sqrt(w). That is temperature scaling with held-out rows without end; the accuracy stays.
     """
+    return Numbers(*map(np.asarray, _numbers(law)))
+
+
+@jax.jit
+def _numbers(law: ScoreLaw) -> tuple[jax.Array, ...]:
     square = jnp.maximum(law.mean / jnp.sqrt(law.var), _LEAST_SLOPE) ** 2
     scaled = jnp.where(jnp.isnan(law.mean), jnp.nan, population_nll(ScoreLaw(square, jnp.zeros_like(square))))
-    found = population_accuracy(law), population_signed_gap(law), population_ece(law), population_nll(law), scaled
-    return Numbers(*map(np.asarray, found))
+    return population_accuracy(law), population_signed_gap(law), population_ece(law), population_nll(law), scaled
 
 
 def _refuse_no_penalty(penalties: tuple[float, ...], moments: ClassMoments, n: int) -> None:
@@ -139,6 +144,6 @@ def _refuse_no_penalty(penalties: tuple[float, ...], moments: ClassMoments, n: i
     ratio = float(separable_ratio(norm))
     raise RunError(
         f"--penalties must be positive, got {min(penalties):g}: without one there is no fit where the classes are "
-        f"separable, and such classes (|theta| {norm:.2g} when white) are from p/n = {ratio:.2g} on, where p/n is "
+        f"separable, and such classes (|theta| {norm:.2g} when whitened) are from p/n = {ratio:.2g} on, where p/n is "
         f"{len(s) / n:.2g} here"
     )

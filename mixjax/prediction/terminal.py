@@ -13,7 +13,7 @@ from mixjax.report.numbers import rounded
 from mixjax.report.terminal import plain_console, titled_table
 
 ARM_HEADINGS = ("", "penalty", "accuracy", "signed gap", "ECE", "NLL", "NLL, scaled")
-PAIR_HEADINGS = ("pair", "best by NLL", "penalty", "NLL", "decay alone", "Mixup buys", "scaled", "cautions")
+PAIR_HEADINGS = ("pair", "best arm", "penalty", "NLL", "decay alone", "Mixup buys", "scaled", "cautions")
 
 
 def print_predictions(predictions: Sequence[Prediction], checks: Sequence[Check | None]) -> None:
@@ -43,6 +43,7 @@ def title(predictions: Sequence[Prediction]) -> str:
 def arms_table(prediction: Prediction, check: Check | None) -> Any:
     """Return a rich table of each arm at its best penalties, and below what was measured."""
     table = titled_table("each arm at its best penalties, by NLL and by ECE")
+    table.padding = (0, 1, 0, 0)  # for 80 columns
     table.caption_justify = "left"
     if check is not None:
         table.caption = (
@@ -69,14 +70,17 @@ def pair_cells(prediction: Prediction) -> tuple[str, ...]:
     decay = prediction.best("nll", ("decay",))
     pair, arm, penalty = prediction.pair, prediction.arms[best[0]], f"{prediction.penalties[best[1]]:g}"
     nlls = (rounded(prediction.at("nll", cell)) for cell in (best, decay))
-    return (f"{pair[0]}, {pair[1]}", arm.name, penalty, *nlls, *bought, str(len(cautions(prediction))))
+    return (f"{pair[0]}, {pair[1]}", arm.short, penalty, *nlls, *bought, str(len(cautions(prediction))))
 
 
 def pairs_table(predictions: Sequence[Prediction]) -> Any:
     """Return a rich table of pairs."""
-    table = titled_table("each pair of classes; what Mixup buys is NLL, over the best weight decay alone")
+    table = titled_table(
+        "each pair of classes, the best arm by NLL; what Mixup buys is NLL, over the best weight decay alone"
+    )
+    table.padding = (0, 1, 0, 0)
     for k, heading in enumerate(PAIR_HEADINGS):
-        table.add_column(heading, justify="right" if k > 1 else "left", no_wrap=k < 2)
+        table.add_column(heading.replace(" ", "\n"), justify="right" if k > 1 else "left", no_wrap=True)
     for prediction in predictions:
         table.add_row(*pair_cells(prediction))
     return table
