@@ -10,7 +10,7 @@ from mixjax.prediction.cautions import cautions
 from mixjax.prediction.features import FileFeatures
 from mixjax.prediction.measuring import Check
 from mixjax.prediction.table import NAMES, Numbers, Prediction
-from mixjax.prediction.terminal import ARM_HEADINGS, PAIR_HEADINGS, measured_cells, pair_cells, title
+from mixjax.prediction.terminal import ARM_HEADINGS, PAIR_HEADINGS, arm_rows, pair_cells, title
 from mixjax.report.html import html_page, html_picture, html_table
 from mixjax.report.numbers import rounded
 
@@ -73,9 +73,9 @@ def _pair(prediction: Prediction, check: Check | None, pictures: Mapping[str, by
     svg = pictures.get(f"{picture_name(prediction)}.svg")
     if svg is not None:
         parts.append(html_picture("Signed gap and NLL against the penalty", svg, _CAPTION))
-    measured = "; then the mean that was measured, with its interval" if check is not None else ""
+    measured = f"; below, the mean that was measured and its interval, level {check.level:g}" if check else ""
     parts.append(f"<p>Each arm at its best penalties, by NLL and by ECE, as predicted{measured}:</p>")
-    rows = (measured_cells(prediction, cell, check) for cell in prediction.cells())
+    rows = (row for cell in prediction.cells() for row in arm_rows(prediction, cell, check))
     parts.append(html_table(ARM_HEADINGS, rows, range(1, len(ARM_HEADINGS))))
     if not several:
         parts += _every_number(prediction)

@@ -48,6 +48,7 @@ class Prediction:
     Attributes:
       pair: their labels.
       rows: of each class in the file.
+      variances: of each class, summed over features.
       settings: the options.
       arms: ways to train.
       penalties: mu, ascending.
@@ -57,6 +58,7 @@ class Prediction:
 
     pair: Pair
     rows: tuple[int, int]
+    variances: tuple[float, float]
     settings: Settings
     arms: list[Arm]
     penalties: tuple[float, ...]
@@ -107,7 +109,8 @@ def predict_pair(file: FileFeatures, pair: Pair, settings: Settings, penalties: 
     if np.isnan(numbers.nll).all(axis=1).any():
         raise RunError(f"{file.name}: the prediction for the classes {pair[0]} and {pair[1]} has no solution")
     rows = int(np.sum(y < 0)), int(np.sum(y > 0))
-    return Prediction(pair, rows, settings, arms, penalties, moments, numbers)
+    first, second = (float(x[y == sign].var(axis=0, ddof=1).sum()) for sign in (-1, 1))
+    return Prediction(pair, rows, (first, second), settings, arms, penalties, moments, numbers)
 
 
 def predicted_laws(moments: ClassMoments, n: int, arms: list[Arm], penalties: tuple[float, ...]) -> ScoreLaw:

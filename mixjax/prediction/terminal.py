@@ -86,13 +86,12 @@ def pairs_table(predictions: Sequence[Prediction]) -> Any:
     return table
 
 
-def measured_cells(prediction: Prediction, cell: Cell, check: Check | None) -> tuple[str, ...]:
-    """Return an arm, its penalty, and its numbers, each with the interval of what was measured."""
-    texts = []
-    for field in Numbers._fields:
-        text = rounded(prediction.at(field, cell))
-        if check is not None:
-            found = check.at(field, cell)
-            text += f"; {rounded(found.mean, 3)} [{rounded(found.low, 3)}, {rounded(found.high, 3)}]"
-        texts.append(text)
-    return (prediction.arms[cell[0]].name, f"{prediction.penalties[cell[1]]:g}", *texts)
+def arm_rows(prediction: Prediction, cell: Cell, check: Check | None) -> list[tuple[str, ...]]:
+    """Return rows under `ARM_HEADINGS`: predicted and, with a check, measured and its interval."""
+    arm, penalty = prediction.arms[cell[0]].name, f"{prediction.penalties[cell[1]]:g}"
+    rows = [(arm, penalty, *(rounded(prediction.at(field, cell)) for field in Numbers._fields))]
+    if check is not None:
+        found = [check.at(field, cell) for field in Numbers._fields]
+        rows.append(("measured", "", *(rounded(each.mean) for each in found)))
+        rows.append(("", "", *(f"[{rounded(each.low, 3)}, {rounded(each.high, 3)}]" for each in found)))
+    return rows
