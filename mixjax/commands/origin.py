@@ -44,7 +44,8 @@ def origin(
     for name, value in given.items():
         if name not in without and value != usual[name]:
             text = display_path(value) if isinstance(value, Path) else str(value)
-            words += [f"--{name.replace('_', '-')}", *([] if value is True else [text])]
+            option = f"--{name.replace('_', '-')}"
+            words += [option] if value is True else [f"{option}={text}"] if text.startswith("-") else [option, text]
     made = provenance()
     versions = {name: made[name] for name in ("mixjax", "commit", "jax", "jaxlib", "python")}
     text = ", ".join(f"{name} {version}" for name, version in versions.items())

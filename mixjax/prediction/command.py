@@ -50,7 +50,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("file", type=Path, metavar="FILE", help="features and labels: .npz, .csv or .parquet")
     parser.add_argument("--n", type=whole, required=True, metavar="N", help="rows to fit, of both classes together")
-    parser.add_argument("--pair", type=_pair, metavar="A,B", help="labels of two classes (default: each pair)")
+    parser.add_argument(
+        "--pair", type=_pair, metavar="A,B", help="labels of two classes (default: each pair; write --pair=-1,1)"
+    )
     parser.add_argument(
         "--penalties", type=_numbers, metavar="MU,...", help="of |w|^2 / 2 (default: fifteen, from the features' scale)"
     )
@@ -154,9 +156,9 @@ def _computed(
     from mixjax.prediction.table import predict_pair
 
     pairs = file.pairs(chosen)
-    rows = [file.of_pair(pair) for pair in pairs]  # each is checked before anything is computed
-    if settings.subsets:
-        for _, y in rows:
+    for pair in pairs:  # each is checked before anything is computed
+        _, y = file.of_pair(pair)
+        if settings.subsets:
             check_rows(file, len(y), settings)
     used = sorted({label for pair in pairs for label in pair})
     penalties = settings.penalties or usual_penalties(file, used)

@@ -22,6 +22,7 @@ from mixjax.report.columns import Columns, is_table, read_columns
 from mixjax.runs import RunError
 
 Pair = tuple[int, int]
+_LEAST, _MOST = 1e-100, 1e100  # total variance, whose square float64 must hold
 
 
 @dataclass(frozen=True)
@@ -68,12 +69,16 @@ class FileFeatures:
         """Return the rows of two classes, and their labels -1 (the first of the pair) and +1.
 
         Raises:
-          RunError: if every feature is constant within both classes.
+          RunError: if every feature is constant within both classes, or their variances overflow or underflow.
         """
         chosen = np.isin(self.labels, pair)
         x, y = self.x[chosen], np.where(self.labels[chosen] == pair[1], 1.0, -1.0)
         if all(np.ptp(x[y == sign], axis=0).max() == 0 for sign in (-1, 1)):
             raise RunError(f"{self.name}: every feature is constant within the classes {pair[0]} and {pair[1]}")
+        with np.errstate(over="ignore", invalid="ignore"):
+            total = float(sum(x[y == sign].var(axis=0).sum() for sign in (-1, 1)))
+        if not _LEAST < total < _MOST:
+            raise RunError(f"{self.name}: features have variances of {total:.3g} in all; scale them to near 1")
         return x, y
 
 

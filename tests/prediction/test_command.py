@@ -110,6 +110,16 @@ def test_each_pair_of_three_classes(here, capsys):
             np.testing.assert_allclose(found, getattr(numbers, name).ravel(), rtol=1e-5)
 
 
+def test_labels_of_either_sign(here, capsys):
+    """The command that the page names can be given again."""
+    with np.load(here / "two.npz") as arrays:
+        np.savez(here / "signs.npz", x=arrays["features"], labels=np.where(arrays["labels"] == 2, -1, 1))
+    assert main(["predict", "signs.npz", *SAME, "--features-name", "x", "--pair=-1,1"]) == 0
+    assert "60 rows of classes -1 and 1 (200 rows at hand)" in " ".join(capsys.readouterr().out.split())
+    text = checked_page(here / "signs_prediction" / "prediction.html")
+    assert "mixjax predict signs.npz --n 60 --pair=-1,1 --penalties 0.0001,0.01,1" in text
+
+
 def test_one_pair_of_three_classes(here, capsys):
     assert main(["predict", "rows.npz", *SAME, "--pair", "7,2"]) == 0
     said = " ".join(capsys.readouterr().out.split())
