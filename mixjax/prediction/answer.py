@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from mixjax.prediction.measuring import Check
+from mixjax.prediction.measuring import Check, Measured
 from mixjax.prediction.table import Cell, Prediction
 from mixjax.report.numbers import rounded
 
@@ -42,7 +42,7 @@ def sentences(prediction: Prediction, check: Check | None) -> list[str]:
     return [sentence for sentence in found if sentence]
 
 
-def summary(predictions: Sequence[Prediction]) -> list[str]:
+def summary(predictions: Sequence[Prediction], checks: Sequence[Check | None]) -> list[str]:
     """Return the answer for several pairs, in sentences."""
     found = []
     if predictions[0].has("mixup"):
@@ -54,6 +54,7 @@ def summary(predictions: Sequence[Prediction]) -> list[str]:
                 f"{len(words)} pairs, hardly changes it in {words.count('hardly change')} and "
                 f"raises it in {words.count('raise')}; in the median pair it changes it by {_change(-median)}."
             )
+            found += _all_measured(predictions, checks, number)
     for number, name in (("nll", "NLL"), ("ece", "ECE")):
         kinds = [each.arms[each.best(number)[0]].kind for each in predictions]
         found.append(
@@ -80,15 +81,16 @@ def crossing(prediction: Prediction, arm: int = 0) -> tuple[float, bool] | None:
 
 def _answer(prediction: Prediction) -> str:
     plain, scaled = verdict(prediction), verdict(prediction, "scaled_nll")
-    penalty = f"{prediction.penalties[prediction.best('nll', ('decay',))[1]]:g}"
-    if plain == "lower" and scaled == "lower":
-        advice = "Mixup helps"
-    elif plain == "lower":
-        advice = "Mixup helps, but no more than temperature scaling"
+    arm, penalty = prediction.best("nll", ("decay", "smoothing"))
+    other = f"{prediction.arms[arm].name} (penalty {prediction.penalties[penalty]:g})"
+    if plain == "lower":
+        advice = "Mixup helps" if scaled == "lower" else "Mixup helps, but no more than temperature scaling"
+        if prediction.best("nll") == (arm, penalty):
+            advice += f", and {other} helps more"
     elif scaled == "lower":
-        advice = f"Mixup helps only with temperature scaling; without it, take weight decay alone (penalty {penalty})"
+        advice = f"Mixup helps only with temperature scaling; without it, take {other}"
     else:
-        advice = f"Mixup does not help; take weight decay alone (penalty {penalty})"
+        advice = f"Mixup does not help; take {other}"
     return (
         f"{advice}: Mixup is predicted to {plain} the NLL of the best weight decay alone, and to {scaled} it once each "
         "has its best temperature."
@@ -123,12 +125,35 @@ def _bought(prediction: Prediction, kind: str, name: str, check: Check | None) -
     return f"{name} in place of the best weight decay alone: {parts[0]}; {parts[1]}."
 
 
+def _all_measured(predictions: Sequence[Prediction], checks: Sequence[Check | None], number: str) -> list[str]:
+    """Count the pairs whose measured change has the predicted sign."""
+    remarks = [
+        _remark(check.difference(number, each.best(number, ("mixup",)), each.best(number, ("decay",))), gained)
+        for each, check, gained in zip(
+            predictions, checks, (gain(p, "mixup", number) for p in predictions), strict=True
+        )
+        if check is not None
+    ]
+    if not remarks:
+        return []
+    counts = ", ".join(f"{words} in {remarks.count(words)}" for words in _REMARKS)
+    return [f"Measured, that change is {counts}."]
+
+
+_REMARKS = ("of the predicted sign", "of the other sign", "not clear of 0")
+
+
+def _remark(found: Measured, predicted: float) -> str:
+    """Return which sign the whole interval of a change has, where `predicted` is what it was to be lowered by."""
+    signs = (found.high < 0, found.low > 0) if predicted > 0 else (found.low > 0, found.high < 0)
+    return _REMARKS[0 if signs[0] else 1 if signs[1] else 2]
+
+
 def _measured(check: Check, number: str, best: Cell, decay: Cell, predicted: float) -> str:
-    """Describe the measured change, and whether its interval has 0 in it or is beyond."""
+    """Describe the measured change, and its sign unless it is the predicted one."""
     found = check.difference(number, best, decay)
-    borne_out = found.high < 0 if predicted > 0 else found.low > 0
-    other = found.low > 0 if predicted > 0 else found.high < 0
-    remark = "" if borne_out else (", of the other sign" if other else ", not clear of 0")
+    words = _remark(found, predicted)
+    remark = "" if words == _REMARKS[0] else f", {words}"
     return f" (measured change {_change(found.mean)} [{rounded(found.low)}, {rounded(found.high)}]{remark})"
 
 

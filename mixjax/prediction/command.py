@@ -151,6 +151,7 @@ def _settings(options: argparse.Namespace) -> Settings:
 def _computed(
     file: FileFeatures, chosen: tuple[int, int] | None, settings: Settings
 ) -> tuple[list[Prediction], list[Check | None]]:
+    from mixjax.commands.progress import ProgressBar
     from mixjax.prediction.measuring import check_rows, measure
     from mixjax.prediction.settings import usual_penalties
     from mixjax.prediction.table import predict_pair
@@ -162,8 +163,15 @@ def _computed(
             check_rows(file, len(y), settings)
     used = sorted({label for pair in pairs for label in pair})
     penalties = settings.penalties or usual_penalties(file, used)
-    predictions = [predict_pair(file, pair, settings, penalties) for pair in pairs]
-    return predictions, [measure(file, each) if settings.subsets else None for each in predictions]
+    predictions: list[Prediction] = []
+    checks: list[Check | None] = []
+    with ProgressBar() as show:
+        for number, pair in enumerate(pairs):
+            predictions.append(predict_pair(file, pair, settings, penalties))
+            checks.append(measure(file, predictions[-1]) if settings.subsets else None)
+            if len(pairs) > 1:
+                show(number + 1, len(pairs), "pairs of classes")
+    return predictions, checks
 
 
 def _made(options: argparse.Namespace) -> dict[str, object]:

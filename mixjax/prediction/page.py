@@ -47,7 +47,7 @@ def prediction_page(
     heading = f"Will Mixup help? {file.name}"
     parts = [f"<h1>{escape(heading)}</h1>", f"<p>{escape(title(predictions))}</p>"]
     if len(predictions) > 1:
-        parts += [_list(summary(predictions)), "<h2>Pairs of classes</h2>"]
+        parts += [_list(summary(predictions, checks)), "<h2>Pairs of classes</h2>"]
         parts.append(html_table(PAIR_HEADINGS, map(pair_cells, predictions), range(2, len(PAIR_HEADINGS))))
     for prediction, check in zip(predictions, checks, strict=True):
         parts += _pair(prediction, check, pictures, len(predictions) > 1)

@@ -21,7 +21,7 @@ def print_predictions(predictions: Sequence[Prediction], checks: Sequence[Check 
     console = plain_console()
     lines = [title(predictions)]
     if len(predictions) > 1:
-        lines += summary(predictions)
+        lines += summary(predictions, checks)
         table = pairs_table(predictions)
     else:
         lines += sentences(predictions[0], checks[0])

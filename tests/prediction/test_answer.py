@@ -25,6 +25,8 @@ def with_nll(prediction, plain, scaled):
 @pytest.mark.parametrize("plain, scaled, says", [
     ((0.5, 0.4, 0.6), (0.5, 0.4, 0.5), "Mixup helps: Mixup is predicted to lower the NLL"),
     ((0.5, 0.4, 0.6), (0.4, 0.4, 0.4), "Mixup helps, but no more than temperature scaling: "),
+    ((0.5, 0.4, 0.3), (0.5, 0.4, 0.5), "Mixup helps, and label smoothing 0.1 (penalty 0.01) helps more: "),
+    ((0.5, 0.6, 0.4), (0.4, 0.4, 0.4), "Mixup does not help; take label smoothing 0.1 (penalty 0.01): "),
     ((0.5, 0.6, 0.6), (0.5, 0.4, 0.5), "Mixup helps only with temperature scaling; without it, take weight decay"),
     ((0.5, 0.6, 0.6), (0.4, 0.402, 0.4), "Mixup does not help; take weight decay alone (penalty 0.01): "),
 ])  # fmt: skip
@@ -68,17 +70,32 @@ def test_a_check_is_told_with_its_interval(prediction, measured, says):
     assert any(says in sentence for sentence in sentences(found, check)), sentences(found, check)
 
 
+def test_checks_of_several_pairs_are_counted(prediction):
+    pairs = [with_nll(prediction, (0.5, mixup, 0.6), (0.4, 0.4, 0.4)) for mixup in (0.4, 0.4, 0.6)]
+    checks = []
+    for measured in ((-0.1, -0.1), (0.1, 0.1), (-0.2, 0.1)):
+        values = np.stack([[0.0, change, 0.0] for change in measured])
+        checks.append(Check([(0, 1), (1, 1), (2, 1)], Numbers(*[values] * 5), 0.95))
+    found = summary(pairs, checks)
+    assert (
+        found[1] == "Measured, that change is of the predicted sign in 1, of the other sign in 1, not clear of 0 in 1."
+    )
+
+
 def test_without_mixup_there_is_no_answer_about_it(prediction):
     arms = [Arm("decay"), Arm("smoothing", 0.1), Arm("smoothing", 0.2)]
     found = dataclasses.replace(prediction, arms=arms)
     assert "Mixup" not in " ".join(sentences(found, None))
-    assert all(lines[0].startswith("Best by NLL: ") for lines in (sentences(found, None), summary([found, found])))
+    assert all(
+        lines[0].startswith("Best by NLL: ")
+        for lines in (sentences(found, None), summary([found, found], [None, None]))
+    )
 
 
 def test_several_pairs_are_counted(prediction):
     better = with_nll(prediction, (0.5, 0.4, 0.6), (0.4, 0.4, 0.4))
     worse = with_nll(prediction, (0.5, 0.6, 0.6), (0.4, 0.4, 0.4))
-    found = summary([better, worse, worse])
+    found = summary([better, worse, worse], [None] * 3)
     assert "Mixup lowers the NLL in 1 of 3 pairs, hardly changes it in 0 and raises it in 2" in found[0]
     assert "in the median pair it changes it by +0.1000" in found[0]
     assert "lowers the NLL in 0 of 3 pairs, hardly changes it in 3" in found[1]
