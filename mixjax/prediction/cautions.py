@@ -84,8 +84,8 @@ def _few_rows(prediction: Prediction) -> str:
         return ""
     fewer = "fewer rows than features" if rows < p else "few rows for the number of features"
     return (
-        f"There are {fewer} ({rows} and {p}): the covariance is not known well, and what is "
-        "predicted is better than what a fit does, above all with small penalties."
+        f"There are {fewer} ({rows} and {p}), and the covariance is not known well: a fit does worse than predicted, "
+        "above all with small penalties."
     )
 
 
