@@ -1,10 +1,8 @@
-"""The command `mixjax`: its options and files; `mixjax.report` does the work."""
+"""The command `mixjax`, and the options and files of `mixjax report`; `mixjax.report` does the work."""
 
 from __future__ import annotations
 
 import argparse
-import importlib.util
-import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,6 +11,7 @@ from typing import TYPE_CHECKING, get_args
 import mixjax
 from mixjax.calibration.rows.bins import Binning, Closed
 from mixjax.commands import Parser, display_path, exit_status, run_program
+from mixjax.commands.origin import check_packages, check_paths, origin
 from mixjax.runs import RunError, explained, write_atomically
 
 if TYPE_CHECKING:
@@ -23,11 +22,14 @@ METHODS = ("temperature", "vector", "platt", "isotonic", "histogram")  # of `mix
 USAGE = """usage: mixjax report FILE (--logits | --probs | --binary) [options]
        mixjax report --compare A B (--logits | --probs | --binary) [options]
        mixjax report FILE (--logits | --binary) --recalibrate METHOD --fit HELDOUT [options]
+       mixjax predict FILE --n N [options]  will Mixup help the calibration of a last layer? From its features
        mixjax sims STUDY [options]          where Mixup helps, by simulation; mixjax sims --help lists the studies
        mixjax train EXPERIMENT [options]    nets with and without Mixup; mixjax train --help lists the experiments
 
 report: the calibration of predictions in an npz, csv or parquet file: a table here, and a page with
-diagrams in a folder. mixjax report --help lists the options."""
+diagrams in a folder. mixjax report --help lists the options.
+predict: accuracy, calibration and NLL of a logistic fit to N rows, with and without Mixup and label smoothing, against
+the penalty, before anything is fitted. mixjax predict --help lists the options."""
 
 FILES = """What a file holds, and the options that name it otherwise:
   --logits   npz: arrays logits [N, K] and labels [N]; csv and parquet: columns logit_0, logit_1, ... and label
@@ -51,8 +53,12 @@ def _dispatch(arguments: list[str]) -> int:
         return 0
     if command in ("sims", "train"):
         return run_program(command, rest, f"mixjax {command}")
+    if command == "predict":
+        from mixjax.prediction.command import predict
+
+        return predict(rest)
     if command != "report":
-        raise RunError(f"there is no command {command!r}; there are report, sims and train")
+        raise RunError(f"there is no command {command!r}; there are report, predict, sims and train")
     return _report(_parser().parse_args(rest))
 
 
@@ -97,23 +103,12 @@ def _report(options: argparse.Namespace) -> int:
         raise RunError("say either one FILE or --compare A B; mixjax report --help lists what there is")
     if (options.recalibrate is None) != (options.fit is None) or (options.recalibrate and options.compare):
         raise RunError("--recalibrate METHOD goes with --fit HELDOUT and one FILE")
-    for path in filter(None, (options.file, *(options.compare or ()), options.fit, options.out)):
-        if not _is_text(path):
-            raise RunError(f"{str(path)!r} is not a name in UTF-8, and cannot be shown on a page; rename it")
-    for package in ("matplotlib", "rich"):
-        if importlib.util.find_spec(package) is None:
-            raise RunError(f"mixjax report needs {package}: pip install 'mixjax[report]'")
+    check_paths(filter(None, (options.file, *(options.compare or ()), options.fit, options.out)))
+    check_packages(("matplotlib", "rich"), "report", "mixjax report")
     import jax
 
     with jax.enable_x64(True):  # numbers of float64 files are computed in float64, those of float32 ones in float32
         return _write_report(options)
-
-
-def _is_text(path: Path) -> bool:
-    try:
-        return bool(str(path).encode())
-    except UnicodeEncodeError:
-        return False
 
 
 def _write_report(options: argparse.Namespace) -> int:
@@ -181,17 +176,7 @@ def _usual_folder(options: argparse.Namespace) -> Path:
 
 
 def _made(options: argparse.Namespace) -> dict[str, object]:
-    """Return the origin of a page: the command, with no folder outside this one, and versions."""
-    from mixjax.runs import provenance
-
     usual = vars(_parser().parse_args(["FILE", f"--{options.kind}"]))
     given = ["--compare", *map(display_path, options.compare)] if options.compare else [display_path(options.file)]
-    given.append(f"--{options.kind}")
-    for name, value in vars(options).items():
-        if name not in ("file", "compare", "kind") and value != usual[name]:
-            text = display_path(value) if isinstance(value, Path) else str(value)
-            given += [f"--{name.replace('_', '-')}", *([] if value is True else [text])]
-    made = provenance()
-    versions = {name: made[name] for name in ("mixjax", "commit", "jax", "jaxlib", "python")}
-    text = ", ".join(f"{name} {version}" for name, version in versions.items())
-    return {"command": shlex.join(["mixjax", "report", *given]), "versions": text, "device": made["platform"]}
+    words = ["mixjax", "report", *given, f"--{options.kind}"]
+    return origin(words, vars(options), usual, ("file", "compare", "kind"))

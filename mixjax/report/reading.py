@@ -22,10 +22,9 @@ from typing import Literal
 import numpy as np
 
 from mixjax.calibration.rows.predictions import tolerance
-from mixjax.numerics.arguments import shown
+from mixjax.report.checks import Check, check_lengths, check_missing, check_real, check_whole, column
 from mixjax.report.columns import Columns, is_table, read_columns
 from mixjax.runs import RunError
-from mixjax.runs.untrusted import printable
 
 Kind = Literal["logits", "probs", "binary"]
 
@@ -93,13 +92,7 @@ def without_missing(files: Sequence[FilePredictions], drop: bool) -> list[FilePr
       RunError: if rows are missing and are not to be dropped, or if none is left.
     """
     for file in files:
-        count = int(file.missing.sum())
-        if count and not drop:
-            hold, first = "holds" if count == 1 else "hold", file.row_name(int(np.argmax(file.missing)))
-            raise RunError(
-                f"{file.name}: {count} of {len(file)} rows {hold} NaN or an empty cell, the first is {first}; "
-                "--drop-nan leaves them out"
-            )
+        check_missing(file.name, file.missing, file.row_name, drop)
     missing = np.any([file.missing for file in files], axis=0)
     if missing.all():
         raise RunError(f"{files[0].name}: no rows are left without those that hold NaN")
@@ -124,17 +117,15 @@ def _classes(path: Path, kind: Kind, names: Names) -> tuple:
         scores = _stacked(path, columns, scores_name)
     else:
         columns = read_columns(path, lambda name: name in (scores_name, labels_name))
-        scores = _column(path, columns, scores_name)
-    labels = _column(path, columns, labels_name)
+        scores = column(path, columns, scores_name)
+    labels = column(path, columns, labels_name)
     _check_shapes(path, scores_name, scores, labels_name, labels)
-    _check_scores(path, scores_name, scores)
-    if not (np.issubdtype(labels.dtype, np.integer) or labels.dtype == np.bool_):
-        first = _first_float(labels, columns)
-        raise RunError(f"{path}: {labels_name} must be whole numbers, got {labels.dtype}{first}")
+    check_real(path, scores_name, scores)
+    check_whole(path, columns, labels_name, labels)
     missing = np.ma.getmaskarray(labels) | np.ma.getmaskarray(scores).any(axis=1)
     scores, labels = np.ma.getdata(scores), np.ma.getdata(labels)
     missing |= np.isnan(scores).any(axis=1)
-    check = _Check(path, columns, missing)
+    check = Check(path, columns, missing)
     num_classes = scores.shape[1]
     check(labels_name, labels, (labels >= 0) & (labels < num_classes), f"in [0, {num_classes})")
     (_check_logits if kind == "logits" else _check_probs)(check, scores_name, scores)
@@ -143,38 +134,21 @@ def _classes(path: Path, kind: Kind, names: Names) -> tuple:
 
 def _binary(path: Path, _: Kind, names: Names) -> tuple:
     columns = read_columns(path, lambda name: name in (names.confidence, names.correct))
-    confidence, correct = (_column(path, columns, name) for name in (names.confidence, names.correct))
+    confidence, correct = (column(path, columns, name) for name in (names.confidence, names.correct))
     for name, values in ((names.confidence, confidence), (names.correct, correct)):
         if values.ndim != 1:
             raise RunError(f"{path}: {name} must have shape [N], got {values.shape}; classes need --probs or --logits")
-    _check_lengths(path, names.confidence, confidence, names.correct, correct)
+    check_lengths(path, names.confidence, confidence, names.correct, correct)
     missing = np.ma.getmaskarray(confidence) | np.ma.getmaskarray(correct)
     confidence, correct = np.ma.getdata(confidence), np.ma.getdata(correct)
     missing |= np.isnan(confidence) | np.isnan(correct)
-    check = _Check(path, columns, missing)
+    check = Check(path, columns, missing)
     is_share = ((correct >= 0) & (correct <= 1) & np.isin(confidence, (0, 1)))[~missing].all()
     swapped = f" (is it swapped with {names.confidence}?)" if is_share else ""
     check(names.confidence, confidence, (confidence >= 0) & (confidence <= 1), "in [0, 1]")
     check(names.correct, correct, (correct == 0) | (correct == 1), f"0 or 1{swapped}")
-    _check_scores(path, names.confidence, confidence)
+    check_real(path, names.confidence, confidence)
     return confidence, np.where(missing, 0, correct).astype(np.int64), missing, columns.row_name
-
-
-def _column(path: Path, columns: Columns, name: str) -> np.ndarray:
-    if name not in columns.arrays:
-        there = ", ".join(printable(name, 40) for name in columns.names[:12]) + (
-            ", ..." if len(columns.names) > 12 else ""
-        )
-        raise RunError(f"{path} has no {'column' if is_table(path) else 'array'} {name!r}; it has {there or 'none'}")
-    array = columns.arrays[name]
-    if array.dtype.kind not in "biuf":
-        raise RunError(f"{path}: {name} must be real numbers, got {array.dtype}")
-    return array
-
-
-def _check_scores(path: Path, name: str, scores: np.ndarray) -> None:
-    if scores.dtype == bool:
-        raise RunError(f"{path}: {name} must be real numbers, got {scores.dtype}")
 
 
 def _is_of_class(name: str, prefix: str) -> bool:
@@ -184,7 +158,7 @@ def _is_of_class(name: str, prefix: str) -> bool:
 def _stacked(path: Path, columns: Columns, prefix: str) -> np.ndarray:
     """Stack the columns of classes 0 to K - 1."""
     count = sum(_is_of_class(name, prefix) for name in columns.names)
-    parts = [_column(path, columns, f"{prefix}{k}") for k in range(max(count, 1))]
+    parts = [column(path, columns, f"{prefix}{k}") for k in range(max(count, 1))]
     return np.ma.stack(parts, axis=1)
 
 
@@ -199,53 +173,17 @@ def _check_shapes(path: Path, scores_name: str, scores: np.ndarray, labels_name:
         )
     if labels.ndim != 1:
         raise RunError(f"{path}: {labels_name} must have shape [N], got {labels.shape}; one-hot rows are not labels")
-    _check_lengths(path, scores_name, scores, labels_name, labels)
+    check_lengths(path, scores_name, scores, labels_name, labels)
 
 
-def _check_lengths(path: Path, name: str, values: np.ndarray, other_name: str, other: np.ndarray) -> None:
-    if len(values) != len(other):
-        raise RunError(f"{path}: {name} has {len(values)} rows and {other_name} has {len(other)}")
-    if len(values) == 0:
-        raise RunError(f"{path} has no rows")
-
-
-def _first_float(labels: np.ndarray, columns: Columns) -> str:
-    """Describe the first label that is no whole number, or the first label at all."""
-    values = np.ma.getdata(labels)
-    kept = ~np.ma.getmaskarray(labels) & ~np.isnan(values)
-    broken = kept & (values != np.floor(values))
-    row = int(np.argmax(broken if broken.any() else kept))
-    return f" ({values[row]} in {columns.row_name(row)})" if kept.any() else ""
-
-
-@dataclass(frozen=True)
-class _Check:
-    """A check that raises RunError for the first row that is neither missing nor right."""
-
-    path: Path
-    columns: Columns
-    missing: np.ndarray
-
-    def __call__(self, name: str, values: np.ndarray, right: np.ndarray, rule: str) -> None:
-        wrong = ~right
-        rows = (wrong if wrong.ndim == 1 else wrong.any(axis=1)) & ~self.missing
-        if rows.any():
-            row = int(np.argmax(rows))
-            column = "" if wrong.ndim == 1 else f", class {int(np.argmax(wrong[row]))}"
-            value = values[row] if wrong.ndim == 1 else values[row][wrong[row]][0]
-            raise RunError(
-                f"{self.path}: {name} must be {rule}, got {shown(value)} in {self.columns.row_name(row)}{column}"
-            )
-
-
-def _check_probs(check: _Check, name: str, probs: np.ndarray) -> None:
+def _check_probs(check: Check, name: str, probs: np.ndarray) -> None:
     check(name, probs, (probs >= 0) & (probs <= 1), "in [0, 1] (are they logits? say --logits)")
     slack = tolerance(probs.dtype) if np.issubdtype(probs.dtype, np.floating) else 1e-4
     sums = probs.sum(axis=1, dtype=np.float64)
     check(name, sums, np.abs(sums - 1) <= slack, f"rows that sum to 1 within {slack:g}")
 
 
-def _check_logits(check: _Check, name: str, logits: np.ndarray) -> None:
+def _check_logits(check: Check, name: str, logits: np.ndarray) -> None:
     check(name, logits, logits < np.inf, "below infinity")
     largest = logits.max(axis=1)
     check(name, largest, largest > -np.inf, "above -inf for one class at least")

@@ -17,7 +17,7 @@ def print_report(report: Report) -> None:
     tables = [metrics_table(report.metrics, _title(report), report.settings.level)]
     if report.classes:
         tables.append(_classes_table(report))
-    console = _console()
+    console = plain_console()
     console.print(tables[0])
     console.print(sentence_on_test(report), highlight=False, markup=False)
     for table in tables[1:]:
@@ -28,8 +28,8 @@ def print_comparison(comparison: Comparison, labels: Sequence[str]) -> None:
     """Print both models side by side, and the paired differences."""
     from rich.text import Text
 
-    console = _console()
-    table = _table(f"{labels[0]} and {labels[1]}, {len(comparison.first.file)} rows")
+    console = plain_console()
+    table = titled_table(f"{labels[0]} and {labels[1]}, {len(comparison.first.file)} rows")
     interval = f"paired, level {comparison.first.settings.level:g}"
     for heading in ("", labels[0], labels[1], "B \N{MINUS SIGN} A", interval):
         table.add_column(Text(heading), justify="left" if not heading else "right")
@@ -51,7 +51,7 @@ def sentence_on_test(report: Report) -> str:
 
 def metrics_table(metrics: Sequence[Metric], title: str, level: float) -> Any:
     """Return a rich table of metrics."""
-    table = _table(title)
+    table = titled_table(title)
     for heading, side in (("", "left"), ("estimate", "right"), (f"interval, level {level:g}", "right")):
         table.add_column(heading, justify=side)
     for metric in metrics:
@@ -72,7 +72,9 @@ def class_cells(report: Report, k: int) -> tuple[str, ...]:
 def _classes_table(report: Report) -> Any:
     shown = report.worst_classes(MOST_CLASSES)
     every = len(shown) == len(report.classes)
-    table = _table("classes" if every else f"{len(shown)} of {len(report.classes)} classes, those with the largest ECE")
+    table = titled_table(
+        "classes" if every else f"{len(shown)} of {len(report.classes)} classes, those with the largest ECE"
+    )
     for heading in (
         "class",
         "rows",
@@ -95,7 +97,8 @@ def _title(report: Report) -> str:
     return f"{file.name}: {len(file)} rows{dropped}{classes}"
 
 
-def _table(title: str) -> Any:
+def titled_table(title: str) -> Any:
+    """Return an empty rich table under a title."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text
@@ -103,7 +106,8 @@ def _table(title: str) -> Any:
     return Table(title=Text(title, style="bold"), title_justify="left", box=SIMPLE_HEAD)
 
 
-def _console() -> Any:
+def plain_console() -> Any:
+    """Return the terminal, which colors no numbers."""
     from rich.console import Console
 
     return Console(highlight=False)

@@ -1,0 +1,97 @@
+"""A prediction in the terminal: the answer in words, then a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from mixjax.prediction.answer import gain, sentences, summary
+from mixjax.prediction.cautions import cautions
+from mixjax.prediction.measuring import Check
+from mixjax.prediction.table import Cell, Numbers, Prediction
+from mixjax.report.numbers import rounded
+from mixjax.report.terminal import plain_console, titled_table
+
+ARM_HEADINGS = ("", "penalty", "accuracy", "signed gap", "ECE", "NLL", "NLL, scaled")
+PAIR_HEADINGS = ("pair", "best arm", "penalty", "NLL", "decay alone", "Mixup buys", "scaled", "cautions")
+
+
+def print_predictions(predictions: Sequence[Prediction], checks: Sequence[Check | None]) -> None:
+    """Print the answer, the cautions and a table: of arms for one pair, of pairs for several."""
+    console = plain_console()
+    lines = [title(predictions)]
+    if len(predictions) > 1:
+        lines += summary(predictions, checks)
+        table = pairs_table(predictions)
+    else:
+        lines += sentences(predictions[0], checks[0])
+        lines += [f"Caution: {sentence}" for sentence in cautions(predictions[0])]
+        table = arms_table(predictions[0], checks[0])
+    for line in lines:
+        console.print(line, highlight=False, markup=False)
+    console.print(table)
+
+
+def title(predictions: Sequence[Prediction]) -> str:
+    """Describe what is predicted."""
+    first = predictions[0]
+    of = f"of classes {first.pair[0]} and {first.pair[1]}" if len(predictions) == 1 else "of two classes"
+    rows = f" ({sum(first.rows)} rows at hand)" if len(predictions) == 1 else ""
+    return f"Predicted for a logistic fit to {first.settings.n} rows {of}{rows}, {first.num_features} features:"
+
+
+def arms_table(prediction: Prediction, check: Check | None) -> Any:
+    """Return a rich table of each arm at its best penalties, and below what was measured."""
+    table = titled_table("each arm at its best penalties, by NLL and by ECE")
+    table.padding = (0, 1, 0, 0)  # for 80 columns
+    table.caption_justify = "left"
+    if check is not None:
+        table.caption = (
+            f"measured: mean over {len(check.numbers.nll)} subsets; below, half of its {check.level:g} interval"
+        )
+    for k, heading in enumerate(ARM_HEADINGS):
+        table.add_column(heading.replace(" ", "\n"), justify="right" if k else "left", no_wrap=True)
+    for cell in prediction.cells():
+        arm, penalty = prediction.arms[cell[0]], prediction.penalties[cell[1]]
+        predicted = (rounded(prediction.at(field, cell)) for field in Numbers._fields)
+        table.add_row(arm.name, f"{penalty:g}", *predicted)
+        if check is not None:
+            found = [check.at(field, cell) for field in Numbers._fields]
+            table.add_row("  measured", "", *(rounded(each.mean) for each in found))
+            table.add_row("", "", *(f"±{rounded(each.high - each.mean)}" for each in found))
+    return table
+
+
+def pair_cells(prediction: Prediction) -> tuple[str, ...]:
+    """Return the cells of a pair under `PAIR_HEADINGS`."""
+    best = prediction.best("nll")
+    has = prediction.has("mixup")
+    bought = [rounded(gain(prediction, "mixup", number)) if has else "-" for number in ("nll", "scaled_nll")]
+    decay = prediction.best("nll", ("decay",))
+    pair, arm, penalty = prediction.pair, prediction.arms[best[0]], f"{prediction.penalties[best[1]]:g}"
+    nlls = (rounded(prediction.at("nll", cell)) for cell in (best, decay))
+    return (f"{pair[0]}, {pair[1]}", arm.short, penalty, *nlls, *bought, str(len(cautions(prediction))))
+
+
+def pairs_table(predictions: Sequence[Prediction]) -> Any:
+    """Return a rich table of pairs."""
+    table = titled_table(
+        "each pair of classes, the best arm by NLL; what Mixup buys is NLL, over the best weight decay alone"
+    )
+    table.padding = (0, 1, 0, 0)
+    for k, heading in enumerate(PAIR_HEADINGS):
+        table.add_column(heading.replace(" ", "\n"), justify="right" if k > 1 else "left", no_wrap=True)
+    for prediction in predictions:
+        table.add_row(*pair_cells(prediction))
+    return table
+
+
+def arm_rows(prediction: Prediction, cell: Cell, check: Check | None) -> list[tuple[str, ...]]:
+    """Return rows under `ARM_HEADINGS`: predicted and, with a check, measured and its interval."""
+    arm, penalty = prediction.arms[cell[0]].name, f"{prediction.penalties[cell[1]]:g}"
+    rows = [(arm, penalty, *(rounded(prediction.at(field, cell)) for field in Numbers._fields))]
+    if check is not None:
+        found = [check.at(field, cell) for field in Numbers._fields]
+        rows.append(("measured", "", *(rounded(each.mean) for each in found)))
+        rows.append(("", "", *(f"[{rounded(each.low, 3)}, {rounded(each.high, 3)}]" for each in found)))
+    return rows
