@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
-_WORDS = {"ece": "lower ECE", "accuracy": "higher accuracy", "nll": "lower NLL", "nll_scaled": "lower NLL, scaled"}
-_BETTER = {"ece": -1, "accuracy": 1, "nll": -1, "nll_scaled": -1}
+_WORDS = {"ece": "lower ECE", "accuracy": "higher accuracy", "nll": "lower NLL"}
+_BETTER = {"ece": -1, "accuracy": 1, "nll": -1}
 
 
 def logistic_diagram_report(table: xr.Dataset) -> str:
@@ -17,8 +17,8 @@ def logistic_diagram_report(table: xr.Dataset) -> str:
         "",
         f"Share of the map (p/n from {_range(table['ratio'])} and |theta| from {_range(table['theta_norm'])}, equal in "
         "their logarithms) where Mixup does better than the same fit without it, in the limit; a share depends on the "
-        "map that is chosen. Scaled: after the best temperature. Last column: simulated points whose change of the ECE "
-        "has the sign of the limit, of those that are more than three standard errors from 0.",
+        "map that is chosen. After the best temperature only the accuracy is left. Last column: simulated points whose "
+        "change of the ECE has the sign of the limit, of those that are more than three standard errors from 0.",
         "",
         f"| mu | alpha = beta | {' | '.join(_WORDS[name] for name in names)} | signs as in the limit |",
         "|" + "---|" * (len(names) + 3),
