@@ -54,7 +54,7 @@ def main(arguments: Sequence[str], prog: str = "python -m sims") -> int:
 
 
 def _with_table(function: Callable[..., int]) -> Callable[..., int]:
-    """Locate the folders, and explain what the table of the first lacks."""
+    """Wrap a command on folders: find each folder, and explain a table of the first that cannot be read."""
 
     def on_folders(*folders: str, **options: Any) -> int:
         with explain_missing(folders[0]):

@@ -69,7 +69,7 @@ def _origin(run: Location, table: xr.Dataset) -> str:
     if isinstance(STUDIES[table.attrs["study"]], GridStudy):
         rows["table"] = (
             "`table.csv`: means and standard errors (`_se`) over training sets, a row for each cell and setting"
-            + "".join(f"; every {stride}th {dim}" for dim, stride in _strides(table).items())
+            + "".join(f"; one of {stride} values of {dim}" for dim, stride in _strides(table).items())
         )
     return origin_table(made, _resumed(made.get("units", "")), rows)
 

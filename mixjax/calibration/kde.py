@@ -5,9 +5,10 @@ r"""Calibration error by kernel density: the chance of being right at a confiden
 with the Beta density k(.; f) of parameters f/h + 1 and (1 - f)/h + 1, or for whole probability vectors the Dirichlet
 density of parameters f/h + 1. Rows are left out of their own estimate; the p-th root is taken.
 
-Kernels are log k(g; f) = -KL(f || g) / h + (a function of f), without the terms of size 1/h that cancel, n^2 of them
-a block of rows at a time: no array of n x n is kept. On the boundary a kernel is its limit: where f_j has a probability
-of exactly 0, the centres count that have least mass there (those with none, if any, whose densities alone are not 0).
+A kernel is computed as log k(g; f) = -KL(f || g) / h + (a function of f), so that terms of size 1/h do not cancel. The
+n^2 kernels are summed a block of rows at a time, and no n x n array is kept. On the boundary a kernel is its limit:
+where f_j has a probability of exactly 0, only the centers with the least mass there count. Those are the centers with
+none, if there are any, since the density of all others is 0.
 
 References: T. Popordanoska, R. Sayer, M. Blaschko (NeurIPS 2022, arXiv:2210.07810); S. X. Chen (1999, Beta kernels).
 """
@@ -51,8 +52,9 @@ def kde_ece(
     Args:
       confidence, correct, where: shape [N], as for `ece`.
       bandwidth: h > 0, a scalar: a kernel at f has a variance of about h f (1 - f). None: that of 1e-4, ..., 1 (four a
-        decade) with the largest leave-one-out likelihood, of all rows or of 512 evenly spread over their order; rows
-        at exactly 0 or 1 with no other there, whose density is 0 for every h, are left out of it. It has no derivative.
+        decade) with the largest leave-one-out likelihood, of all rows or of 512 that are evenly spread over their
+        order. The likelihood leaves out a row at exactly 0 or 1 with no other there, whose density is 0 for every h.
+        The choice has no derivative.
       norm: p >= 1, or `inf`; the root is taken. Static.
 
     Returns:

@@ -59,7 +59,7 @@ def class_distances(
 def stretched_quantiles(size: int, dtype: DTypeLike = np.float32) -> Float[Array, " size"]:
     """Return q_1 < ... < q_size as above, with Blom's m_i = Phi^-1((i - 3/8) / (size + 1/4)); 0 for a sample of one.
 
-    Accuracy: of expected order statistics 2 % of the largest from size 5 on (tests/generative/test_wasserstein.py).
+    Accuracy (tests/generative/test_wasserstein.py): within 2 % of the largest expected order statistic, from size 5 on.
     """
     check_size("size", size)
     order = (np.arange(1, size + 1) - 0.375) / (size + 0.25)

@@ -35,7 +35,7 @@ MAPS = ("g", "h_hat", "h_hat after g")
 
 
 class Setting(NamedTuple):
-    """The sizes that all learned h_hat share: of the classifiers' training sets, of the model, and of the work."""
+    """What all learned h_hat share: training sets of the classifiers, the model, and how much is drawn."""
 
     sizes: tuple[int, ...]
     p: int

@@ -1,4 +1,8 @@
-"""The state of a job after an epoch, on disk: the last two that were kept, should one be damaged."""
+"""The state of a job after an epoch, on disk.
+
+A checkpoint is written after an epoch if the last one is older than SECONDS, and older than _SHARE times what writing
+it took: writing costs at most a twentieth of the time. The last two are kept, in case that one is damaged.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +41,7 @@ class Checkpoints:
     Args:
       folder: made if it is not there.
       warn: called with a sentence on a checkpoint that cannot be read.
-      seconds: within which one checkpoint is enough, and more where writing it takes long; 0 keeps every epoch.
+      seconds: the least time between two checkpoints, longer where writing takes long; 0 keeps every epoch.
       keep_last: whether the last epoch is kept in any case, for those who want the parameters.
 
     Raises:

@@ -101,7 +101,7 @@ class Rows(NamedTuple):
 def weights_and_mask(
     weights: ArrayLike | None, where: ArrayLike | None, scores: jax.Array, rule: str, **others: jax.Array
 ) -> tuple[jax.Array | None, jax.Array | None]:
-    """Return both as arrays; raise ValueError if they or the others have another number of rows than the scores."""
+    """Convert both to arrays; raise ValueError where these, or `others`, have not as many rows as the scores."""
     numbers = None if weights is None else as_numbers("weights", weights, np.dtype(scores.dtype))
     mask = None if where is None else as_mask(where)
     for name, value in {**others, "weights": numbers, "where": mask}.items():

@@ -94,9 +94,9 @@ def order_statistics(
       counted: 1 for rows that count, 0 for the others.
       ranks: from 1 to the number of rows that count.
     """
-    bits = lax.bitcast_convert_type(jnp.abs(values), np.uint32)  # of -0, those of 0
+    bits = lax.bitcast_convert_type(jnp.abs(values), np.uint32)  # -0 has the bits of 0
     bits = jnp.minimum(bits, np.uint32((1 << (_BITS * _LEVELS)) - 1)).astype(np.int32)
-    slot = jnp.zeros_like(bits)  # of the group that a row is in: 0 for all, then the first rank that is in it too
+    slot = jnp.zeros_like(bits)  # the first rank in the same group as the row; at first all are in one group
     prefix = of_rank = jnp.zeros_like(ranks)
     for level in range(_LEVELS):
         digit = (bits >> (_BITS * (_LEVELS - 1 - level))) & (_GROUPS - 1)
