@@ -42,6 +42,21 @@ def seed_of(name: str) -> int:
     return int.from_bytes(hashlib.sha256(name.encode()).digest()[:8]) >> 1
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Of a test marked few(n), n parameter sets, evenly spread, are in `make test`, and the others are slow."""
+    sets: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        if item.get_closest_marker("few"):
+            sets.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    for group in sets.values():
+        (count,) = group[0].get_closest_marker("few").args
+        kept = {round(k * (len(group) - 1) / max(count - 1, 1)) for k in range(count)}
+        for position, item in enumerate(group):
+            if position not in kept:
+                item.add_marker(pytest.mark.slow)
+
+
 def pytest_collection_finish() -> None:
     """The garbage collector need not search all that was imported and collected again and again."""
     gc.collect()

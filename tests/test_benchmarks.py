@@ -81,6 +81,7 @@ def test_the_files_hold_every_table_and_the_machine(tmp_path: Path) -> None:
         assert private not in text + page
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("quick_to_compile")
 def test_the_curves_are_in_tables_and_a_figure(tmp_path: Path) -> None:
     """Without Dask, whose workers would compile the true experiment."""

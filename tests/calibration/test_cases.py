@@ -117,6 +117,7 @@ def test_stream(name):
     np.testing.assert_allclose(streamed(case["batches"], case["num_bins"]), case["value"], atol=1e-7)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name, case in CASES.items() if case["kind"] == "large"])
 def test_large(name):
     case = CASES[name]

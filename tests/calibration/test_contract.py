@@ -79,6 +79,7 @@ def hidden(rng, scores, right, weights):
     return columns[:2], {"weights": columns[2].astype(np.float32), "where": np.isin(np.arange(PADDED), at)}
 
 
+@pytest.mark.few(9)
 @every
 def test_weights_repeat_rows_and_a_mask_removes_them(name, rng):
     """...in any order; NaN where none is left."""

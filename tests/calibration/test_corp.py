@@ -131,6 +131,7 @@ def test_nan_is_in_every_row():
         isotonic_regression(confidence, correct)
 
 
+@pytest.mark.slow
 def test_gradients(rng):
     """The fit depends on the order of the confidences only; its change with the weights is of second order."""
     confidence, correct, weights = rng.random(SIZE), rng.random(SIZE) < 0.5, rng.random(SIZE)

@@ -54,6 +54,7 @@ def coverage(module_key):
     return {name: count / 1000 for name, count in hits.items()}
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["signed_gap", "debiased_squared_ece"])
 def test_intervals_cover_what_they_say(coverage, name):
     """93 to 97 %: 2.9 standard errors of the count on each side."""
@@ -78,6 +79,7 @@ def test_counts_are_as_good_as_rows(rng, key):
         assert abs(interval.standard_error / values.std() - 1) < 4 * np.sqrt(2 / 4000)
 
 
+@pytest.mark.slow
 def test_estimates_are_the_estimators(rng, key):
     confidence, correct = gaussian_sample(rng, 300)
     kept = np.arange(300) < 200
@@ -92,6 +94,7 @@ def test_estimates_are_the_estimators(rng, key):
     assert again == found
 
 
+@pytest.mark.slow
 def test_many_bins_take_the_room_of_those_that_hold_rows(key, rng, monkeypatch):
     """A million bins of 40 rows are 40 bins; samples are drawn in parts if they take much room."""
     rows = rng.random(40), rng.random(40) < 0.5

@@ -47,6 +47,7 @@ def binary(confidence, correct, h=None, norm=1, g=None):
 SIZE = 131
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("bandwidths", "norm"), [((None,), 2), ((1e-3, 0.02, 1.0), 1), *(
     pytest.param((0.02,), norm, marks=pytest.mark.slow) for norm in (60, np.inf)
 )])  # fmt: skip
@@ -61,6 +62,7 @@ def test_beta_densities_agree(bandwidths, norm, rng):
     np.testing.assert_allclose(value, binary(confidence, correct, 0.02, 1), rtol=0, atol=1e-11)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("h", "dtype", "atol"), [
     (None, np.float64, 1e-11), (0.05, np.float32, 1e-5),
     *(pytest.param(*case, marks=pytest.mark.slow) for case in [(None, np.float32, 1e-5), (0.05, np.float64, 1e-11)]),

@@ -44,6 +44,7 @@ def test_order_does_not_matter(sample, order):
     np.testing.assert_allclose(again, np.asarray(slopes(confidence, correct))[order], rtol=0, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_bandwidths_are_data(rng, compilations):
     """Of 2000 rows, which are in several stretches; the default is 0.4, and no other value compiles again."""
     confidence, correct = rng.beta(5, 1, 2000).astype(np.float32), rng.random(2000) < 0.8
@@ -64,6 +65,7 @@ def test_float32_does_not_drift(rng):
     np.testing.assert_allclose(mmce(confidence, correct), mmce(confidence.astype(np.float64), correct), rtol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("size", "right"), [
     (10_000, 3_001), pytest.param(1_000_000, 300_001, marks=pytest.mark.slow),
 ])  # fmt: skip
@@ -76,6 +78,7 @@ def test_float32_does_not_drift_in_a_tie(size, right):
     np.testing.assert_allclose(slope.sum(), -np.sign(right / size - confidence[0]), rtol=0, atol=1e-4)
 
 
+@pytest.mark.slow
 def test_gradients_are_finite_differences(rng):
     """Rows 0 and 1 are a tie, which has the mean of its slopes."""
     confidence, correct, weights = rng.random(30), rng.random(30) < 0.5, rng.random(30)

@@ -70,6 +70,7 @@ def test_masked_rows_do_not_count(rng, tested):
     np.testing.assert_allclose(masked.statistic, alone.statistic, rtol=1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("others", [[], [0.3]])
 def test_wrong_rows_that_were_certain(tested, others):
     """Under the hypothesis there are none, and the statistic has no deviation; one alone has no other to agree with."""
@@ -81,6 +82,7 @@ def test_wrong_rows_that_were_certain(tested, others):
         assert np.isinf(found.statistic) == (wrong > 1)
 
 
+@pytest.mark.slow
 def test_degenerate_and_wrong_input(key, tested):
     for confidence, correct in (([0.5], [1]), ([1.0, 1.0, 0.0], [1, 1, 0])):
         assert tested(*padded(confidence, correct)).p_value == 1

@@ -42,6 +42,7 @@ ESTIMATORS = {
 }
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_the_double_sum_agrees(estimator, rng):
     """...of the rows that count, others holding anything."""
@@ -63,6 +64,7 @@ def test_the_double_sum_agrees_in_float64(estimator, rng):
         np.testing.assert_allclose(ESTIMATORS[estimator](probs, labels, bandwidth=bandwidth), truth, rtol=0, atol=1e-13)
 
 
+@pytest.mark.slow
 def test_order_does_not_matter(rng):
     """More rows than those of which distances are taken."""
     probs, labels = draw(rng, 700)
@@ -107,6 +109,7 @@ def test_gradients_are_finite_differences(estimator, rng):
         np.testing.assert_allclose(np.sum(gradient * move), slope, rtol=0, atol=1e-13)
 
 
+@pytest.mark.slow
 def test_few_rows():
     probs, labels, where = np.float32([[0.25, 0.75], [0.5, 0.5], [0.5, 0.5], [0.5, 0.5]]), [1, 0, 0, 0], np.arange(4)
     for name, one in (("biased", 0.125), ("unbiased", np.nan), ("linear", np.nan)):

@@ -60,6 +60,7 @@ def test_it_is_a_pytree_for_scan(stream):
     np.testing.assert_allclose(errors(state), exact(confidence, correct, num_bins=10), atol=3e-7)
 
 
+@pytest.mark.slow
 def test_class_by_class(rng):
     """`update_probs` takes probabilities, and `update` too in their position."""
     probs, labels = rng.dirichlet(np.ones(3), 60).astype(np.float32), rng.integers(0, 3, 60)
@@ -93,6 +94,7 @@ def on_four_devices(code):
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 def test_devices():
     """psum over four devices, one batch each, is the pooled value; estimators that search in a loop have their own."""
     on_four_devices(
@@ -193,6 +195,7 @@ def test_a_fresh_state_can_be_donated():
     assert abs(float(errors(state)[0]) - 0.8) < 1e-6
 
 
+@pytest.mark.slow
 def test_it_is_small_and_nothing_overflows():
     """...or is rounded away: 2^33 rows, doubled from 2^13, of which half are right; then one row more, and another."""
     add = jax.jit(CalibrationState.update)

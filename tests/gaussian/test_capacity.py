@@ -25,6 +25,7 @@ def mean_slope(c, square):
 C, SQUARES = np.array([(0.1, 0.25), (1.0, 1.0), (3.0, 4.0), (50.0, 9.0)]).T
 
 
+@pytest.mark.slow
 def test_slope_of_the_ece():
     expected = [mean_slope(*point) for point in zip(C, SQUARES, strict=True)]
     theta = np.sqrt(SQUARES)

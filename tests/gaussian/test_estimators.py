@@ -118,6 +118,7 @@ def pairs(key, x, y, alpha, beta):
     return jax.lax.map(lambda k: estimate(k, x, y), jax.random.split(key, 100))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("alpha, beta", [(1.0, 1.0), (0.3, 0.6), (2.0, 5.0)])
 def test_random_pairs_are_unbiased(rng, key, alpha, beta):
     """Of the double sum over Beta, with the spread of literal pairs: 24 checks at 5 standard errors, 6e-7.
@@ -198,6 +199,7 @@ def test_shapes_must_fit(estimate, x_shape, y_shape):
         estimate(np.ones(x_shape), np.ones(y_shape))
 
 
+@pytest.mark.slow
 def test_random_pairs_are_the_same_with_and_without_64_bits(key, monkeypatch):
     """The i and j of the pairs; lambda, which compiles for seconds, is taken as given."""
     monkeypatch.setattr(jax.random, "beta", lambda *_: jnp.full(20, 0.25, np.float32))

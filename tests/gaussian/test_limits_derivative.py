@@ -87,6 +87,7 @@ def test_derivative_without_signal(dtype):
     np.testing.assert_allclose(ece_slope, [expected, np.nan], rtol=1e-5 if dtype == np.float32 else 1e-11)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("norm, tolerance", [(1, 1e-5), (np.inf, 3e-4)], ids=["ECE", "MCE"])
 def test_derivative_in_float32(norm, tolerance):
     c, theta = (a.ravel() for a in np.meshgrid([1e-6, 1e-3, 0.1, 1, 30], SIGNALS))

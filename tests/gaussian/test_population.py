@@ -114,6 +114,7 @@ def test_laws_in_float64(quantity):
         np.testing.assert_allclose(actual[seen & usual], expected[seen & usual], rtol=USUAL["ece"])
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("quantity", DEFINED)
 def test_laws_in_float32(quantity):
     law = laws(np.float32)

@@ -122,6 +122,7 @@ GRADIENTS = {name: jax.jit(jax.grad(lambda law, f=FUNCTIONS[name]: jnp.sum(f(law
 ANY = [name if name in ("ece", "mce", "nll") else pytest.param(name, marks=pytest.mark.slow) for name in GRADIENTS]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("quantity", ANY)
 def test_gradients_are_derivatives(quantity):
     """Fourth-order central differences with steps of 1e-3: errors of 1e-8 of the value over the scale of the law."""

@@ -57,6 +57,7 @@ def literal(rng, n_u, n_l, p, theta_norm, unlabeled_norm, cosine, t):
     return {name: (part @ theta, (part**2).sum(axis=1)) for name, part in zip(NAMES, (init, final, mix), strict=True)}
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("index", range(len(CONFIGURATIONS)))
 def test_equals_the_literal_algorithm(exact, index, rng):
     """All six scalars by Kolmogorov-Smirnov, rounded so that atoms agree."""
@@ -94,6 +95,7 @@ def test_the_public_algorithm_is_the_literal_one(rng):
         np.testing.assert_allclose(found[name], expected, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_gaussian_sums_have_the_moments_of_the_exact_ones(key):
     """Means and covariances of the five sums over 50 points, each within 5 standard errors of 20,000 draws."""
     draws, sums = 20_000, {}

@@ -21,6 +21,7 @@ def sets(module_key):
     return sample_training_sets(module_key, **OPTIONS)
 
 
+@pytest.mark.slow
 def test_they_are_those_of_sample_scores(sets, module_key):
     """To 12 roundings of numbers of size 3; at a weight for each cell."""
     t = np.float32([0.3, 1.0])

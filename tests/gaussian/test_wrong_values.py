@@ -180,6 +180,7 @@ def together():
     return [pytest.param(group, id=" and ".join(group)) for group in groups.values()]
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("functions", together())
 def test_wrong_values_are_nan_under_jit(functions):
     """Each wrong value makes all of its own entry NaN; right values give numbers. One program for all entries."""

@@ -28,6 +28,7 @@ def everything(flow, z, classifiers):
     return x, inverse(x), inverse.inverse()(z), flow.scores(z, classifiers)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("p, layers", [
     (5, 2), *(pytest.param(*shape, marks=pytest.mark.slow) for shape in ((2, 1), (16, 4))),
 ])  # fmt: skip

@@ -8,6 +8,7 @@ import sys
 
 import jax
 import numpy as np
+import pytest
 
 from mixjax.generative import linear_generator, simulate_scores
 from tests.paths import ROOT
@@ -27,6 +28,7 @@ def sums():
     return simulate_scores(jax.random.key(1), g, g.inverse(), rows, rows[0], num_draws=1)
 
 
+@pytest.mark.slow
 def test_sums_do_not_depend_on_the_devices():
     options = {"XLA_FLAGS": "--xla_force_host_platform_device_count=5", "JAX_PLATFORMS": "cpu"}
     done = subprocess.run([sys.executable, "-c", PROGRAM], cwd=ROOT, text=True, check=True,

@@ -49,6 +49,7 @@ def test_the_start_has_the_two_moments(data):
     assert abs(means[1] @ THETA - 1) < 5 * np.sqrt(4 / ROWS)  # two standard errors of the mean, and of the variance
 
 
+@pytest.mark.slow
 def test_an_affine_network_is_its_affine_map(data, key, rng):
     affine = affine_start(*data, THETA)
     for hidden in (1, 3):

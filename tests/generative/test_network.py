@@ -72,6 +72,7 @@ def test_stretch_by_differences_and_below_its_bound(key, rng):
         assert max_lipschitz_ratio(mapping, rows) <= mapping.lipschitz_bound() * (1 + 1e-12)
 
 
+@pytest.mark.slow
 def test_a_linear_map_has_its_condition_and_reaches_its_bound(key, rng):
     network = sample_linear(key, p=3, d=6, condition=9.0)
     singular = np.linalg.svd(network.matrices[0], compute_uv=False)

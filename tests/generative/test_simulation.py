@@ -68,6 +68,7 @@ def test_a_wrong_inverse_has_the_ece_of_its_law(scale, shift, generator, key):
     assert (np.abs(found.value - np.array(wanted)) < 5 * found.standard_error + 5e-4).all()
 
 
+@pytest.mark.slow
 def test_densities_of_the_exact_inverse_are_those_of_the_model(exact):
     """E|delta_u| and its square are 0 within 5 standard errors, noise of the mean included."""
     found = density_error(exact, CLASSIFIERS, THETA)

@@ -60,6 +60,7 @@ def test_a_sample_of_the_law_is_closest_unscaled(rng):
     assert plain > 1.02
 
 
+@pytest.mark.slow
 def test_classes_and_weights(rng):
     theta = np.array([0.6, 0.8])
     lower, upper = rng.standard_normal((2, 100, 2))

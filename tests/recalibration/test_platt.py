@@ -38,6 +38,7 @@ def best(logits, labels, smoothing, weights=None):
     return design @ found.x
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("smoothing", [True, False])
 def test_scipy_agrees(smoothing, rng):
     for scale, bias in TRUTHS:

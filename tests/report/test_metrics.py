@@ -85,6 +85,7 @@ def test_intervals_and_test_are_the_public_functions(plain):
     assert plain.worst_classes(2) == sorted(np.argsort([-c.ece.estimate for c in plain.classes])[:2])
 
 
+@pytest.mark.slow
 def test_a_binary_file_and_equal_mass_bins():
     f, y = PROBS.max(axis=1).astype(np.float64), (PROBS.argmax(axis=1) == LABELS).astype(int)
     settings = dataclasses.replace(SETTINGS, binning="equal-mass", replicates=20)

@@ -83,6 +83,7 @@ CONFIGS = {
 }
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("change", CONFIGS.values(), ids=CONFIGS)
 def test_a_manifest_that_asks_for_too_much(copied, change):
     manifest = json.loads((copied / "manifest.json").read_text())
@@ -226,6 +227,7 @@ def test_a_table_with_a_checksum_is_not_believed(copied, change):
     assert survive([b""], read, copied / "bad")["read"] == 1
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("command", ["figures", "verify", "publish"])
 def test_a_table_without_what_is_drawn_of_it(copied, tmp_path, capsys, command):
     def lacking(root, folder):

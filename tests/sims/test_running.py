@@ -132,6 +132,7 @@ def test_a_run_at_work_is_not_disturbed_and_ends_on_request(tmp_path):
     assert not list(out.rglob(".tmp-*"))
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("damage", ["truncated", "flipped", "deleted", "stray", "another"])
 def test_damaged_shards_are_computed_anew(out, undisturbed, damage):
     (out / "dataset.nc").unlink()
@@ -242,6 +243,7 @@ def test_wrong_calls(arguments, message, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("function", [sims.run, sims.load])
 def test_examples(function):
     (found,) = doctest.DocTestFinder(recurse=False).find(function, globs={})

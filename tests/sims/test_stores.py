@@ -134,6 +134,7 @@ def test_damaged_and_vanished_objects_are_computed_anew(finished, undisturbed):
     ]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "puts",
     [0, pytest.param(1, marks=pytest.mark.slow), 5, pytest.param(10, marks=pytest.mark.slow), 11],

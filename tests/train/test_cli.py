@@ -69,6 +69,7 @@ def test_usage_and_options(capsys):
     assert "quick --width 30,100,300 --epochs 25 --seeds 2" in printed
 
 
+@pytest.mark.slow
 def test_from_experiment_to_published_figures(capsys, tmp_path, monkeypatch):
     """With one of its figures; `test_figures` draws them all."""
     run, folder = tmp_path / "run", tmp_path / "results"

@@ -72,6 +72,7 @@ def test_balanced_limit_is_the_papers_and_mixup_weakens_with_imbalance():
     np.testing.assert_allclose(law.var[1], (1 - 0.3 * 0.36) ** 2 * 1.91 + 0.09 * 0.64 * 0.36 * 0.7, rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_more_points_than_can_be_drawn_are_refused(key):
     sets = training_sets(key, 1e8, 2, 1.0)
     with pytest.raises(ValueError, match="n must be a whole number from 1 to 1e7, got 100000000"):

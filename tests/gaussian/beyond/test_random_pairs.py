@@ -139,6 +139,7 @@ def test_the_law_tends_to_its_limit(key):
         assert (np.abs(part.mean(axis=-1) - expected) < 0.01 * np.abs(expected) + 5 * error).all()
 
 
+@pytest.mark.slow
 def test_numbers_of_pairs_increase_and_are_at_most_61(key):
     options = {"n": 3, "p": 2, "theta_norm": 1.0, "alpha": 1.0, "beta": 1.0, "replicates": 2}
     for num_pairs in ((), (3, 3), (5, 2)):

@@ -64,6 +64,7 @@ def test_the_unbiased_estimators_have_no_bias_and_the_others_have(table):
     assert (row["bias"].sel(size=400) < row["bias"].sel(size=50)).sel(estimator="ECE, equal width")
 
 
+@pytest.mark.slow
 def test_moments_fit_together(few):
     table = sims.load(few)
     np.testing.assert_allclose(table["mean"] - table["truth"], table["bias"].transpose(*table["mean"].dims), atol=1e-12)

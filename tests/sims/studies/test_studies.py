@@ -27,6 +27,7 @@ def table(grid_study, table_of):
     return table_of(grid_study)
 
 
+@pytest.mark.few(1)
 def test_variables_are_described_and_finite(table):
     for name, variable in table.items():
         assert variable.attrs["long_name"]
@@ -79,6 +80,7 @@ def test_a_tie_counts_one_half():
 # --- quantiles and curves --------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_quantiles_are_those_of_the_draws(table_of):
     """The same key construction by hand: the mean of the quantiles of two blocks of 1000."""
     table = table_of("high_dimension")

@@ -45,6 +45,7 @@ def _bits(total: float) -> tuple[list[int], list[int]]:
     return [k for k in range(12) if plus >> k & 1], [k + 12 for k in range(12) if minus >> k & 1]
 
 
+@pytest.mark.slow
 def test_labels_are_a_fair_coin_and_rows_are_uniform(key):
     """Of 4000 sets of 5: the number of plus labels is Bin(5, 1/2), and every row as frequent; chi^2 tests at 1e-6."""
     pool = jnp.asarray(2.0 ** np.arange(24).reshape(2, 12, 1))
@@ -94,6 +95,7 @@ def test_the_plug_in_is_above_the_root_of_the_debiased_where_errors_are_small(mo
     assert (found.ece - np.sqrt(np.maximum(found.square, 0)) < 0.04).all()
 
 
+@pytest.mark.slow
 def test_the_shape_is_that_of_the_model(model):
     """Of 4000 rows, each within 5 standard errors and what the whitening of 2000 rows leaves."""
     shape = model[0].shape
@@ -127,6 +129,7 @@ def test_gaussian_rows_have_the_moments_of_the_rows(key, rng):
         assert (stats.normaltest(row).pvalue > 1e-6).all()
 
 
+@pytest.mark.slow
 def test_a_division_whitens_with_rows_that_it_does_not_score(key, rng):
     """With two rows of a class for each direction a whitening that had seen the others would make them I exactly."""
     rows = rng.standard_normal((2, 60, 30), np.float32)

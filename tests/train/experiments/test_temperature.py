@@ -59,6 +59,7 @@ def nll(logits, labels, temperature):
     return np.mean(np.log(np.exp(scaled).sum(-1)) - scaled[np.arange(len(labels)), labels])
 
 
+@pytest.mark.slow
 def test_each_temperature_is_the_best_for_the_rows_held_out(case):
     finished, dataset, records = case
     assert [(record["arm"], record["seed"]) for record in records] == [

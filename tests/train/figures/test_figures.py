@@ -60,6 +60,7 @@ def further(common, accuracy, rng, name):
 SLOW = {"depth": pytest.param("depth", marks=pytest.mark.slow)}  # its figures are those of `width`
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", [SLOW.get(name, name) for name in EXPERIMENTS])
 def test_each_is_drawn_and_says_how_many_seeds(name, tmp_path, rng):
     pictures = write_figures(EXPERIMENTS[name].figures, records_of(name, 3, rng), tmp_path)

@@ -95,6 +95,7 @@ def test_stopped_in_mid_epoch(digits, tmp_path, undisturbed):
     assert_same_bits(undisturbed("resnet"), trained(job_of("resnet"), digits, tmp_path))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NETS)
 def test_labels_of_the_unlabeled_half(digits, tmp_path, name, monkeypatch):
     """Hidden before the midpoint; then the net's own, in evaluation mode, and they stay. Known ones stay too."""

@@ -55,6 +55,7 @@ def test_layers_and_seeds_differ_and_a_seed_repeats():
     assert len({*weights(0), *weights(1)}) == 2 * len(weights(0))
 
 
+@pytest.mark.slow
 def test_a_signal_keeps_its_scale_with_he_and_dies_with_torch(rng):
     """By 1 and by 6^(-1/2) a ReLU layer, over seven, to a factor of two: why `he` is the default."""
     rows = jnp.asarray(rng.normal(size=(64, 300)), jnp.float32)

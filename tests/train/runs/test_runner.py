@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 
+import pytest
+
 from mixjax.train.experiments import EXPERIMENTS
 from mixjax.train.loop.job import Arm, Job, Phase
 from mixjax.train.loop.program import TrainingProgram
@@ -11,6 +13,7 @@ from mixjax.train.running import run
 from tests.train.conftest import RECIPE
 
 
+@pytest.mark.slow
 def test_jobs_that_begin_alike_train_their_first_phase_once(tmp_path, monkeypatch):
     """The second of two arms trains its last epoch alone, with Mixup; what they shared is not kept."""
     epochs, shown, original = [], [], TrainingProgram.epoch
