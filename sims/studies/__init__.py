@@ -11,6 +11,7 @@ from . import (
     phase_diagram,
     pseudo_label,
     pseudo_label_shift,
+    real_fits,
     real_images,
     slices,
     temperature,
@@ -34,5 +35,6 @@ STUDIES: dict[str, Study] = {
         beyond.STUDY,
         fits.STUDY,
         real_images.STUDY,
+        real_fits.STUDY,
     )
 }
