@@ -43,13 +43,13 @@ def measured(key: jax.Array, rows: np.ndarray, n: int, penalties: np.ndarray, se
       penalties: mu.
       settings: of the fits.
     """
-    orders = [np.asarray(jax.random.permutation(part, rows.shape[1])) for part in jax.random.split(key)]
-    shuffled = np.stack([of_class[order] for of_class, order in zip(rows, orders, strict=True)])
+    count, p = rows.shape[1:]
+    orders = np.stack([np.asarray(jax.random.permutation(part, count)) for part in jax.random.split(key)])
     half = n // 2
-    x, y = shuffled[:, :half].reshape(n, -1), np.repeat(np.array([1.0, -1.0], rows.dtype), half)
-    weights = [_fitted(x, y, penalty, setting) for penalty in penalties for setting in settings]
-    outwards = shuffled[:, half:] * np.array([1.0, -1.0], rows.dtype)[:, None, None]
-    found = _summaries(jnp.stack(weights), outwards.reshape(-1, rows.shape[2]))
+    x = np.concatenate([of_class[order[:half]] for of_class, order in zip(rows, orders, strict=True)])
+    y = np.repeat(np.array([1.0, -1.0], rows.dtype), half)
+    weights = jnp.stack([_fitted(x, y, penalty, setting) for penalty in penalties for setting in settings])
+    found = _summaries(weights, rows.reshape(-1, p), np.concatenate([orders[0, half:], count + orders[1, half:]]))
     return np.asarray(found, np.float64).reshape(len(penalties), len(settings), len(MEASURED))
 
 
@@ -63,10 +63,12 @@ def _fitted(x: np.ndarray, y: np.ndarray, penalty: float, setting: Setting) -> j
 
 
 @jax.jit
-def _summaries(weights: jax.Array, outwards: jax.Array) -> jax.Array:
-    """Return what is MEASURED of fits [fits, p] on rows y x [rows, p]; NaN for a fit that is."""
+def _summaries(weights: jax.Array, rows: jax.Array, tested: jax.Array) -> jax.Array:
+    """Return what is MEASURED of fits [fits, p] on the `tested` of rows [2 N, p], the first half of y = +1."""
+    side = jnp.where(tested < len(rows) // 2, 1.0, -1.0).astype(rows.dtype)
 
-    def of_margins(margins: jax.Array) -> jax.Array:
+    def of_scores(scores: jax.Array) -> jax.Array:
+        margins = side * scores[tested]
         lost = jnp.any(jnp.isnan(margins))
         margins = jnp.where(lost, 0.0, margins)
         confidence, correct = jax.nn.sigmoid(2.0 * jnp.abs(margins)), (margins > 0).astype(margins.dtype)
@@ -75,4 +77,4 @@ def _summaries(weights: jax.Array, outwards: jax.Array) -> jax.Array:
         numbers = [jnp.mean(margins), jnp.var(margins), accuracy, jnp.mean(confidence) - accuracy, error]
         return jnp.where(lost, jnp.nan, jnp.stack(numbers))
 
-    return jax.lax.map(of_margins, 0.5 * jnp.matmul(weights, outwards.T, precision="highest"))
+    return jax.lax.map(of_scores, 0.5 * jnp.matmul(weights, rows.T, precision="highest"))

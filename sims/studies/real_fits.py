@@ -30,7 +30,7 @@ from .feature_pairs import ClassPair, Spread, file_pairs_of, fingerprint_of, ima
 from .fitted_scores import MEASURED, Setting, measured
 from .real_fits_table import fit_variables, pair_variables
 
-LEAST_SETS = 6  # training sets of a cell
+LEAST_SETS = 5  # training sets of a cell
 
 
 @dataclass(frozen=True)
@@ -41,8 +41,8 @@ class RealFits:
     penalty: AxisValue = option("0.001,0.01,0.1", "mu, for rows whose mean variance is 1")
     alpha: AxisValue = option("0.2,1,5", "alpha = beta of lambda ~ Beta(alpha, alpha)")
     smoothing: AxisValue = option("0.05,0.2", "eps of label smoothing, which is without Mixup")
-    sets: int = option(20, "Training sets of a cell, fewer where n is large")
-    rows: int = option(6000, f"Training rows of all sets of a cell, at most, but {LEAST_SETS} sets at least")
+    sets: int = option(10, "Training sets of a cell, fewer where n is large")
+    rows: int = option(3000, f"Training rows of all sets of a cell, at most, but {LEAST_SETS} sets at least")
     every_alpha: int = option(800, "Largest n with every alpha; beyond, the middle one alone")
     most_mixed: int = option(1600, "Largest n with Mixup")
     data: str = option("digits,fashion_mnist", "Data sets")
@@ -180,7 +180,7 @@ STUDY = PiecewiseStudy(
     summary="logistic fits to real features with Mixup and label smoothing, predicted from moments and measured",
     config=RealFits,
     presets={
-        "quick": {"data": "digits", "n": "50,100", "penalty": "0.01,0.1", "alpha": "1", "smoothing": "0.1", "sets": 10},
+        "quick": {"data": "digits", "n": "50,100", "penalty": "0.01,0.1", "alpha": "1", "smoothing": "0.1"},
         "default": {},
         "full": {"sets": 100, "rows": 40_000, "every_alpha": 3200, "most_mixed": 3200},
     },
