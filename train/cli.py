@@ -79,8 +79,8 @@ def _experiment(prog: str, name: str, arguments: list[str]) -> int:
     command = command_line(name, display_path(out), {"preset": preset, **options}, prog)
     with ProgressBar() as show:
         records = run(
-            name, out, preset=preset, data_dir=data_dir, keep_checkpoints=keep, keep_features=features, progress=show, warn=tell,
-            command=command, **options,
+            name, out, preset=preset, data_dir=data_dir, keep_checkpoints=keep, keep_features=features, progress=show,
+            warn=tell, command=command, **options,
         )  # fmt: skip
     if not is_first():
         return 0

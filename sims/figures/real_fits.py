@@ -43,7 +43,7 @@ def _draw(table: xr.Dataset) -> Any:
         ax.set_title(_PANELS[name], pad=3)
     figure.supxlabel("predicted from moments and $n$", fontsize="medium")
     figure.supylabel("measured", fontsize="medium")
-    legend(figure, axes["signed"], 3)
+    legend(figure, axes["signed"], 3, markerscale=2)
     return figure
 
 
@@ -75,11 +75,12 @@ def _diagonal(ax: Any, band: float) -> None:
 def _caption(table: xr.Dataset) -> str:
     config = json.loads(table.attrs["config"])
     sets = table["sets"].values[table["sets"].values > 0]
+    number = " to ".join(dict.fromkeys(f"{end}" for end in (sets.min(), sets.max())))
     data = ", ".join(dict.fromkeys(map(str, table["data_set"].values)))
     return (
         "Penalised logistic fits to n rows of two classes: measured on all other rows against predicted from the "
         f"moments of the classes and n, without a fit. A point for each of {table.sizes['pair']} pairs of classes, n, "
-        f"penalty and fit; bars of two standard errors over {sets.min()} to {sets.max()} training sets. The band is "
+        f"penalty and fit; bars of two standard errors over {number} training sets. The band is "
         f"{_NEAR:g} to either side. The change by Mixup is that of the plain fit to the same rows (paired); the ECE is "
         f"the plug-in of 15 bins of equal mass. Settings: {data}; n = {config['n']}, penalties {config['penalty']}, "
         f"alpha = beta = {config['alpha']}, smoothing {config['smoothing']}, seed {config['seed']}. Without units. "

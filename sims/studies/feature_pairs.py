@@ -16,6 +16,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import NamedTuple
 
+import jax.numpy as jnp
 import numpy as np
 
 from mixjax.gaussian import class_moments
@@ -84,12 +85,12 @@ def file_pairs_of(path: str, wanted: str) -> list[ClassPair]:
     """
     features, labels = _read(Path(path))
     known = list(map(int, np.unique(labels)))
-    try:
-        pairs = (
-            [tuple(map(int, part.split("-"))) for part in wanted.split(",")] if wanted else [*combinations(known, 2)]
-        )
-    except ValueError:
-        pairs = [()]
+    pairs: list[tuple[int, ...]] = [*combinations(known, 2)]
+    if wanted:
+        try:
+            pairs = [tuple(map(int, part.split("-"))) for part in wanted.split(",")]
+        except ValueError:
+            pairs = []
     if any(len(pair) != 2 or pair[0] == pair[1] or not {*pair} <= {*known} for pair in pairs) or not pairs:
         raise RunError(f"classes must be pairs of labels of the file, as in 0-1,3-8, got {wanted!r}")
     return [ClassPair(f"{plus}, {minus}", Path(path).stem, partial(_classes, features, labels, plus, minus))
@@ -105,7 +106,7 @@ def spread_of(pair: ClassPair) -> Spread:
     """Center and scale the rows of a pair, and compute their moments: nothing else is used to predict."""
     plus, minus = pair.rows()
     labels = np.repeat(np.array([1.0, -1.0], np.float32), (len(plus), len(minus)))
-    moments = class_moments(np.concatenate([plus, minus]), labels)
+    moments = class_moments(jnp.asarray(np.concatenate([plus, minus])), jnp.asarray(labels))
     eigenvalues = np.asarray(moments.eigenvalues)
     variance = eigenvalues.mean()
     return Spread(
