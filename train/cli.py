@@ -73,14 +73,14 @@ def _experiment(prog: str, name: str, arguments: list[str]) -> int:
     experiment = named("experiment", name, EXPERIMENTS)
     given = vars(_parser(prog, experiment).parse_args(arguments))
     preset, out = given.pop("preset"), local(given.pop("out"))
-    data_dir, keep = given.pop("data_dir"), given.pop("keep_checkpoints")
+    data_dir, keep, features = (given.pop(name) for name in ("data_dir", "keep_checkpoints", "keep_features"))
     _join(given.pop("coordinator"), given.pop("processes"), given.pop("process"))
     options = {option: value for option, value in given.items() if value is not None}
     command = command_line(name, display_path(out), {"preset": preset, **options}, prog)
     with ProgressBar() as show:
         records = run(
-            name, out, preset=preset, data_dir=data_dir, keep_checkpoints=keep, progress=show, warn=tell,
-            command=command, **options,
+            name, out, preset=preset, data_dir=data_dir, keep_checkpoints=keep, keep_features=features, progress=show,
+            warn=tell, command=command, **options,
         )  # fmt: skip
     if not is_first():
         return 0
@@ -117,6 +117,8 @@ def _parser(prog: str, experiment: Experiment) -> argparse.ArgumentParser:
     parser.add_argument("--out", default=folder, help=f"folder (default: {folder})")
     parser.add_argument("--data-dir", help="folder of the data set's files (default: that of MIXJAX_DATA)")
     parser.add_argument("--keep-checkpoints", action="store_true", help="keep the parameters of the final nets")
+    parser.add_argument("--keep-features", action="store_true",
+                        help="write what their last layers are given of the test images")  # fmt: skip
     several = parser.add_argument_group("several processes, which share the folder of the run")
     several.add_argument("--coordinator", metavar="HOST:PORT", help="where the first process can be reached")
     several.add_argument("--processes", type=whole, metavar="N", help="how many there are")

@@ -6,6 +6,7 @@ DIR/shards/JOB.npz       a job that is done: its records, the nets' logits of th
 DIR/checkpoints/JOB/     of the job that is being trained
 DIR/checkpoints/shared/  first phases that several jobs share
 DIR/predictions/*.npz    logits and labels of each net, for `mixjax report FILE --logits`
+DIR/features/*.npz       on request: what the last layer of each net is given, for `sims real_fits --features`
 DIR/summary.csv, figures/, provenance.json      made at the end
 """
 
@@ -53,6 +54,7 @@ def run(
     preset: str = "digits",
     data_dir: str | PathLike[str] | None = None,
     keep_checkpoints: bool = False,
+    keep_features: bool = False,
     checkpoint_seconds: float = SECONDS,
     progress: Progress | None = None,
     warn: Callable[[str], None] = print,
@@ -67,6 +69,7 @@ def run(
       preset: "quick", "digits", "fashion" or "paper".
       data_dir: folder of the data set, as for `mixjax.datasets.load`.
       keep_checkpoints: whether the last checkpoint of each job stays when the job is done.
+      keep_features: whether features of the test images are written, of each job that this call ends.
       checkpoint_seconds: least time between two checkpoints; 0 keeps every epoch.
       progress: called with the steps done, their total, and a line of text.
       warn: called with a sentence on each file that is damaged.
@@ -100,7 +103,7 @@ def run(
         if not directory.finished:
             started = time.perf_counter()
             policy = CheckpointPolicy(checkpoint_seconds, keep_checkpoints, warn)
-            runner = JobRunner(chosen, dataset, directory, jobs, policy, progress)
+            runner = JobRunner(chosen, dataset, directory, jobs, policy, progress, keep_features)
             computed = runner.run_missing()
             made_with |= {
                 "command": command or f"train.run({experiment!r}, ...)",

@@ -13,6 +13,7 @@ from . import (
     phase_diagram,
     pseudo_label,
     pseudo_label_shift,
+    real_fits,
     real_images,
     regularizers,
     slices,
@@ -40,5 +41,6 @@ STUDIES: dict[str, Study] = {
         beyond.STUDY,
         fits.STUDY,
         real_images.STUDY,
+        real_fits.STUDY,
     )
 }

@@ -24,7 +24,7 @@ from ..data.streams import Stream, stream_key
 from .job import Recipe
 from .members import Members
 from .mixing import Mixing, StepDraw, draw_step
-from .step import Images, Nets, StepMetrics, StepSpec, initial_nets, logits_of, mixing_layers, step
+from .step import Images, Nets, StepMetrics, StepSpec, features_of, initial_nets, logits_of, mixing_layers, step
 
 __all__ = ["TrainingProgram"]
 
@@ -71,6 +71,10 @@ class TrainingProgram:
         """Return the logits of images [M, H, W, C] that are not normalised, by nets in evaluation mode."""
         return self.compiled.logits(self.images.scale, nets, inputs)
 
+    def features(self, nets: Nets, inputs: np.ndarray | Pixels) -> Float[Array, "members M F"]:
+        """Return what the last layer is given of images, likewise."""
+        return self.compiled.features(self.images.scale, nets, inputs)
+
 
 class Compiled(NamedTuple):
     """The functions of a spec, compiled at their first call and shared by all programs of this spec."""
@@ -79,6 +83,7 @@ class Compiled(NamedTuple):
     draws: Callable[[int, Members, np.uint32], StepDraw]
     steps: Callable[..., tuple[Nets, StepMetrics]]
     logits: Callable[..., jax.Array]
+    features: Callable[..., jax.Array]
     batch_size: int
     steps_at_once: int
 
@@ -89,14 +94,15 @@ def compiled(spec: StepSpec) -> Compiled:
     recipe, loops_are_slow = spec.recipe, not spec.recipe.net.vectorized and jax.default_backend() == "cpu"
     sizes = (recipe.batch_size, spec.image_shape[:2], mixing_layers(spec))
 
-    def logits(scale: Scale, nets: Nets, inputs: Pixels) -> jax.Array:
-        return _over_members(spec, lambda net: logits_of(spec, scale, net, inputs), nets)
+    def outputs(of_net: Callable[..., jax.Array], scale: Scale, nets: Nets, inputs: Pixels) -> jax.Array:
+        return _over_members(spec, lambda net: of_net(spec, scale, net, inputs), nets)
 
     return Compiled(
         partial(initial_nets, spec),
         partial(epoch_draws, recipe.mixing, sizes),
         jax.jit(partial(_steps, spec), donate_argnames="nets"),
-        jax.jit(logits),
+        jax.jit(partial(outputs, logits_of)),
+        jax.jit(partial(outputs, features_of)),
         recipe.batch_size,
         1 if loops_are_slow else _STEPS_AT_ONCE,
     )

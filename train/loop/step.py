@@ -20,7 +20,17 @@ from .loss import cross_entropy
 from .members import Members
 from .mixing import StepDraw, mix_batch
 
-__all__ = ["Images", "Nets", "StepMetrics", "StepSpec", "initial_nets", "logits_of", "mixing_layers", "step"]
+__all__ = [
+    "Images",
+    "Nets",
+    "StepMetrics",
+    "StepSpec",
+    "features_of",
+    "initial_nets",
+    "logits_of",
+    "mixing_layers",
+    "step",
+]
 
 _ROWS_AT_ONCE = 500  # of an evaluation
 
@@ -117,8 +127,23 @@ def step(
 
 def logits_of(spec: StepSpec, scale: Scale, nets: Nets, inputs: Pixels) -> Float[Array, "M K"]:
     """Return the logits of images that are not normalised, by the net in evaluation mode, a batch at a time."""
+    return _evaluated(spec, scale, _evaluating(spec, nets), inputs)
+
+
+def features_of(spec: StepSpec, scale: Scale, nets: Nets, inputs: Pixels) -> Float[Array, "M F"]:
+    """Return what the last layer is given, likewise."""
+    net = _evaluating(spec, nets)
+    net.head = lambda features: features
+    return _evaluated(spec, scale, net, inputs)
+
+
+def _evaluating(spec: StepSpec, nets: Nets) -> Any:
     net = nnx.merge(_structure(spec), nets.params, nets.statistics)
     net.eval()
+    return net
+
+
+def _evaluated(spec: StepSpec, scale: Scale, net: Any, inputs: Pixels) -> jax.Array:
     return in_batches(lambda rows: net(spec.spread(normalize(rows, scale))), inputs, min(_ROWS_AT_ONCE, len(inputs)))
 
 

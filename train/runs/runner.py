@@ -25,6 +25,7 @@ from ..loop.job import Job
 from ..loop.members import first_part_size
 from ..loop.placement import barrier, is_first
 from ..loop.training import train_job
+from .features import write_features
 from .records import append_records, records_of, write_records
 from .reliability import reliability_records
 from .summary import summary_csv
@@ -55,6 +56,7 @@ class JobRunner:
     jobs: tuple[Job, ...]
     policy: CheckpointPolicy
     progress: Progress | None
+    keep_features: bool = False
 
     @property
     def folder(self) -> Path:
@@ -92,6 +94,8 @@ class JobRunner:
         try:
             with _memory_explained(job), self._shared_by(job) as shared:
                 trained = train_job(job, self.dataset, checkpoints, reporter.on_epoch, reporter.on_steps, shared)
+                if self.keep_features:
+                    write_features(trained, self.dataset, self.folder / "features")
                 more = reliability_records(trained, self.dataset)
                 more += self.experiment.evaluate(trained, self.dataset) if self.experiment.evaluate else []
             records = [*epoch_records(job, trained.history, range(job.epochs), self.dataset.num_classes), *more]
