@@ -13,14 +13,18 @@ from tests.paths import DOCS, ROOT
 TEXT = " ".join((DOCS / "real_images.md").read_text().split("## The same without training")[1].split())
 
 
-@pytest.fixture(scope="module")
-def table():
-    """The published tables, as the study's own."""
+def published(name):
+    """The published tables of a run, as the study's own."""
     axes = (("pair", "n", "penalty", "fit"), ("pair", "n", "fit"), ("pair",))
-    files = [ROOT / "results" / "real_fits" / f"{'-'.join(names)}.csv" for names in axes]
+    files = [ROOT / "results" / name / f"{'-'.join(names)}.csv" for names in axes]
     parts = [pd.read_csv(file).set_index(list(names)).to_xarray() for file, names in zip(files, axes, strict=True)]
     whole = xr.merge([part.drop_vars(["data_set", "alpha"], errors="ignore") for part in parts], join="outer")
     return whole.assign_coords(alpha=("fit", [float(str(fit).startswith("Mixup")) for fit in whole["fit"].values]))
+
+
+@pytest.fixture(scope="module")
+def table():
+    return published("real_fits")
 
 
 def by_pair(table, count):
@@ -48,3 +52,13 @@ def test_the_misses(table):
     mean = float((table["signed_predicted"] - table["signed"]).mean())
     assert f"median miss is {float(miss.median()):.3f}, the largest {float(miss.max()):.3f}".replace("0.", ".") in TEXT
     assert f"on average {-mean:.3f} below".replace("0.", ".") in TEXT
+
+
+def test_the_counts_of_a_net():
+    table = published("real_fits_net")
+    assert said(by_pair(table, share_near)).replace(" (", " signed gaps are within .03 (") in TEXT
+    right, number = signs(table, "ece", "predicted")
+    share = said(by_pair(table, lambda one: signs(one, "ece", "predicted"))).split(" (")[1].removesuffix(")")
+    averaging, _ = signs(table, "ece", "whitened")
+    counted = f"{right} of {number} signs of the change of the ECE are right ({share}; averaging, whitened rows: "
+    assert f"{counted}{averaging})" in TEXT
