@@ -57,7 +57,7 @@ def _verification(run: Location, table: xr.Dataset) -> str:
             return read_text(stored)
         except ValueError:
             raise RunError(f"{stored} is not what verify writes; delete it") from None
-    kept = _kept(table)
+    kept = _kept(table, MOST_CELLS)
     text = report(kept)[0] + "\n"
     return text if kept.sizes == table.sizes else f"{text}on the rows of table.csv; `python -m sims verify` takes all\n"
 
@@ -69,8 +69,13 @@ def _origin(run: Location, table: xr.Dataset) -> str:
     if isinstance(STUDIES[table.attrs["study"]], GridStudy):
         rows["table"] = (
             "`table.csv`: means and standard errors (`_se`) over training sets, a row for each cell and setting"
-            + "".join(f"; one of {stride} values of {dim}" for dim, stride in _strides(table).items())
+            + "".join(f"; one of {stride} values of {dim}" for dim, stride in _strides(table, MOST_CELLS).items())
         )
+    else:
+        strides = {k: v for part in _parts(table).values() for k, v in _strides(part, MOST_ROWS).items()}
+        if strides:
+            text = ", ".join(f"one of {stride} values of {dim}" for dim, stride in strides.items())
+            rows["tables"] = f"{text}, where a table would have more than {MOST_ROWS:,} rows"
     return origin_table(made, _resumed(made.get("units", "")), rows)
 
 
@@ -80,38 +85,41 @@ def _resumed(units: str) -> str:
     return "" if computed == number else f", of the last {units} units"
 
 
-def _strides(table: xr.Dataset) -> dict[str, int]:
-    """Return the stride of each axis of cells that keeps the table within MOST_ROWS."""
+def _strides(table: xr.Dataset, most: int) -> dict[str, int]:
+    """Return the stride of each long axis that keeps the table within `most` rows."""
     rows = int(np.prod(list(table.sizes.values())))
     wide = [dim for dim, size in table.sizes.items() if dim != "mixup" and size > 8]
-    stride = math.ceil((rows / MOST_ROWS) ** (1 / max(len(wide), 1)))
+    stride = math.ceil((rows / most) ** (1 / max(len(wide), 1)))
     return {str(dim): stride for dim in wide} if stride > 1 else {}
 
 
-def _kept(table: xr.Dataset) -> xr.Dataset:
-    return table.isel({dim: slice(None, None, stride) for dim, stride in _strides(table).items()})
+def _kept(table: xr.Dataset, most: int) -> xr.Dataset:
+    return table.isel({dim: slice(None, None, stride) for dim, stride in _strides(table, most).items()})
 
 
-MOST_ROWS = 20_000
+MOST_CELLS = 2_500  # rows of the table of a grid
+MOST_ROWS = 10_000  # of a table of a piecewise study
 _FIRST = ("n", "p", "ratio", "theta_norm", "alpha", "beta", "t")
 _LEFT_OUT = ("_mix", "_mix_se", "_low", "_high", "_sd", "_limit", "_critical_ratio", "accuracy_se", "realized_ratio")
 
 
-def _tables_by_axes(table: xr.Dataset) -> dict[str, str]:
-    """Return a CSV file for the variables of each combination of axes, named by these, without empty rows."""
+def _parts(table: xr.Dataset) -> dict[str, xr.Dataset]:
+    """Return the variables of each combination of axes, by the names of these."""
     names: dict[tuple[str, ...], list[str]] = {}
     for name, variable in table.data_vars.items():
         names.setdefault(tuple(map(str, variable.dims)), []).append(str(name))
-    return {
-        "-".join(dims): table[group].to_dataframe()[group].dropna(how="all").to_csv(float_format="%.6g")
-        for dims, group in names.items()
-        if dims
-    }
+    return {"-".join(dims): table[group] for dims, group in names.items() if dims}
+
+
+def _tables_by_axes(table: xr.Dataset) -> dict[str, str]:
+    """Return a CSV file for each of `_parts`, without empty rows."""
+    frames = {name: _kept(part, MOST_ROWS).to_dataframe()[[*part.data_vars]] for name, part in _parts(table).items()}
+    return {name: frame.dropna(how="all").to_csv(float_format="%.6g") for name, frame in frames.items()}
 
 
 def _csv(table: xr.Dataset) -> str:
     """Return the columns that follow from no other column or formula, to four digits."""
-    flat = _kept(table).reset_coords()
+    flat = _kept(table, MOST_CELLS).reset_coords()
     flat = flat.drop_vars([name for name in flat if str(name).endswith(_LEFT_OUT)])
     if "p" not in flat.coords:
         flat = flat.rename(realized_p="p")

@@ -13,7 +13,7 @@ from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
 from mixjax.gaussian.estimators import check_data
-from mixjax.gaussian.logistic.fit import LossOfLogits, damped_newton
+from mixjax.gaussian.logistic.fit import LossOfLogits, damped_newton, fit_rows
 from mixjax.gaussian.logistic.mixing import RULES, MixingRule, mixing_rule
 from mixjax.numerics.arguments import check_scalars, checked
 
@@ -68,21 +68,25 @@ def _fit(
     x: jax.Array, y: jax.Array, penalty: jax.Array, alpha: jax.Array, beta: jax.Array, smoothing: jax.Array
 ) -> jax.Array:
     rule, labels = mixing_rule(alpha, beta, _MIXING_NODES), (1.0 - smoothing) * y
+
+    def fit(rows: jax.Array) -> jax.Array:
+        return lax.cond(
+            jnp.sum(rule.weight) > 0,
+            lambda: damped_newton(rows, penalty, lambda logits: _pair_loss(logits, rows, labels, rule)),
+            lambda: fit_rows(rows, labels, penalty),
+        )
+
     if x.shape[1] <= x.shape[0]:
-        return damped_newton(x, penalty, lambda logits: _pair_loss(logits, x, labels, rule))
+        return fit(x)
     basis, triangle = jnp.linalg.qr(x.T)  # w is in the span of the rows
-    rows = triangle.T
-    fitted = damped_newton(rows, penalty, lambda logits: _pair_loss(logits, rows, labels, rule))
-    return jnp.matmul(basis, fitted, precision="highest")
+    return jnp.matmul(basis, fit(triangle.T), precision="highest")
 
 
 def _pair_loss(u: jax.Array, x: jax.Array, labels: jax.Array, rule: MixingRule) -> LossOfLogits:
     """Return the derivatives of the mean over pairs (i, j) of l(lambda u_i + (1 - lambda) u_j; mixed label)."""
-    mixed = jnp.sum(rule.weight)
-    slope, curvature = (part * (1.0 - mixed) / len(u) for part in _derivatives(u, labels))
-    unmixed = slope, jnp.diag(curvature)
-    slope, curvature = lax.cond(mixed > 0, lambda: _add_pairs(unmixed, u, labels, rule), lambda: unmixed)
-    return LossOfLogits(slope, jnp.matmul(curvature, x, precision="highest"))
+    slope, curvature = (part * (1.0 - jnp.sum(rule.weight)) / len(u) for part in _derivatives(u, labels))
+    gradient, hessian = _add_pairs((slope, jnp.diag(curvature)), u, labels, rule)
+    return LossOfLogits(gradient, jnp.matmul(hessian, x, precision="highest"))
 
 
 Slopes = tuple[jax.Array, jax.Array]  # the gradient in the logits [n], and the Hessian [n, n]

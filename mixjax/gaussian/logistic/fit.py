@@ -56,11 +56,13 @@ def logistic_coefficients(
     x, y, penalty = checked(x=x, y=y, penalty=penalty)
     check_data(x, y)
     check_scalars(penalty=penalty)
-    return _newton(x, y, penalty)
+    return fit_rows(x, y, penalty)
 
 
 @jax.jit
-def _newton(x: jax.Array, y: jax.Array, penalty: jax.Array) -> jax.Array:
+def fit_rows(x: jax.Array, y: jax.Array, penalty: jax.Array) -> jax.Array:
+    """Fit w to rows and soft labels that are checked."""
+
     def mean_loss(logits: jax.Array) -> LossOfLogits:
         chance = jax.nn.sigmoid(logits)
         residual = 0.5 * (jnp.tanh(0.5 * logits) - y) / x.shape[0]
