@@ -24,6 +24,7 @@ def residuals(x, y):
     return x - np.where(y[:, None] == 1, x[y == 1].mean(axis=0), x[y == -1].mean(axis=0))
 
 
+@pytest.mark.slow
 def test_beside_scikit_learn(rows):
     """Shrinkage and shrunk covariance are those of Ledoit and Wolf, of rows about the means of their classes."""
     x, y = rows
@@ -50,6 +51,7 @@ def test_the_rows_of_the_fit_become_those_of_the_model(rows):
     np.testing.assert_allclose(undone, np.eye(10), atol=1e-11)
 
 
+@pytest.mark.slow
 def test_single_precision_is_close_enough(rows):
     """To 1e-4 in a whitened row, far below its unit variance; a direction's sign is arbitrary."""
     x, y = rows
