@@ -24,7 +24,6 @@ def residuals(x, y):
     return x - np.where(y[:, None] == 1, x[y == 1].mean(axis=0), x[y == -1].mean(axis=0))
 
 
-@pytest.mark.slow
 def test_beside_scikit_learn(rows):
     """Shrinkage and shrunk covariance are those of Ledoit and Wolf, of rows about the means of their classes."""
     x, y = rows
