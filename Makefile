@@ -19,6 +19,8 @@ unexport PYTHONDONTWRITEBYTECODE
 demo: .venv/installed-sims
 	$(VENV) -m sims phase_diagram --preset default --out runs/demo
 
+# Most of the time goes into compiling: programs are compiled sooner, and run slower. test-all has those of users.
+test: export XLA_FLAGS := --xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false $(XLA_FLAGS)
 test: .venv/installed-test
 	$(VENV) -m pytest -n auto --dist loadfile -m "not slow"
 

@@ -44,10 +44,10 @@ def seed_of(name: str) -> int:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Of a test marked few(n), n parameter sets, evenly spread, are in `make test`, and the others are slow."""
+    """Of a test marked few(n), n of the parameter sets that are not slow are in `make test`, evenly spread."""
     sets: dict[str, list[pytest.Item]] = {}
     for item in items:
-        if item.get_closest_marker("few"):
+        if item.get_closest_marker("few") and not item.get_closest_marker("slow"):
             sets.setdefault(item.nodeid.partition("[")[0], []).append(item)
     for group in sets.values():
         (count,) = group[0].get_closest_marker("few").args

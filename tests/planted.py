@@ -2,13 +2,15 @@
 
 Run `python -m tests.planted [--only NAME ...] [--suite "not slow"|all] [--up-to near|room|all] [--out FILE]` from the
 root of the tree. The faults are in planted.txt. Each is planted in a copy of the tracked files; the tests nearest to it
-run first, then those of its room, then all. Results are added to FILE, where those of other faults stay.
+run first, then those of its room, then all. Results are added to FILE, where those of other faults stay. All copies
+share the compiled programs of this tree.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -18,6 +20,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
+
+from tests.paths import program_cache
 
 ROOT = Path.cwd()
 TABLE = Path(__file__).with_suffix(".txt")  # says at its head how it is read
@@ -91,7 +95,8 @@ def search(fault: Fault, suite: str, up_to: str) -> dict[str, object]:
 def first_failure(arguments: list[str], copy: Path) -> tuple[str, str]:
     """Run pytest in a copy and return the first test that fails and why, or two empty strings."""
     command = [sys.executable, "-m", "pytest", "-x", "-q", "--tb=line", "-p", "no:cacheprovider", *arguments]
-    done = subprocess.run(command, cwd=copy, text=True, capture_output=True)
+    environment = {"JAX_COMPILATION_CACHE_DIR": str(program_cache()), **os.environ}
+    done = subprocess.run(command, cwd=copy, env=environment, text=True, capture_output=True)
     failed = re.search(r"^(?:FAILED|ERROR) (.*?)(?: - (.*))?$", done.stdout, re.MULTILINE)
     if done.returncode not in (0, 5) and not failed:
         raise RuntimeError(f"pytest ended with {done.returncode}\n{done.stdout}{done.stderr}")

@@ -8,8 +8,9 @@ import pytest
 
 from tests.paths import DOCS
 
+LONG = ("beyond", "generative")  # compile for long
 EXAMPLES = [
-    pytest.param(code, id=f"{page.stem}-{number}", marks=[pytest.mark.slow] * (page.stem == "generative"))
+    pytest.param(code, id=f"{page.stem}-{number}", marks=[pytest.mark.slow] * (page.stem in LONG))
     for page in sorted(DOCS.glob("*.md"))
     for number, code in enumerate(re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL))
 ]

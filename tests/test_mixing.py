@@ -37,6 +37,7 @@ def mix(draw, rows):
     return jax.tree.map(draw.mix, rows)
 
 
+@pytest.mark.slow
 def test_no_mixup_is_the_identity_to_the_last_bit(key):
     inputs = {"image": TARGETS, "extra": np.full((6,), np.inf)}
     out = mixup(key, inputs, TARGETS, alpha=0.0)
@@ -59,6 +60,7 @@ def test_pairings(key, pairing):
     np.testing.assert_allclose(mixed, lam * np.eye(6) + (1 - lam) * partner, atol=1e-12)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("alpha", "beta"), [(0.2, None), (1.0, 3.0), (4.0, None)])
 def test_the_lambda_of_a_batch_is_beta(key, alpha, beta):
     """Report 1: of 200 batches; Kolmogorov and Smirnov at level 1e-6 each."""

@@ -17,6 +17,7 @@ def test_the_predicted_class_is_the_first_of_the_largest(rng):
         np.testing.assert_array_equal(correct, logits.argmax(axis=1) == labels)
 
 
+@pytest.mark.slow
 def test_one_class_is_certain_and_right():
     confidence, correct = (np.asarray(part) for part in top_label_from_logits([[-3.0], [7.0]], [0, 0]))
     assert confidence.tolist() == correct.tolist() == [1, 1]

@@ -38,6 +38,7 @@ def test_exact_fractions_agree(probs, labels, weights, order):
         close(value, adaptive_error(probs, labels, num_bins=4, threshold=0.1, **options))
 
 
+@pytest.mark.slow
 def test_classes_below_the_threshold_and_empty_ranges():
     """A class without scores counts 0; ranges that ties leave empty do not count."""
     probs, labels = np.array([[0.995, 0.005]] * 2 + [[0.7, 0.3]]), [0, 1, 0]
@@ -53,6 +54,7 @@ def test_wrong_options_are_refused(threshold):
         ace([[0.5, 0.5]], [0], num_bins=0)
 
 
+@pytest.mark.slow
 def test_gradients(rng):
     probs, labels = rng.dirichlet(np.ones(3), SIZE).astype(np.float32), rng.integers(0, 3, SIZE)
     gradient = np.asarray(jax.jit(jax.grad(lambda p: tace(p, labels, num_bins=2)))(probs))

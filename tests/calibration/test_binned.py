@@ -103,6 +103,7 @@ def test_float32_does_not_drift(rng):
     np.testing.assert_allclose(ece(confidence, correct, num_bins=2), exact, atol=1e-7)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size, num_bins", [
     (400_001, 300), *(pytest.param(*case, marks=pytest.mark.slow) for case in
                       [(262_143, 2**20), (1_000_003, 65_536), (1_000_000, 8192)]),
@@ -113,6 +114,7 @@ def test_many_bins_do_not_drift(size, num_bins):
     np.testing.assert_allclose(found, np.float32(0.3), atol=1e-7)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("norm", [40, 1e300])
 def test_no_power_underflows(norm):
     """One bin with a gap of 0.1 has the error 0.1 for every norm."""
@@ -135,6 +137,7 @@ def test_bytes_of_another_order():
     assert ece(confidence.astype(">f4"), [1, 1]) == ece(confidence, [1, 1])
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("binning, num_bins", [
     ("equal-width", 100), ("equal-mass", 2),
     *(pytest.param(*case, marks=pytest.mark.slow) for case in [("equal-width", 2), ("equal-mass", 100)]),
@@ -163,6 +166,7 @@ def test_probabilities_of_classes(rng):
         close(classwise_ece(probs, labels, num_bins=6, **options), np.mean(each))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("norm", [1, 2, np.inf])
 def test_gradients_are_finite_and_right(norm):
     """For norm 1 it is -sign(residual of its bin) / N; finite also at 0, 1 and in bins that are calibrated."""

@@ -79,7 +79,7 @@ def hidden(rng, scores, right, weights):
     return columns[:2], {"weights": columns[2].astype(np.float32), "where": np.isin(np.arange(PADDED), at)}
 
 
-@pytest.mark.few(9)
+@pytest.mark.few(5)
 @every
 def test_weights_repeat_rows_and_a_mask_removes_them(name, rng):
     """...in any order; NaN where none is left."""
@@ -139,6 +139,7 @@ def test_no_rows_are_nan(name, rng):
     assert np.isnan(values(FUNCTIONS[name](scores[:0], right[:0]))).all()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["mmce", "sweep", "corp", *(
     pytest.param(name, marks=pytest.mark.slow) for name in ("equal-mass", "smooth", "skce")
 )])  # fmt: skip

@@ -45,6 +45,7 @@ def test_definition(sample, weights, order):
     close(result.score, result.miscalibration - result.discrimination + result.uncertainty)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=30)
 @given(SAMPLES, MASKS, WEIGHTS)
 def test_a_mask_removes_rows(sample, where, weights):
@@ -62,6 +63,7 @@ def test_a_mask_removes_rows(sample, where, weights):
     close(np.asarray(isotonic_regression(confidence, correct, weights=without))[where], fitted[where])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weights", [[1, 1e-20, 1, 1e20], [1e-20, 0, 1e20, 1], [1, 0, 0, 1], [0, 1, 1e-20, 0]])
 def test_weights_that_are_nothing_beside_others(weights):
     """What sums have rounded away is in some block, and 0 in none: nothing is outside [0, 1] or moves the score."""
@@ -75,6 +77,7 @@ def test_weights_that_are_nothing_beside_others(weights):
     close(brier_decomposition(confidence, correct, weights=weights), kept)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weighted", [None, 0, pytest.param(1, marks=pytest.mark.slow)])
 def test_pruned_points_have_the_same_hull(weighted, rng):
     """What goes before the stack on accelerators; without weights it is exact. `weighted` is the least weight."""
@@ -99,6 +102,7 @@ def hulls(ordered):
     return ties, left, _hull(pruned, left, diagram), _hull(points, last, diagram)
 
 
+@pytest.mark.slow
 def test_scipy_agrees_without_drift(rng):
     """100,000 rows in float32, beside scipy in float64 over distinct confidences."""
     confidence = rng.beta(5, 1.2, 100_000).astype(np.float32)

@@ -31,6 +31,7 @@ def test_exact_fractions_agree(sample, choice, order):
     np.testing.assert_allclose(root, np.sqrt(max(float(squared), 0.0)), rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_the_correction_is_that_of_the_plug_in(rng):
     """Two or more rows in every bin: the square of ECE_2, less the noise."""
     confidence, correct = rng.random(200), rng.random(200) < 0.3
@@ -67,6 +68,7 @@ def test_wrong_options_are_refused():
         debiased_ece2([0.5], [1, 0])
 
 
+@pytest.mark.slow
 def test_float32_does_not_drift(rng):
     confidence, correct = rng.uniform(0.9, 1, 10**6).astype(np.float32), rng.random(10**6) < 0.8
     exact = ((correct - confidence.astype(np.float64)).mean()) ** 2
@@ -75,6 +77,7 @@ def test_float32_does_not_drift(rng):
     np.testing.assert_allclose(squared, exact - 0.16 / 10**6, atol=2e-8)
 
 
+@pytest.mark.slow
 def test_gradients_are_finite(rng):
     """The root is clipped at 0 for a sample that looks too good."""
     gradient = jax.jit(jax.grad(lambda c, y: debiased_ece2(c, y, num_bins=1).root))

@@ -54,13 +54,14 @@ def coverage(module_key):
     return {name: count / 1000 for name, count in hits.items()}
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["signed_gap", "debiased_squared_ece"])
 def test_intervals_cover_what_they_say(coverage, name):
     """93 to 97 %: 2.9 standard errors of the count on each side."""
     assert 0.93 <= coverage[name] <= 0.97, coverage
 
 
+@pytest.mark.slow
 def test_the_plain_ece_is_covered_less(coverage):
     """Its bias costs coverage; it stays a useful interval away from exact calibration."""
     assert 0.85 <= coverage["ece"] <= 0.97, coverage
@@ -79,7 +80,6 @@ def test_counts_are_as_good_as_rows(rng, key):
         assert abs(interval.standard_error / values.std() - 1) < 4 * np.sqrt(2 / 4000)
 
 
-@pytest.mark.slow
 def test_estimates_are_the_estimators(rng, key):
     confidence, correct = gaussian_sample(rng, 300)
     kept = np.arange(300) < 200

@@ -96,6 +96,7 @@ def test_on_the_boundary_kernels_are_limits(ends, rng):
     assert 0 <= kde_ece(confidence.astype(np.float32), correct, norm=2) <= 1
 
 
+@pytest.mark.slow
 def test_vectors_on_the_boundary():
     """A corner sees the centres with least mass off it: those of the corner, or the nearest."""
     probs = np.array([[1.0, 0, 0], [1, 0, 0], [0.5, 0.5, 0], [0, 0.25, 0.75]])
@@ -104,6 +105,7 @@ def test_vectors_on_the_boundary():
     np.testing.assert_allclose(value, np.abs(ratios - probs).sum() / 4, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_many_rows_in_blocks(rng):
     """More than a block, and than those whose likelihood chooses the bandwidth."""
     confidence = rng.beta(2, 1, 600)
@@ -115,6 +117,7 @@ def test_many_rows_in_blocks(rng):
     np.testing.assert_allclose(kde_ece(confidence[order], correct[order]), value, rtol=0, atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("norm", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_gradients_are_finite_differences(norm, rng):
     confidence = np.concatenate([[0.0, 1.0, 0.3, 0.3], rng.uniform(0.02, 0.98, SIZE - 4)])
@@ -147,6 +150,7 @@ def slopes(confidence, correct, where, norm):
     return kde_ece(confidence, correct, where=where, norm=norm, bandwidth=0.01)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [np.float32, pytest.param(np.float64, marks=pytest.mark.slow)])
 def test_gradients_are_finite(dtype):
     for confidence, correct in (

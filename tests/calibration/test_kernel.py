@@ -33,6 +33,7 @@ def test_the_double_sum_agrees(sample, weights):
 slopes = jax.jit(jax.grad(mmce))
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=20)
 @given(SAMPLES, st.permutations(range(SIZE)))
 def test_order_does_not_matter(sample, order):
@@ -93,6 +94,7 @@ def test_gradients_are_finite_differences(rng):
         np.testing.assert_allclose(gradient[1][i], by_weight / 2e-6, rtol=0, atol=1e-8)
 
 
+@pytest.mark.slow
 def test_gradients_are_finite():
     masked = jax.jit(jax.value_and_grad(lambda c, y, w: mmce(c, y, where=w)))
     for confidence, correct in (([0, 0, 1, 1], [0, 1, 1, 0]), ([0, 0, 1, 1], [0, 0, 1, 1]), ([0.5] * 4, [0, 1, 0, 1])):

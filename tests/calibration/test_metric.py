@@ -58,6 +58,7 @@ def test_top_label_of_logits_under_jit(batches):
     assert np.isnan(metric.compute())
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("num_classes", [None, K])
 @pytest.mark.parametrize("given", ["logits", "probs"])
 def test_masked_rows_may_hold_anything(batches, given, num_classes):
@@ -82,6 +83,7 @@ def test_confidences(batches):
     np.testing.assert_allclose(metric.compute(), exact, atol=3e-7)
 
 
+@pytest.mark.slow
 def test_beside_other_metrics(batches):
     """`MultiMetric` gives every metric all keywords."""
     logits, labels, _ = batches

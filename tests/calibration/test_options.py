@@ -53,6 +53,7 @@ def test_a_norm_is_a_number_of_at_least_1(name):
             NORMED[name](norm=norm)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["ece", "sweep", "soft", "kde"])
 def test_the_default_norm_is_1(name):
     value = NORMED[name]()
@@ -92,6 +93,7 @@ def test_wrong_options_are_refused(case):
         call()
 
 
+@pytest.mark.slow
 def test_integers_of_numpy_are_integers():
     for binning in ("equal-width", "equal-mass"):
         assert ece(*ROWS, num_bins=np.int64(100), binning=binning) == ece(*ROWS, num_bins=100, binning=binning)

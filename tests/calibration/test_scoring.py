@@ -50,6 +50,7 @@ def test_signed_gap(rng):
     np.testing.assert_allclose(signed_gap(confidence, correct, weights=weights), exact, atol=2e-7)
 
 
+@pytest.mark.slow
 def test_zero_probability():
     """...is infinite where it came true, unless the row counts for nothing; from logits nothing is lost before."""
     probs, labels = np.array([[1.0, 0.0], [0.5, 0.5]]), [1, 0]
@@ -100,6 +101,7 @@ def test_wrong_probabilities_are_refused():
         signed_gap([0.5], [3])
 
 
+@pytest.mark.slow
 def test_float32_does_not_drift(rng):
     confidence = rng.uniform(0.9, 1, 10**6).astype(np.float32)
     correct = rng.random(len(confidence)) < 0.8

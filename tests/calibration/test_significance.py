@@ -38,6 +38,7 @@ def test_level(rng, key):
         assert abs((p_values <= level + 1e-6).mean() - level) < 3.3 * error
 
 
+@pytest.mark.slow
 def test_power(rng, key):
     """A broad deviation is found, and one that averages out in wide bins."""
     confidence = rng.random(3000)
@@ -63,6 +64,7 @@ def tested(key):
     return jax.jit(lambda c, y, where: calibration_test(key, c, y, where=where, max_bins=20, num_draws=9))
 
 
+@pytest.mark.slow
 def test_masked_rows_do_not_count(rng, tested):
     confidence, correct, where = rng.random(60), rng.random(60) < 0.5, rng.random(60) < 0.7
     masked = tested(np.where(where, confidence, np.nan), correct.astype(float), where)

@@ -38,6 +38,7 @@ SAMPLES = {  # size, confidences, the probability of being right
 }
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", SAMPLES)
 def test_direct_sums_agree(name, rng):
     size, draw, chance = SAMPLES[name]
@@ -46,10 +47,12 @@ def test_direct_sums_agree(name, rng):
     check(confidence.astype(np.float32), correct)
 
 
+@pytest.mark.slow
 def test_float64_and_weights_agree(rng):
     check(rng.random(100), rng.random(100) < 0.5, weights=rng.random(100))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("confidence", [0.0, 1e-5, 0.3, 0.5, 0.999, 1.0])
 def test_one_confidence_is_its_mean_residual(confidence):
     value = smooth_ece(np.full(10, confidence), np.arange(10) < 3)
@@ -66,6 +69,7 @@ def test_small_errors():
     np.testing.assert_allclose(narrow, np.sqrt(1e-7 / (2 * np.sqrt(2 * np.pi))), rtol=0, atol=2e-5)
 
 
+@pytest.mark.slow
 def test_it_does_not_increase_with_sigma(rng):
     confidence = rng.random(200)
     spectrum = jax.jit(_spectrum)(Rows.of(confidence, rng.random(200) < confidence))

@@ -22,6 +22,7 @@ def literal(confidence, correct, num_bins=15, temperature=None, norm=1, weights=
     return gaps.max() if norm == np.inf else (mass / mass.sum() @ gaps**norm) ** (1 / norm)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("options", [
     {}, {"num_bins": 5, "norm": 2}, pytest.param({"temperature": 0.01, "norm": 3}, marks=pytest.mark.slow),
     {"temperature": 1.0, "norm": np.inf},
@@ -49,6 +50,7 @@ def test_cold_bins_are_hard(rng):
         np.testing.assert_allclose(value, hard, rtol=0, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_gradients_are_finite_differences(rng):
     confidence, correct = rng.uniform(0.01, 0.99, 9000), rng.random(9000) < 0.4
     loss = jax.jit(lambda c, t: soft_ece(c, correct, norm=2, temperature=t))
@@ -61,6 +63,7 @@ def test_gradients_are_finite_differences(rng):
     np.testing.assert_allclose(by_temperature, slope, rtol=1e-3)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("dtype", [np.float32, pytest.param(np.float64, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("norm", [1, 2, np.inf])
 def test_gradients_are_finite(norm, dtype):

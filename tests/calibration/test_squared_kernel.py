@@ -75,6 +75,7 @@ def test_order_does_not_matter(rng):
     np.testing.assert_allclose(value, exact, rtol=0.02)
 
 
+@pytest.mark.slow
 def test_unbiased_forms_have_mean_zero_under_calibration(rng):
     """5 standard errors of 300 replicates: false alarms 6e-7. The linear form's own standard errors are right."""
     probs = rng.dirichlet(np.ones(3), (300, 60))
@@ -94,6 +95,7 @@ def test_standard_error(rng):
     np.testing.assert_allclose(estimate, [h.mean(), h.std(ddof=1) / np.sqrt(10)], atol=1e-14)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", ["biased", *(
     pytest.param(name, marks=pytest.mark.slow) for name in ("unbiased", "linear")
 )])  # fmt: skip

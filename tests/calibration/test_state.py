@@ -35,6 +35,7 @@ def exact(confidence, correct, **options):
     return [binned_error(confidence, correct, norm=norm, **options) for norm in (1, 2, np.inf)]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("closed", ["left", "right"])
 def test_a_stream_is_its_rows(stream, closed):
     """...also in two parts that are merged; many scores are on the edges of bins."""
@@ -52,6 +53,7 @@ def test_a_stream_is_its_rows(stream, closed):
     assert partial(type(state).empty, 10)().closed == "left"
 
 
+@pytest.mark.slow
 def test_it_is_a_pytree_for_scan(stream):
     batches, confidence, correct = stream
     columns = [np.stack(column) for column in zip(*batches, strict=True)]
@@ -189,6 +191,7 @@ with jax.set_mesh(explicit):
 """)
 
 
+@pytest.mark.slow
 def test_a_fresh_state_can_be_donated():
     donated = jax.jit(lambda state, *rows: state.update(*rows), donate_argnums=0)
     state = donated(CalibrationState.empty(10), np.float32([0.2]), np.float32([1]))

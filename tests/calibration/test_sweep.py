@@ -26,6 +26,7 @@ def test_exact_fractions_agree(sample, norm, order):
     close(sweep_ece(confidence, correct, norm=norm), sweep(*sample, norm)[1])
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=30)
 @given(SAMPLES, st.lists(st.booleans(), min_size=SIZE, max_size=SIZE))
 def test_a_mask_removes_rows(sample, where):
@@ -57,6 +58,7 @@ def largest(confidence, correct):
     return _Sweep.of(sorted_rows(Rows(confidence, correct))).largest()
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("decimals", [1, 2, 3, 9])
 @pytest.mark.parametrize("steep", [0.0, 4.0, 30.0, 1000.0, 3e4])
 def test_the_number_of_bins(steep, decimals, rng):
@@ -68,6 +70,7 @@ def test_the_number_of_bins(steep, decimals, rng):
     assert largest(confidence, correct.astype(np.float32)) == literal(confidence, correct)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("confidence", "correct", "bins"),
     [
@@ -87,6 +90,7 @@ def test_extreme_samples(confidence, correct, bins):
         np.testing.assert_allclose(sweep_ece(confidence, correct, norm=2), np.sqrt(expected / ROWS), rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_float32_does_not_drift(rng):
     """100,000 rows that are off by 0.1."""
     confidence = np.sort(rng.beta(5, 1.2, 100_000)).astype(np.float32)

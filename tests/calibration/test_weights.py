@@ -21,6 +21,7 @@ def rows_of(name, rng):
     return draw(name if name in FUNCTIONS else "ece", rng), rng.integers(1, 9, SIZE).astype(np.float32)
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("name", WITH_WEIGHTS)
 def test_only_ratios_matter(name, rng):
     """A power of two changes no digit; beside 3e38, 1e-38 is 0, whatever a masked weight is."""
@@ -43,6 +44,7 @@ def test_only_ratios_matter(name, rng):
     np.testing.assert_allclose(tiny[kept], none[kept], rtol=3e-7, atol=3e-7)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("function", [
     ece, *(pytest.param(function, marks=pytest.mark.slow) for function in (mmce, smooth_ece, soft_ece)),
 ])  # fmt: skip
@@ -69,6 +71,7 @@ MASSES = [(14, 49), (3001, 15), (5_000_000, 49), *(
 )]  # fmt: skip
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("total, num_bins", MASSES)
 def test_equal_mass_bins_of_weights_are_those_of_repeated_rows(total, num_bins):
     """One row begins on each border of two bins that is a whole number, and one just below it."""
@@ -84,6 +87,7 @@ def test_equal_mass_bins_of_weights_are_those_of_repeated_rows(total, num_bins):
         np.testing.assert_allclose(value, exact, atol=3e-7)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("num_bins", [
     65_536, 2**20, *(pytest.param(number, marks=pytest.mark.slow) for number in (46_341, 100_003)),
 ])  # fmt: skip
@@ -97,6 +101,7 @@ def test_equal_mass_with_very_many_bins(num_bins):
     np.testing.assert_allclose(value, np.abs(residual).sum() / size, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_a_stream_takes_weights_within_the_range_that_it_says():
     """The largest weight of a stream is not known before its end: beyond the range NaN, never a wrong number."""
     confidence, correct = np.float32([0.3, 0.8]), [1, 0]

@@ -37,6 +37,7 @@ def every(names):
     return pytest.mark.parametrize("original", names, indirect=True)
 
 
+@pytest.mark.few(2)
 @every(ALL)
 def test_plain_tensorflow_datasets_reads_what_we_read(tmp_path, original):
     """Its rows, in the order in which it shuffles them, are the authors'; ours are in the authors' order."""
@@ -70,6 +71,7 @@ def test_coarse_labels_and_numbers_are_kept(tmp_path, original, rng):
     assert rows.dataset_info.features["coarse_label"].names[3] == "group_3"
 
 
+@pytest.mark.few(3)
 @every(ALL)
 @pytest.mark.parametrize("shards", [1, 3])
 def test_tfrecord_folders_hold_the_same(tmp_path, original, shards):

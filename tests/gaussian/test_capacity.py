@@ -37,6 +37,7 @@ def test_slope_of_the_ece():
     np.testing.assert_array_equal(np.isnan(derivative_slope(0 * C, theta)), True)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("norm", [1, np.inf])
 def test_slope_equals_a_finite_difference(norm):
     theta, step = np.sqrt(SQUARES), 1e-5 * C
@@ -68,6 +69,7 @@ def test_turning_ratio_in_float32(turns):
     np.testing.assert_allclose(turning_ratio(np.sqrt(np.float32([*TURNS]))), expected, rtol=1e-4)
 
 
+@pytest.mark.slow
 def test_the_derivative_falls_up_to_the_turning_ratio_and_rises_from_there(turns):
     c, squares = np.geomspace(1e-3, 1e3, 200), np.array([0.25, 1.0, 2.2, 3.0, 6.0])
     for square, values in zip(squares, np.asarray(derivative_at_zero(c, np.sqrt(squares)[:, None])), strict=True):
@@ -76,6 +78,7 @@ def test_the_derivative_falls_up_to_the_turning_ratio_and_rises_from_there(turns
         assert (change[c[:-1] > turn] > 0).all()
 
 
+@pytest.mark.slow
 def test_between_two_signals_it_never_falls(turns):
     """|theta|^2 from 0.417 to 2.204, the solutions of D'(0+) = 0, where v ~ N(theta^2, theta^2)."""
     ends = [optimize.brentq(lambda square: mean_slope(0, square), *bounds) for bounds in ((0.3, 0.6), (2.0, 2.5))]
@@ -84,6 +87,7 @@ def test_between_two_signals_it_never_falls(turns):
     assert all(turns[square] > 0 for square in OUTSIDE)
 
 
+@pytest.mark.slow
 def test_theorem_5_3_is_refuted():
     """The derivative of the MCE rises with c for every theta > 0: v passes 0.7717, where v sech^2 v is largest."""
     peak = optimize.brentq(lambda v: 2 * v * np.tanh(v) - 1, 0.5, 1.0)

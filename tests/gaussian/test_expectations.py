@@ -109,7 +109,7 @@ def enumerated(n, p, theta, t, errors_of):
 SMALL = [name for name, (n, *_) in CELLS.items() if n < 20]
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("cell", SMALL)
 def test_small_cells_are_enumerated(cell, expected, errors_of):
     """n < 20: the labels' rule of 20 nodes is exact, and only those for Z and the chi-square remain."""
@@ -152,6 +152,7 @@ def test_differences_are_those_of_paired_draws(expected, module_key, errors_of):
     assert (np.abs(difference.mean(axis=1)) > 5 * error)[used].sum() > 6  # most cells can tell
 
 
+@pytest.mark.slow
 def test_float32_is_close(expected):
     single = expected_errors(**{k: np.float32(v) for k, v in {"n": N, "p": P, "theta_norm": THETA, "t": T}.items()})
     for name in ERRORS:
@@ -232,6 +233,7 @@ def zeros_of_the_differences(n, theta, t, limits):
         yield optimize.brentq(difference, ends[0], ends[-1], xtol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("theta, t", [(2.0, 1 / 3), pytest.param(3.0, 0.2, marks=pytest.mark.slow)])
 def test_zero_contours_approach_the_limit_curves(theta, t):
     """The distance falls like 1/n: by about ten for each factor of ten in n."""

@@ -16,6 +16,7 @@ def test_arguments_broadcast_and_take_any_dtype():
     assert jax.eval_shape(lambda t: expected_errors(n=20, p=4, theta_norm=1, t=t, num_nodes=4), 0.1).mce.shape == ()
 
 
+@pytest.mark.slow
 def test_changing_values_does_not_recompile(compilations):
     expected_errors(n=50, p=10, theta_norm=1.0, t=0.1, num_nodes=4)
     del compilations[:]

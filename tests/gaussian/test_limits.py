@@ -101,6 +101,7 @@ def test_critical_ratios_of_the_theory():
     np.testing.assert_allclose(ratios_at(2.0, t, norm=np.inf), 0.8990, rtol=0, atol=6e-5)
 
 
+@pytest.mark.few(1)
 @WITH_NORMS
 def test_critical_weight_is_the_root(norm):
     """Brent's method on errors integrated by QUADPACK."""
@@ -114,6 +115,7 @@ def test_critical_weight_is_the_root(norm):
         np.testing.assert_allclose(t, root, rtol=0, atol=1e-9)
 
 
+@pytest.mark.few(1)
 @WITH_NORMS
 def test_critical_ratio_is_the_root(norm):
     thetas, weights = np.array([0.3, 1.0, 2.0, 4.0]), np.array([0.05, 1 / 3, 0.45, 0.49])
@@ -165,6 +167,7 @@ WEIGHT, RATIO = (critical_weight, ([0.5, 0.1], [2.0, 1.0])), (critical_ratio, ([
 SLOW = pytest.mark.slow
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("function, points, norm", [
     (*WEIGHT, 1), *(pytest.param(*case, marks=SLOW) for case in ((*RATIO, 1), (*WEIGHT, np.inf), (*RATIO, np.inf))),
 ])  # fmt: skip

@@ -113,6 +113,7 @@ def test_one_dimension_has_one_direction(exact):
     assert np.isfinite(exact.gap[:2]).all()  # p = 1, cosine -1 and 1
 
 
+@pytest.mark.slow
 def test_the_condition_is_sufficient_and_not_necessary():
     """Some t > 0 lowers the ECE of the limit exactly where <theta' - theta, theta> < c, twice what the paper asks."""
     c, theta = 0.8, 1.3

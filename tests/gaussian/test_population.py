@@ -101,6 +101,7 @@ def error_of(quantity, actual, expected):
     return error / np.maximum(1, expected) if quantity == "nll" else error
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("quantity", DEFINED)
 def test_laws_in_float64(quantity):
     law = laws(np.float64)
@@ -114,7 +115,7 @@ def test_laws_in_float64(quantity):
         np.testing.assert_allclose(actual[seen & usual], expected[seen & usual], rtol=USUAL["ece"])
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("quantity", DEFINED)
 def test_laws_in_float32(quantity):
     law = laws(np.float32)
@@ -197,6 +198,7 @@ def test_reliability_curve():
     np.testing.assert_allclose(actual, expected, rtol=0, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_reliability_curve_shapes_and_ends():
     law = ScoreLaw(jnp.array([[1.0, 0.0], [-1.0, 1.0]]), jnp.array([[0.5, 1.0], [2.0, -1.0]]))
     expected = [[[0, 0.5, 1], [0.5, 0.5, 0.5]], [[1, 0.5, 0], [np.nan] * 3]]

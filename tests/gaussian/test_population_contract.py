@@ -39,6 +39,7 @@ CASES = [*((name, np.float64) for name in FUNCTIONS), ("ece", np.float32)]
 # --- degenerate laws, shapes, errors --------------------------------------------------------------
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("quantity, dtype", [case for case in CASES if case[0] not in ("nll", "brier", "accuracy")])
 def test_calibrated_is_exactly_zero(quantity, dtype):
     law = ScoreLaw(np.array([[1e-30, 1e-5, 1e-3, 0.1], [1, 7, 1e4, 1e6]], dtype), np.zeros(SHAPE, dtype))
@@ -54,6 +55,7 @@ def test_mce_without_signal_and_with_the_wrong_sign(dtype):
     np.testing.assert_array_equal(COMPILED["mce"](law), [[0.5] * 4, [1] * 4])
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("quantity, dtype", CASES)
 def test_no_variance_is_nan(quantity, dtype):
     nan = np.nan
@@ -157,6 +159,7 @@ def test_gradients_are_finite(quantity):
     assert not [name for name, fine in zip(EXTREMES, np.isfinite(gradient).all(axis=0), strict=True) if not fine]
 
 
+@pytest.mark.slow
 def test_the_signed_gap_is_smooth_through_calibration():
     """Its slope in the gap at gap = 0 is a central difference quotient of step 1e-5, but for 1e-10."""
     below, above = (COMPILED["signed gap"](ScoreLaw(np.ones(SHAPE), np.full(SHAPE, step))) for step in (-1e-5, 1e-5))
@@ -180,6 +183,7 @@ def test_new_values_do_not_retrace():
     assert len(traces) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("quantity", ["ece", pytest.param("nll", marks=pytest.mark.slow)])
 def test_new_values_do_not_recompile_an_eager_call(quantity, compilations):
     FUNCTIONS[quantity](ScoreLaw(np.array([1.0, 2.0]), np.array([1.0, 2.0])))

@@ -57,7 +57,7 @@ def literal(rng, n_u, n_l, p, theta_norm, unlabeled_norm, cosine, t):
     return {name: (part @ theta, (part**2).sum(axis=1)) for name, part in zip(NAMES, (init, final, mix), strict=True)}
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("index", range(len(CONFIGURATIONS)))
 def test_equals_the_literal_algorithm(exact, index, rng):
     """All six scalars by Kolmogorov-Smirnov, rounded so that atoms agree."""
@@ -111,6 +111,7 @@ def test_gaussian_sums_have_the_moments_of_the_exact_ones(key):
         assert (np.abs(np.cov(exact) - np.cov(gaussian)) <= error + 1e-5).all()
 
 
+@pytest.mark.slow
 def test_sums_of_many_points_keep_their_digits(key):
     """Over 100,000 points in float32: what float64 has of the same m to 0.1, 3e-4 of a standard deviation."""
     count, b = 100_000, np.float32(0.8)

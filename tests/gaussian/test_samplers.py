@@ -187,6 +187,7 @@ def test_replicates_are_independent(exact):
 # --- the six numbers ------------------------------------------------------------------------------
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("n, p", [(3, 1), (3, 2), (20, 3), (100, 12)])
 def test_noise_has_independent_parts_of_the_right_law(key, n, p):
     """KS of each part; correlations of parts and of their squares within 6 standard errors, 2e-9 each."""
@@ -225,6 +226,7 @@ def exact_gap(noise, n, p, theta, t):
     return np.sum(mixed * error, axis=0)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("t", [0.0, 0.3])
 @pytest.mark.parametrize("n, p, theta", [(1e8, 5, 1.0), (1e8, 5, 0.1), (1e10, 1, 2.0), (1e8, 1e8, 1.0)])
 def test_float32_gap_is_relative(key, n, p, theta, t):

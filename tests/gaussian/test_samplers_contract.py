@@ -118,6 +118,7 @@ def large(module_key):
     return jax.tree.map(np.asarray, sample_scores(module_key, **cells, replicates=10**6))
 
 
+@pytest.mark.slow
 def test_the_largest_size_in_float32(large):
     """gap = a + a^2 + chi2/n is normal to 1e-5, of mean 1 and variance 1/n + 2p/n^2; steps of float32 are 0.004 sd."""
     gap, mean = (part[0, :50_000].astype(float) for part in (large.gap, large.mean))

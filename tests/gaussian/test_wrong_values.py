@@ -172,15 +172,26 @@ def test_every_public_function_is_here():
     assert public == NO_RULES | {name.split(",")[0] for name in CALLS}
 
 
+# a second and more to compile
+LONG = {
+    "best_weight", "critical_ratio", "derivative_at_zero", "expected_errors", "mixup_estimator", "sample_class_sets",
+    "sample_linear_scores", "sample_ood_scores", "sample_pairs_scores", "sample_pseudo_label_scores",
+    "scale_on_held_out", "turning_ratio", "with_positive_rate",
+}  # fmt: skip
+
+
 def together():
     """Groups of functions whose right and wrong values are the same: XLA compiles what they share once."""
     groups = {}
     for function in CALLS:
         groups.setdefault(repr([row for *_, row in wrong_rows(function)]), []).append(function)
-    return [pytest.param(group, id=" and ".join(group)) for group in groups.values()]
+    slow = [[pytest.mark.slow] * (not LONG.isdisjoint(group)) for group in groups.values()]
+    return [
+        pytest.param(group, id=" and ".join(group), marks=marks)
+        for group, marks in zip(groups.values(), slow, strict=True)
+    ]
 
 
-@pytest.mark.few(5)
 @pytest.mark.parametrize("functions", together())
 def test_wrong_values_are_nan_under_jit(functions):
     """Each wrong value makes all of its own entry NaN; right values give numbers. One program for all entries."""

@@ -102,6 +102,7 @@ def test_a_map_that_is_not_injective_is_refused(make, words):
         make()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("make, names", [
     (partial(leaky_relu_generator, [np.eye(2), np.eye(2)]), ("slope",)),
     (partial(sample_leaky_relu, jax.random.key(0), widths=(2, 2, 2)), ("slope", "condition", "bias_scale")),

@@ -51,6 +51,7 @@ def ece_by_quadrature(classifier, scale, shift):
     return sum(integrate.quad(error, low, high)[0] for low, high in pairwise(ends))
 
 
+@pytest.mark.slow
 def test_the_exact_inverse_has_the_ece_of_the_closed_form(exact):
     """Within 5 standard errors (a false alarm in 4e5 for four classifiers) and 1e-6."""
     found, wanted = simulated_ece(exact), population_ece(score_law(CLASSIFIERS, THETA))
@@ -59,6 +60,7 @@ def test_the_exact_inverse_has_the_ece_of_the_closed_form(exact):
     np.testing.assert_allclose(wanted[0], ece_by_quadrature(CLASSIFIERS[0], 1.0, np.zeros(P)), atol=1e-7)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("scale, shift", [(0.7, 0.0), (1.0, 0.4)])
 def test_a_wrong_inverse_has_the_ece_of_its_law(scale, shift, generator, key):
     """By quadrature; within 5 standard errors and 5e-4, what bins leave where the sign changes within one."""
@@ -76,6 +78,7 @@ def test_densities_of_the_exact_inverse_are_those_of_the_model(exact):
         assert (np.abs(estimate.value) < 5 * estimate.standard_error + 1e-4).all()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("scale, shift", [(1.0, 0.3), (1.0, -0.2)])
 def test_density_errors_are_those_of_the_law(scale, shift, generator, key):
     """Of the law's bins, from SciPy's normal probabilities: sum p_1 |p_1 / p_2 - 1|, and with the square.

@@ -12,6 +12,7 @@ from scipy import integrate, stats
 from mixjax.generative.wasserstein import class_distances, sliced_distances, stretched_quantiles
 
 
+@pytest.mark.slow
 def test_it_is_the_distance_to_the_quantiles(rng):
     """W_2^2 of two samples of one size in one dimension: the mean squared difference of what is sorted."""
     samples, mean = rng.standard_normal((200, 3)) * [1.0, 2.0, 0.5] + 0.7, np.array([0.5, -1.0, 0.0])
@@ -60,7 +61,6 @@ def test_a_sample_of_the_law_is_closest_unscaled(rng):
     assert plain > 1.02
 
 
-@pytest.mark.slow
 def test_classes_and_weights(rng):
     theta = np.array([0.6, 0.8])
     lower, upper = rng.standard_normal((2, 100, 2))

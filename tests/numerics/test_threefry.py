@@ -61,6 +61,7 @@ def test_words_of_many_keys(key):
     np.testing.assert_array_equal(np.stack(key_words(keys), axis=-1), jax.random.key_data(keys))
 
 
+@pytest.mark.slow
 def test_other_kinds_of_keys_have_words_of_their_own():
     shape = (2, 3)
     keys = jax.random.split(jax.random.key(7, impl="rbg"), shape)

@@ -17,6 +17,7 @@ SAMPLERS = {
 EVERY_SAMPLER = pytest.mark.parametrize("sample", SAMPLERS.values(), ids=SAMPLERS.keys())
 
 
+@pytest.mark.few(1)
 @EVERY_SAMPLER
 def test_draws_repeat_and_differ_between_keys_and_positions(key, sample):
     draws = np.stack([sample(jax.random.fold_in(key, number)) for number in range(3)])

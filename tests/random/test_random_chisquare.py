@@ -37,6 +37,7 @@ def test_the_two_references_agree(df):
     np.testing.assert_allclose(chisquare_cdf(x, df), stats.chi2.cdf(x + df, df), rtol=0, atol=df**-1.5)
 
 
+@pytest.mark.few(12)
 @BOTH
 @pytest.mark.parametrize("df", [0.1, 0.3, *DEGREES])
 @pytest.mark.parametrize("size", [DRAWS, MANY])

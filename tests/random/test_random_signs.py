@@ -31,6 +31,7 @@ def sums_of_signs(means, n, dtype):
     return sums
 
 
+@pytest.mark.few(9)
 @pytest.mark.parametrize("n, dtype", [*((n, np.float32) for n in SMALL), *((n, np.float64) for n in (2, 33, 65, 1001))])
 @pytest.mark.parametrize("size", [DRAWS, MANY])
 def test_rademacher_mean_law(key, n, dtype, size):

@@ -56,6 +56,7 @@ def test_equal_mass_bins_go_on_to_the_next():
     np.testing.assert_allclose(values, [1 / 3, 1 / 3, 1 / 3, 1, 1], rtol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("binning", ["equal-width", pytest.param("equal-mass", marks=pytest.mark.slow)])
 def test_jit_and_vmap(binning, rng):
     samples = [scored(rng) for _ in range(2)]

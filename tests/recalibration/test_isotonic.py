@@ -36,6 +36,7 @@ def test_weights_repeat_rows_and_a_mask_removes_them(rng):
     np.testing.assert_allclose(fitted, np.array(expected, float), atol=3e-7)
 
 
+@pytest.mark.slow
 def test_jit_and_vmap(rng):
     confidence, correct = scored(rng)
     wrong = np.where(np.arange(N) == 3, 1.5, confidence), correct

@@ -49,6 +49,7 @@ def test_scipy_agrees(smoothing, rng):
         np.testing.assert_allclose(fitted(logits), expit(fitted_logits), atol=1e-14)
 
 
+@pytest.mark.slow
 def test_scipy_agrees_in_float32(rng):
     samples = [binary(rng, scale=scale, bias=bias) for scale, bias in TRUTHS]
     samples = [(logits, labels.astype(float)) for logits, labels in samples]

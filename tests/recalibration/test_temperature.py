@@ -29,6 +29,7 @@ def best(logits, labels, weights=None):
     return 1 / brentq(slope, 0.9 * around, 1.1 * around, xtol=1e-15, rtol=1e-14)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("truth", TRUTHS)
 def test_scipy_agrees(truth, rng):
     logits, labels = drawn(rng, temperature=truth)
@@ -39,6 +40,7 @@ def test_scipy_agrees(truth, rng):
     assert mean_nll(np.log(probs), labels) <= mean_nll(logits, labels) + 1e-7
 
 
+@pytest.mark.slow
 def test_scipy_agrees_in_float32(rng):
     samples = [drawn(rng, temperature=truth) for truth in TRUTHS]
     for truth, sample, (fitted, probs) in zip(TRUTHS, samples, in_float32(fit_temperature, samples), strict=True):

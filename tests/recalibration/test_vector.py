@@ -47,6 +47,7 @@ def test_scipy_agrees(rng):
     np.testing.assert_allclose((residual * logits).mean(axis=0), 0, atol=1e-13)
 
 
+@pytest.mark.slow
 def test_scipy_agrees_in_float32(rng):
     """...under `jit` and `vmap`, where separable labels and missing classes are NaN."""
     samples = [sample(rng) for _ in range(3)]

@@ -87,6 +87,7 @@ def test_the_diagonal_fills_the_axes(ax):
     np.testing.assert_array_equal(ax.lines[0].get_xydata(), [[0, 0], [1, 1]])
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["_hidden", "price $x$ of $", "a" * 80])
 def test_names_of_files_are_plain_text_in_a_legend(plain, name):
     """...and stay within the figure."""
@@ -99,6 +100,7 @@ def test_names_of_files_are_plain_text_in_a_legend(plain, name):
     assert figure.legends[0].get_window_extent().x1 <= figure.bbox.x1
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("classes", [2, 3, 4])
 def test_every_key_of_few_classes_is_within_the_figure(classes, plain):
     """...and no bin has ten rows, which leaves nothing to fill."""

@@ -73,6 +73,7 @@ def test_a_field_of_a_million_characters(tmp_path):
     assert "is not a csv file: field larger than field limit" in said
 
 
+@pytest.mark.slow
 def test_a_name_that_comes_twice_among_very_many(tmp_path):
     """Found in one pass: comparing each name with all others would take minutes."""
     names = [f"c{number}" for number in range(200_000)]
@@ -81,6 +82,7 @@ def test_a_name_that_comes_twice_among_very_many(tmp_path):
     assert said.endswith("two columns have the name 'c199999'")
 
 
+@pytest.mark.slow
 def test_wide_tables_are_text_a_part_at_a_time(tmp_path, monkeypatch):
     """1000 rows of 400 columns: 400,000 cells would take 60 bytes each if all were text at once."""
     monkeypatch.setattr(columns, "_CHUNK", 40_000)

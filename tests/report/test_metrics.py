@@ -124,6 +124,7 @@ def test_a_model_does_not_differ_from_itself(plain):
         np.testing.assert_allclose(metric.interval, 0, atol=1e-9)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("binning", ["equal-width", "equal-mass"])
 def test_paired_bins_are_as_good_as_rows(plain, other, binning, rng):
     """The standard deviation over samples of rows, in the same bins, within 4 standard errors (1/sqrt(2 * 2000))."""

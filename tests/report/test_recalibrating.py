@@ -51,6 +51,7 @@ def test_logits(method, two):
     assert said.startswith(METHODS[method][1])
 
 
+@pytest.mark.slow
 def test_platt(two):
     file, held_out = two("logits", classes=2)
     after, said = recalibrated(file, "platt", held_out)

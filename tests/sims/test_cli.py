@@ -117,6 +117,7 @@ def test_an_interrupt_says_how_to_go_on(capsys, tmp_path, monkeypatch):
     assert "same command goes on" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_as_a_command():
     done = subprocess.run(
         [sys.executable, "-m", "sims", "nosuch"], cwd=ROOT, capture_output=True, text=True, check=False

@@ -68,6 +68,7 @@ def test_cells_that_tie_are_left_grey_and_the_caption_says_so(unsorted):
     assert "an exact tie counting one half" in caption
 
 
+@pytest.mark.slow
 def test_slices_in_no_order_are_drawn_in_order(table_of):
     table = table_of("high_dimension").isel(ratio=[2, 0, 1])
     figure, _ = drawn(table, "ece_difference")
@@ -81,6 +82,7 @@ def test_representatives_hold_both_ends(size, places):
     assert representatives(-np.arange(size)) == [size - 1 - place for place in places]
 
 
+@pytest.mark.slow
 def test_sixteen_settings_are_six_panels(table_of):
     figure, caption = drawn(repeated(table_of("phase_diagram"), "mixup", 8), "ece_difference")
     assert len(panels_of(figure)) == 6
@@ -105,6 +107,7 @@ def test_the_two_boundaries_differ_in_color_and_style(table_of):
         assert line.get_path_effects()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("study", "name"), [("high_dimension", "ece_difference"), ("capacity", "ece_derivative")])
 def test_each_n_has_its_panels(study, name, table_of):
     """Two n: twice the panels; eight: six of them, and the caption says so."""

@@ -115,6 +115,7 @@ def test_what_holds_no_run_or_none_of_this_release(folders, tmp_path):
             status(tmp_path / "other")
 
 
+@pytest.mark.slow
 def test_as_commands(folders, tmp_path, capsys, one_figure):
     assert main(["merge", str(folders / "first"), str(folders / "second"), "--out", str(tmp_path / "out")]) == 0
     assert capsys.readouterr().out.startswith(

@@ -132,7 +132,7 @@ def test_a_run_at_work_is_not_disturbed_and_ends_on_request(tmp_path):
     assert not list(out.rglob(".tmp-*"))
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("damage", ["truncated", "flipped", "deleted", "stray", "another"])
 def test_damaged_shards_are_computed_anew(out, undisturbed, damage):
     (out / "dataset.nc").unlink()
@@ -159,6 +159,7 @@ def test_damaged_shards_are_computed_anew(out, undisturbed, damage):
     assert_same_bits(undisturbed, again)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("full_at", [5, 9], ids=["in mid-run", "at the end"])
 def test_a_full_disk_keeps_what_is_finished(tmp_path, undisturbed, monkeypatch, full_at):
     """Five (or all nine) shards fit, then nothing."""
@@ -182,6 +183,7 @@ def test_a_full_disk_keeps_what_is_finished(tmp_path, undisturbed, monkeypatch, 
     assert_same_bits(undisturbed, again)
 
 
+@pytest.mark.slow
 def test_without_a_folder_nothing_is_kept(tmp_path, undisturbed, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))

@@ -153,6 +153,7 @@ def test_a_store_that_is_lost_keeps_what_it_has(puts, undisturbed):
     assert_same_bits(undisturbed, table)
 
 
+@pytest.mark.slow
 def test_a_damaged_table_is_made_anew(finished, undisturbed):
     table = finished / "dataset.nc"
     table.write_bytes(table.read_bytes()[:-1])
@@ -164,6 +165,7 @@ def test_a_damaged_table_is_made_anew(finished, undisturbed):
     assert_same_bits(undisturbed, again)
 
 
+@pytest.mark.slow
 def test_parts_merge_from_and_into_stores_and_disks(undisturbed, tmp_path):
     work = planned(SMALL)
     parts = ["memory://bucket/first", str(tmp_path / "second")]

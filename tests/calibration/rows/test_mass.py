@@ -29,6 +29,7 @@ def test_every_rank_of_few_rows(rows):
     np.testing.assert_array_equal(selected(values, counted, ranks), np.sort(np.abs(values[counted == 1]))[ranks - 1])
 
 
+@pytest.mark.slow
 def test_many_rows_with_ties(rng):
     values = rng.random(100_000).astype(np.float32)
     values[:40_000] = np.round(values[:40_000], 2)
@@ -38,6 +39,7 @@ def test_many_rows_with_ties(rng):
     np.testing.assert_array_equal(selected(values, counted, ranks), np.sort(values[counted == 1])[ranks - 1])
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("digits", [8, 1])
 @pytest.mark.parametrize("num_bins", [15, *(pytest.param(number, marks=pytest.mark.slow) for number in (2, 64))])
 def test_bins_are_those_of_a_sort(rng, digits, num_bins):

@@ -17,6 +17,7 @@ def sorted_with_ranks(rows):
     return ordered, tie_ranks(ordered)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("dtype, masked, weighted", [
     (np.float32, False, False), (np.float32, True, False), (np.float32, True, True), (np.float64, True, False),
 ])  # fmt: skip
@@ -44,6 +45,7 @@ def test_sorted_rows_are_numpys(rng, dtype, masked, weighted):
     assert float(total) == mass.sum()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("where", [np.arange(30) < 20, pytest.param(None, marks=pytest.mark.slow)])
 def test_the_fast_sort_has_the_derivative_of_the_other(rng, where):
     """float32 without weights is sorted as integers; its gradient is that of float64."""

@@ -28,6 +28,7 @@ def test_two_classes_are_the_papers(key):
         assert (np.abs(found.value - exact) < 5 * found.standard_error + 1e-4).all()
 
 
+@pytest.mark.slow
 def test_the_limit_is_that_of_its_own_formula(key):
     """Top label at several p/n and t: within 5 standard errors of both."""
     ratio, t = np.array([0.05, 0.2, 1.0]), 0.2
@@ -44,6 +45,7 @@ def literal_ece(claim, event):
     return sum(abs(np.sum(event[part] - claim[part])) for part in np.array_split(order, 50)) / claim.size
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", ["top-label", "class-wise"])
 def test_literal_predictions_have_this_ece(kind, key, rng):
     """Three estimators, two far from the means and one of rank 1: 400,000 labels, within 5 s.e. and 5e-4."""

@@ -42,6 +42,7 @@ def all_pairs(x, y, alpha, beta):
     return np.array(rows), np.array(labels), np.array(shares)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("alpha, beta, p, penalty", [(0.2, 0.2, 4, 0.1), (1, 1, 4, 3.0), (2, 0.5, 12, 0.05)])
 def test_coefficients_are_the_ridge_of_all_pairs(rng, alpha, beta, p, penalty):
     x, y = data(rng, p=p)
@@ -123,6 +124,7 @@ def test_literal_fits_tend_to_the_limit(key, ratio):
         assert (error < 5 * np.std(found, axis=0, ddof=1) / np.sqrt(30) + 0.02 * wanted).all()
 
 
+@pytest.mark.slow
 def test_float32_stays_float32(rng):
     x, y = (part.astype(np.float32) for part in data(rng))
     ours = ridge_estimator(x, y, np.float32(0.3), penalty=0.1)

@@ -153,6 +153,7 @@ def double(sets):
     return few, fitted
 
 
+@pytest.mark.slow
 def test_is_the_minimum_in_double_precision(double):
     """13 points and 1000, the fewer the first of the more."""
     (few, fitted), z = double, np.array([-0.5, 0.0, 0.4, 1.1, 2.0])

@@ -51,6 +51,7 @@ def test_the_expansion_is_what_it_says():
     np.testing.assert_allclose(held_out_size_matching(positive, found[:3]), 500, rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_float32_and_shapes():
     law = ScoreLaw(jnp.float32([1.0, 2.0]), jnp.float32([0.5, -0.2]))
     ece = held_out_ece(law, np.array([[100], [400]]))
@@ -59,6 +60,7 @@ def test_float32_and_shapes():
     np.testing.assert_allclose(ece[0], 2 * ece[1], rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_new_values_do_not_recompile(compilations):
     def called(value):
         law = ScoreLaw(value, value / 2)
@@ -85,6 +87,7 @@ def test_the_expansion_is_near_from_1000_points_on(key, count, tolerance, replic
     assert (np.abs(ratio - 1) < tolerance + 4.5 * error).all()
 
 
+@pytest.mark.slow
 def test_the_variances_of_the_training_sets_are_those_of_the_limit(key):
     """n Var(rho) I = 1 / critical ratio at n = 1e5, for both weights: 5 standard errors of a variance, 10 checks."""
     ratio, theta_norm = np.array([[0.5, 1.0, 0.05, 3.0, 0.3], [1.0, 2.0, 0.5, 2.0, 1.5]])

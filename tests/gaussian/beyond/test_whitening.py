@@ -50,6 +50,7 @@ def test_the_rows_of_the_fit_become_those_of_the_model(rows):
     np.testing.assert_allclose(undone, np.eye(10), atol=1e-11)
 
 
+@pytest.mark.slow
 def test_single_precision_is_close_enough(rows):
     """To 1e-4 in a whitened row, far below its unit variance; a direction's sign is arbitrary."""
     x, y = rows

@@ -18,6 +18,7 @@ def test_there_are_eleven():
     assert list(CLAIMS) == ["3.1", "3.2", "3.3", "3.4", "3.5", "4.1", "4.2", "4.3", "5.1", "5.2", "5.3"]
 
 
+@pytest.mark.slow
 def test_mixup_helps_is_the_difference_of_literal_training_sets(key, rng):
     """Theorem 3.1 at n = 16, p = 8: Kolmogorov-Smirnov, false alarm 1e-6; the weight is 1/3."""
     theta = np.zeros(8)

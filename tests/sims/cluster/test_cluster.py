@@ -44,6 +44,7 @@ def one():
         yield started
 
 
+@pytest.mark.slow
 @needs_dask
 def test_through_a_scheduler_the_table_is_that_of_one_process(local, tmp_path, undisturbed):
     """...and the progress bar covers the cluster; what is missing of a run is made up for."""

@@ -83,6 +83,7 @@ def assert_same(one, other):
             np.testing.assert_array_equal(values, other[unit][name])
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("when", "error"), [("compiling", JaxRuntimeError), ("computing", JaxRuntimeError), ("computing", MemoryError)]
 )
@@ -98,6 +99,7 @@ def test_a_tile_that_is_refused_is_halved(limit, when, error):
     assert "4 cells" in said[1] and "they have 2" in said[1]
 
 
+@pytest.mark.slow
 def test_cells_that_are_drawn_at_once_are_halved_with_the_tile(limit):
     """As on an accelerator."""
     alike, said = toy((16, 16)), []
@@ -160,6 +162,7 @@ def test_other_errors_are_not_taken_for_it(limit):
 # --- by XLA's own account ----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_account_of_xla_grows_with_the_tile():
     """At least the draws of all cells, and their scores for two settings."""
     device, settings = jax.local_devices()[0], (("t", 2),)

@@ -66,6 +66,7 @@ def test_the_derivative_tends_to_its_closed_form(table_of):
 # --- ties ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_tie_counts_one_half():
     """Without Mixup nothing changes; without signal every MCE is 1/2. Neither is "Mixup worse"."""
     table = sims.run("phase_diagram", n="200", ratio="0.1,0.5,2", theta_norm="0,1", alpha="0,1", replicates=100)
@@ -127,6 +128,7 @@ def test_monte_carlo_agrees_with_the_exact_expectations(study, table_of):
     assert agrees, text
 
 
+@pytest.mark.slow
 def test_errors_whose_squares_have_no_single_precision_are_verified():
     """At |theta| = 10 an ECE is below 1e-20; its standard error is neither 0 nor wrong."""
     table = sims.run("phase_diagram", n="500", ratio="0.1,0.5,1", theta_norm="8,10", alpha="0.4,1", replicates=2000)
@@ -162,6 +164,7 @@ def test_expectations_in_single_precision_are_within_the_tolerance():
             assert (error <= np.minimum(TOLERANCE * scale, MOST_TOLERANCE)).all(), name
 
 
+@pytest.mark.few(2)
 def test_figures_are_drawn_and_described_from_the_table_alone(grid_study, table):
     """Every number of training sets is stated; what has no draws states none."""
     for figure in STUDIES[grid_study].figures:

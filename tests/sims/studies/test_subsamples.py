@@ -108,6 +108,7 @@ def test_the_shape_is_that_of_the_model(model):
     np.testing.assert_allclose(np.asarray(shape.histogram).sum(axis=1) * np.diff(HISTOGRAM)[0], 1.0, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_skewness_is_outwards(rng):
     """Of classes with a long tail towards each other both are negative: -2 for the exponential law, 6 its kurtosis."""
     tails = rng.exponential(size=(2, 20_000, 1)).astype(np.float32)
@@ -117,6 +118,7 @@ def test_skewness_is_outwards(rng):
     np.testing.assert_allclose(shape.kurtosis, 6.0, atol=5)
 
 
+@pytest.mark.slow
 def test_gaussian_rows_have_the_moments_of_the_rows(key, rng):
     """Of rows that are not Gaussian: means within 5 standard errors, covariances within 5 %, kurtosis gone."""
     z = rng.exponential(size=(2, 40_000, 3)) @ rng.standard_normal((3, 3)) + np.array([1.0, -1.0])[:, None, None]

@@ -68,6 +68,7 @@ def test_draws_differ_by_epoch_step_and_image_and_repeat():
     assert tuple(again) == places[1, 0]
 
 
+@pytest.mark.slow
 def test_the_draws_of_an_image_do_not_depend_on_the_batch(key, rng):
     images = jnp.asarray(rng.integers(0, 256, (64, 6, 6, 1), np.uint8))
     np.testing.assert_array_equal(augment(key, images)[:4], augment(key, images[:4]))
@@ -75,6 +76,7 @@ def test_the_draws_of_an_image_do_not_depend_on_the_batch(key, rng):
     np.testing.assert_array_equal(seeds[1], augment(stream_key(1, Stream.AUGMENT, 0, 0), images))
 
 
+@pytest.mark.slow
 def test_each_can_be_left_out(key, rng):
     images = jnp.asarray(rng.integers(1, 256, (64, 6, 6, 1), np.uint8))
     np.testing.assert_array_equal(augment(key, images, crop_padding=0, flip=False), images)

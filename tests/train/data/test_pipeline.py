@@ -51,6 +51,7 @@ def test_an_order_does_not_change_with_settings_or_versions():
     np.testing.assert_array_equal(jax.random.key_data(stream_key(7, Stream.ORDER, 3)), jax.random.key_data(key))
 
 
+@pytest.mark.slow
 def test_every_place_is_as_likely_for_every_row():
     """4000 orders of 5 rows: 25 counts with mean 800. Chi-square with 16 degrees of freedom exceeds 66 at a rate of
     5e-8 (the statistic is scaled by (n - 1) / n, as for permutation matrices)."""
@@ -70,6 +71,7 @@ def test_an_epoch_sees_each_row_once_and_a_scan_what_a_loop_sees(numbered):
     assert scanned.inputs.dtype == np.uint8
 
 
+@pytest.mark.slow
 def test_two_runs_of_a_seed_are_one_and_two_seeds_are_two(numbered):
     """Batches of seeds side by side, and keys of their steps."""
 
@@ -102,11 +104,13 @@ def test_scales_are_exact_and_normalize(rng):
     np.testing.assert_allclose(normal, expected, rtol=0, atol=3e-6)  # 16 units in the last place of the largest, 1.7
 
 
+@pytest.mark.slow
 def test_a_constant_channel_is_zero():
     inputs = np.full((2, 3, 3, 1), 77, np.uint8)
     assert not normalize(jnp.asarray(inputs), channel_scale(inputs)).any()
 
 
+@pytest.mark.slow
 def test_evaluation_does_not_depend_on_the_batch_size(rng):
     """Reports 22, 23: of 355 test digits each is scored once, by a linear map in whole numbers: sums are exact."""
     inputs, weights = load("digits").test_inputs, rng.integers(-3, 4, (64, 10)).astype(np.float32)

@@ -45,6 +45,7 @@ def test_a_row_without_a_label_counts_nothing():
     assert cross_entropy(jnp.ones((1, 3), jnp.float32), jnp.array([-1], jnp.int32))[0] == 0
 
 
+@pytest.mark.slow
 def test_bfloat16_logits_are_computed_with_in_float32():
     """Report 30: of logits that bfloat16 holds exactly, the loss is that of float32."""
     logits = np.array([[20.0, 1.5, -3.0], [40.0, 39.5, 0.25]], np.float32)
@@ -53,10 +54,12 @@ def test_bfloat16_logits_are_computed_with_in_float32():
     np.testing.assert_array_equal(found, cross_entropy(jnp.asarray(logits), jnp.array([1, 1], jnp.int32)))
 
 
+@pytest.mark.slow
 def test_large_logits_overflow_nothing():
     assert cross_entropy(jnp.array([[1e30, -1e30]], jnp.float32), jnp.array([0], jnp.int32))[0] == 0
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("shape", [(3,), (1, 3), (2, 4), (1, 2, 3)])
 def test_targets_of_another_shape(shape):
     """Report 15: a wrong rank or size raises."""

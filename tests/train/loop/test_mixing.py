@@ -37,6 +37,7 @@ def targets(rng):
     return jnp.asarray(np.eye(5, dtype=np.float32)[rng.integers(0, 5, SIZE)])
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("drawn", ["by hand", pytest.param("by chance", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kind", KINDS)
 def test_alpha_0_leaves_the_batch_and_the_hidden_values(key, images, targets, kind, drawn):
@@ -51,6 +52,7 @@ def test_alpha_0_leaves_the_batch_and_the_hidden_values(key, images, targets, ki
         np.testing.assert_array_equal(hook(images, layer), images)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("kind", KINDS)
 def test_images_and_targets_are_mixed_alike(kind):
     """Report 2: the rows are unit vectors, as pixels and as targets, so that both must show the same shares."""
@@ -116,6 +118,7 @@ def test_pairs_are_drawn_as_the_options_say(key, calls, kind):
         assert (drawn, sizes, options) == ("mixup", (SIZE,), expected | {"fold": True})
 
 
+@pytest.mark.slow
 def test_layers_are_uniform_and_apart_from_pairs(key, calls):
     """Of 3000 draws; chi-square with 2 degrees of freedom exceeds 30 at a rate of 3e-7, also among odd pairs."""
     draw = jax.jit(jax.vmap(lambda key: draw_step(Mixing("manifold"), key, 1.0, SIZE, SHAPE, LAYERS)))

@@ -75,6 +75,7 @@ def test_a_step_of_the_optimizer_is_pytorchs():
     np.testing.assert_allclose(found, wanted, rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_no_mixup_is_plain_training(digits, both):
     """Report 11: beside a training loop that knows no mixing; float32 against float64."""
     training, _, nets, _ = both
@@ -144,6 +145,7 @@ def test_each_seed_epoch_and_step_has_a_lambda_and_erm_has_none(both):
     assert jax.eval_shape(draw, members, np.uint32(0)).pairs.lam.shape == (44, 2, 16)
 
 
+@pytest.mark.slow
 def test_evaluation_does_not_depend_on_the_batch_size(digits, both, monkeypatch):
     """Reports 22 and 23: 355 rows in batches of 64, beside all of them at once."""
     training, _, nets, _ = both

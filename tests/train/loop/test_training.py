@@ -149,6 +149,7 @@ def test_a_first_phase_that_another_job_left(digits, tmp_path, undisturbed, name
     assert sum(steps) == AFTER * (710 // job_of(name).recipe.batch_size)
 
 
+@pytest.mark.slow
 def test_stopped_between_the_shared_state_and_its_own(digits, tmp_path, undisturbed):
     """The shared one is further than the job's last checkpoint, and is taken."""
     calls = []
@@ -238,6 +239,7 @@ def test_the_last_checkpoint_survives_a_loss_that_is_not_finite(digits, tmp_path
     assert_same_bits(trained(JOB, digits, tmp_path / "job"), trained(JOB, digits, tmp_path / "other"))
 
 
+@pytest.mark.slow
 def test_a_last_step_after_which_nothing_is_finite(digits, tmp_path, monkeypatch):
     """Its own loss is as it should be: nothing is recorded or kept of what it leaves."""
     original, calls = TrainingProgram.logits, []

@@ -38,6 +38,7 @@ def test_evaluation_uses_the_running_statistics_and_leaves_them(rng):
         np.testing.assert_array_equal(old, new)
 
 
+@pytest.mark.slow
 def test_statistics_stay_float32_under_bfloat16(rng):
     """256 + 1 is not a bfloat16; the mean of such values is right all the same."""
     norm = BatchNorm(1)

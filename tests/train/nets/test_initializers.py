@@ -38,6 +38,7 @@ def test_the_others_are_normal_with_no_bias(key, init, rectified, variance):
     assert not np.asarray(bias(key, (300,))).any()
 
 
+@pytest.mark.slow
 def test_blocks_differ_and_a_larger_layer_begins_as_a_smaller_one(key):
     kernel, _ = layer_initializers("he", FAN_IN)
     weights = np.asarray(kernel(key, (3 * 2**15 + 5,)))
@@ -69,6 +70,7 @@ def test_a_signal_keeps_its_scale_with_he_and_dies_with_torch(rng):
     assert last["torch"].std(0).mean() / first["torch"].std(0).mean() < 2 * 6**-3.5  # between rows; the biases stay
 
 
+@pytest.mark.slow
 def test_a_traced_start_is_the_same(key):
     kernel, _ = layer_initializers("he", FAN_IN)
     shape = (3, 2**15 + 5)

@@ -53,6 +53,7 @@ def numpy_logits(net: MLP, rows: np.ndarray, train: bool) -> np.ndarray:
     return values @ np.asarray(net.head.kernel[...], np.float64) + np.asarray(net.head.bias[...])
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("norm", ["none", "batch"])
 @pytest.mark.parametrize("train", [False, True])
 def test_logits_are_those_of_the_definition(rng, norm, train):
@@ -67,6 +68,7 @@ def test_logits_are_those_of_the_definition(rng, norm, train):
     np.testing.assert_allclose(net(jnp.asarray(rows)), expected, rtol=0, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_logits_are_float32_under_bfloat16(rng):
     """Report 30: the products are bfloat16, whose eight bits show; parameters and logits are float32."""
     rows = jnp.asarray(rng.normal(size=(4, 2, 2, 3)), jnp.float32)
