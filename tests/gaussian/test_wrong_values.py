@@ -33,9 +33,11 @@ OF = {
     **dict.fromkeys(("t", "lam", "confidence"), NOT_SHARES),
     "pairs_ratio": (0.0, -1.0, np.nan),
     "positive_rate": (-0.1, 0.0, 1.0, np.nan, np.inf),
+    "smoothing": (-0.1, 1.0, np.nan, np.inf),
 }
 
 MODEL, OOD = {"n": 10.0, "p": 3.0, "theta_norm": 1.0, "sigma": 2.0}, {"test_norm": 1.0, "cosine": 0.5}
+LOGISTIC = {"penalty": 0.1, "alpha": 1.0, "smoothing": 0.1}
 LIMIT, BETA = {"ratio": 1.0, "theta_norm": 2.0}, {"alpha": 1.0, "beta": 2.0}
 FAST = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}  # NaN is NaN
 
@@ -50,6 +52,10 @@ CALLS = {
     "ridge_estimator": (partial(gaussian.ridge_estimator, X, Y), {"t": 0.3, "penalty": 0.1}),
     "limit_ridge_scores": (gaussian.limit_ridge_scores, {**LIMIT, "t": 0.3, "penalty": 0.1}),
     "logistic_coefficients": (partial(gaussian.logistic_coefficients, X, Y), {"penalty": 0.1}),
+    "mixup_logistic_coefficients": (partial(gaussian.mixup_logistic_coefficients, X, Y), LOGISTIC),
+    "limit_logistic_scores": (gaussian.limit_logistic_scores, {**LIMIT, **LOGISTIC}),
+    "predict_logistic_scores": (partial(gaussian.predict_logistic_scores, X[0], X[0]), {"n": 10.0, **LOGISTIC}),
+    "separable_ratio": (gaussian.separable_ratio, {"theta_norm": 2.0}),
     "expected_errors": (partial(gaussian.expected_errors, num_nodes=4), {**MODEL, "t": 0.3}),
     "best_weight": (gaussian.best_weight, LIMIT),
     "critical_weight": (gaussian.critical_weight, LIMIT),
@@ -145,6 +151,7 @@ SCALARS = {
     **{name: ("theta_norm",) for name in ("class_mean", "class_means")},
     "fixed_lam_estimator": ("lam",),
     "logistic_coefficients": ("penalty",),
+    "mixup_logistic_coefficients": ("penalty", "alpha", "smoothing"),
     "sample_data": ("sigma",),
     "sample_pairs_scores": ("alpha", "beta"),
 }
@@ -152,7 +159,7 @@ SCALARS = {
 # no rule: whether something is so, vectors of data, and the two numbers of a law, which gives NaN where its variance is
 # not positive
 NO_RULES = {
-    "CalibrationErrors", "ClassSets", "ScoreLaw", "TemperatureFit", "TrainingSets", "Whitening",
+    "CalibrationErrors", "ClassMoments", "class_moments", "ClassSets", "ScoreLaw", "TemperatureFit", "TrainingSets", "Whitening",
     "class_ece", "fit_whitening", "mean_estimator", "mixup_can_help_ood", "mixup_helps_ood", "population_accuracy",
     "population_brier", "population_ece", "population_errors", "population_mce", "population_nll",
     "population_signed_gap", "scaled_ece", "sigma_estimator",
@@ -174,6 +181,7 @@ def test_every_public_function_is_here():
 
 # a second and more to compile
 LONG = {
+    "limit_logistic_scores", "mixup_logistic_coefficients", "predict_logistic_scores",
     "best_weight", "critical_ratio", "derivative_at_zero", "expected_errors", "mixup_estimator", "sample_class_sets",
     "sample_linear_scores", "sample_ood_scores", "sample_pairs_scores", "sample_pseudo_label_scores",
     "scale_on_held_out", "turning_ratio", "with_positive_rate",
