@@ -26,10 +26,11 @@ from mixjax.gaussian.logistic.fit import damping
 from mixjax.gaussian.logistic.mixing import MixingRule, mixing_rule
 from mixjax.gaussian.logistic.pair_loss import PairLoss
 
-_NODES = {np.dtype(np.float32): 33, np.dtype(np.float64): 45}  # of g
+_NODES = {np.dtype(np.float32): 61, np.dtype(np.float64): 101}  # of g, odd
 _MIXING = {np.dtype(np.float32): 8, np.dtype(np.float64): 14}  # of lambda
-_REACH = {np.dtype(np.float32): 6.0, np.dtype(np.float64): 8.0}  # of g
+_REACH = {np.dtype(np.float32): 5.5, np.dtype(np.float64): 7.0}  # of g
 _MAX_STEPS = 200
+_LEAST_PULL = 4000.0  # of its rounding
 
 
 class Spectrum(NamedTuple):
@@ -67,7 +68,23 @@ class Moments(NamedTuple):
 
 def fitted_moments(problem: Problem, loss: PairLoss) -> Moments:
     """Solve the equations of one problem; NaN where Newton's method has not converged. Differentiable in all data."""
-    return _system(_root(loss, problem), problem, _grid(problem), loss).moments
+    grid = _grid(problem)
+    root = _root(loss, problem)
+    there = _system(root, problem, grid, loss)
+    solved = _is_root(root, there) & _is_resolved(there.pull_size, grid.rule, problem.smoothing)
+    return Moments(*(jnp.where(solved, moment, jnp.nan) for moment in there.moments))
+
+
+def _is_root(root: jax.Array, there: _System) -> jax.Array:
+    """Return whether the residual is small beside the logits; the steps alone shrink also where rounding stops them."""
+    enough = jnp.sqrt(jnp.finfo(root.dtype).eps)
+    return jnp.max(jnp.abs(there.residual[:-1])) <= enough * (1.0 + jnp.max(jnp.abs(root[:-1])))
+
+
+def _is_resolved(pull_size: jax.Array, rule: MixingRule, smoothing: jax.Array) -> jax.Array:
+    """Return whether the pull is above rounding: where soft labels are met, it is a difference of numbers near 1."""
+    rounding = jnp.finfo(pull_size.dtype).eps * (jnp.sum(rule.weight) + smoothing)
+    return pull_size >= _LEAST_PULL * rounding
 
 
 def _grid(problem: Problem) -> Grid:
@@ -88,6 +105,7 @@ class _System(NamedTuple):
     residual: jax.Array
     jacobian: jax.Array
     moments: Moments
+    pull_size: jax.Array  # root of E f^2
 
 
 def _system(unknown: jax.Array, problem: Problem, grid: Grid, loss: PairLoss) -> _System:
@@ -112,7 +130,7 @@ def _system(unknown: jax.Array, problem: Problem, grid: Grid, loss: PairLoss) ->
     of_b = -dm_db - g * droot_db + dgamma_db * f
     last = jnp.append(b * droot - df_g, root + b * droot_db)
     jacobian = jnp.concatenate([jnp.concatenate([of_v, of_b[:, None]], axis=1), last[None]])
-    return _System(residual, jacobian, Moments(m, q))
+    return _System(residual, jacobian, Moments(m, q), jnp.sqrt(f_squared))
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(0,))
@@ -146,8 +164,11 @@ def _newton(start: jax.Array, problem: Problem, grid: Grid, loss: PairLoss) -> j
     def unfinished(state: _State) -> jax.Array:
         return (state.moved > enough) & (state.steps < _MAX_STEPS)
 
+    unmixed = grid._replace(rule=MixingRule(grid.rule.lam[:0], grid.rule.weight[:0]))
+    mixes = jnp.sum(grid.rule.weight) > 0
+
     def step(state: _State) -> _State:
-        here = _system(state.unknown, problem, grid, loss)
+        here = lax.cond(mixes, *(partial(_system, state.unknown, problem, each, loss) for each in (grid, unmixed)))
         full = -jnp.linalg.solve(here.jacobian, here.residual)
         change = jnp.max(jnp.abs(full[:-1]))
         length = damping(change)

@@ -51,8 +51,9 @@ def logistic_pull(v: jax.Array, chance: jax.Array, rule: MixingRule, smoothing: 
     share = jnp.stack([rule.lam, 1.0 - rule.lam])[..., None]  # [2, J, 1]: a row has lambda or 1 - lambda
     weight = rule.weight[None, :, None]
     x, square = _tanh_and_complement(0.5 * share * v[None, None])
-    y, chances = x[::-1], square[::-1] * chance[None, None]
-    quotient = square[..., :, None] + square[::-1][..., None, :] * (1.0 - square)[..., :, None]
+    y, partner_square = x[::-1, :, ::2], square[::-1, :, ::2]  # every other node is enough for an average
+    chances = partner_square * (chance[::2] / jnp.sum(chance[::2]))[None, None]
+    quotient = square[..., :, None] + partner_square[..., None, :] * (1.0 - square)[..., :, None]
     inverse = 1.0 / jnp.maximum(quotient, jnp.finfo(v.dtype).tiny)
     once = jnp.einsum("ajkl,ajl->ajk", inverse, chances)
     twice = jnp.einsum("ajkl,ajl->ajk", inverse**2, chances)
@@ -62,7 +63,8 @@ def logistic_pull(v: jax.Array, chance: jax.Array, rule: MixingRule, smoothing: 
     coupled = -0.5 * jnp.einsum("ajk,ajkl,ajl->kl", weight * share * share[::-1] * square * x, inverse**2, chances * y)
     wrong = jax.nn.sigmoid(-v)
     alone = 1.0 - jnp.sum(rule.weight)
-    return Pull(alone * (0.5 * smoothing - wrong) + mixed, alone * wrong * (1.0 - wrong) + own, coupled)
+    partner = jnp.zeros((len(v), len(v)), v.dtype).at[:, ::2].set(coupled)
+    return Pull(alone * (0.5 * smoothing - wrong) + mixed, alone * wrong * (1.0 - wrong) + own, partner)
 
 
 def _tanh_and_complement(x: jax.Array) -> tuple[jax.Array, jax.Array]:

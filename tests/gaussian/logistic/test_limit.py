@@ -22,8 +22,9 @@ from mixjax.gaussian import (
     sample_data,
     separable_ratio,
 )
+from mixjax.gaussian.logistic import fixed_point
 from mixjax.gaussian.logistic.fixed_point import Problem, Spectrum, fitted_moments
-from mixjax.gaussian.logistic.pair_loss import squared_pull
+from mixjax.gaussian.logistic.pair_loss import logistic_pull, squared_pull
 from tests.paths import CASES
 
 ROWS = json.loads((CASES / "erm_limit.json").read_text())["rows"]
@@ -106,6 +107,18 @@ def test_the_squared_loss_is_its_closed_form(alpha, smoothing):
     np.testing.assert_allclose(found, [scale * square * first, q], rtol=1e-9)
 
 
+@pytest.mark.parametrize("alpha", [0.0, 0.05])
+@pytest.mark.parametrize("penalty, rtol", [(1e-3, 1e-7), (1e-4, 1e-4)])
+def test_more_nodes_change_nothing(monkeypatch, alpha, penalty, rtol):
+    """Just beyond the p/n from which on classes are separable, where the logits of training rows bend most."""
+    law = limit_logistic_scores(0.3, 1.0, penalty=penalty, alpha=alpha)
+    monkeypatch.setitem(fixed_point._NODES, np.dtype(np.float64), 321)
+    values = [jnp.asarray(value, float) for value in (penalty, alpha, alpha, 0.0)]
+    spectrum = Spectrum(*(jnp.asarray([value], float) for value in (1.0, 1.0, 0.3)))
+    fine = jax.jit(lambda problem: fitted_moments(problem, logistic_pull))(Problem(spectrum, *values))
+    np.testing.assert_allclose([2 * law.mean, 4 * law.var], fine, rtol=rtol)
+
+
 def test_a_spectrum_of_one_is_the_limit():
     p, n = 30, 50
     general = predict_logistic_scores(np.ones(p), np.full(p, 1.7 / p), n, penalty=0.05, alpha=[0.0, 0.8], smoothing=0.1)
@@ -157,6 +170,19 @@ def test_extremes():
                                 penalty=[1e-2, 1e3, 1e-2, 0.1, 1e-3], alpha=1.0)  # fmt: skip
     assert np.isfinite(law).all()
     assert np.isnan(limit_logistic_scores(0.0, 0.0, penalty=0.1)).all()
+
+
+def test_what_float32_does_not_resolve_is_nan():
+    """Soft labels that are met: the pull is a difference of numbers near 1. In float64 there is a limit."""
+    hard = {"ratio": 30.0, "theta_norm": 1.0, "penalty": 1e-5, "alpha": 1.0}
+    assert np.isnan(limit_logistic_scores(**{name: np.float32(value) for name, value in hard.items()}).mean)
+    assert np.isfinite(limit_logistic_scores(**hard).mean)
+
+
+def test_separable_ratio_at_its_ends():
+    found = separable_ratio(np.array([0.0, 1e-30, 1e-6, 30.0, 1e3]))
+    np.testing.assert_allclose(found, [0.5, 0.5, 0.5, 0.0, 0.0], atol=1e-6)
+    assert np.isfinite(jax.vmap(jax.grad(separable_ratio))(jnp.array([1e-6, 0.5, 8.0]))).all()
 
 
 def test_a_strong_penalty_is_the_average():

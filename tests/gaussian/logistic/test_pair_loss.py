@@ -20,13 +20,13 @@ def nodes(rng, dtype=np.float64, scale=4.0):
 def literal(v, chance, alpha, beta, smoothing, slope):
     """f(v) = 2 E [a l'(a v + (1 - a) e v'; (1 - eps)(a + (1 - a) e))], a = lambda', by SciPy's nodes."""
     points, weights = special.roots_jacobi(60, beta - 1, alpha - 1)
-    total = np.zeros_like(v)
+    total, partner = np.zeros_like(v), chance[::2] / chance[::2].sum()  # partners are every other node
     for lam, weight in zip((1 + points) / 2, weights / weights.sum(), strict=True):
         for own in (lam, 1 - lam):
             for e in (1, -1):
                 label = (1 - smoothing) * (own + (1 - own) * e)
-                logits = own * v[:, None] + (1 - own) * e * v[None]
-                total += 2 * weight / 4 * own * (slope(logits, label) @ chance)
+                logits = own * v[:, None] + (1 - own) * e * v[None, ::2]
+                total += 2 * weight / 4 * own * (slope(logits, label) @ partner)
     return total
 
 
@@ -74,6 +74,7 @@ def by_rule(v, chance, rule):
     for lam, weight in zip(rule.lam, rule.weight, strict=True):
         for own in (lam, 1 - lam):
             for e in (1, -1):
-                logits = own * v[:, None] + (1 - own) * e * v[None]
-                total += weight / 2 * own * (((np.tanh(logits / 2) - own - (1 - own) * e) / 2) @ chance)
+                logits = own * v[:, None] + (1 - own) * e * v[None, ::2]
+                partner = chance[::2] / chance[::2].sum()
+                total += weight / 2 * own * (((np.tanh(logits / 2) - own - (1 - own) * e) / 2) @ partner)
     return total
