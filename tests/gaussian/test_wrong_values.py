@@ -159,10 +159,10 @@ SCALARS = {
 # no rule: whether something is so, vectors of data, and the two numbers of a law, which gives NaN where its variance is
 # not positive
 NO_RULES = {
-    "CalibrationErrors", "ClassMoments", "class_moments", "ClassSets", "ScoreLaw", "TemperatureFit", "TrainingSets", "Whitening",
-    "class_ece", "fit_whitening", "mean_estimator", "mixup_can_help_ood", "mixup_helps_ood", "population_accuracy",
-    "population_brier", "population_ece", "population_errors", "population_mce", "population_nll",
-    "population_signed_gap", "scaled_ece", "sigma_estimator",
+    "CalibrationErrors", "ClassMoments", "ClassSets", "ScoreLaw", "TemperatureFit", "TrainingSets", "Whitening",
+    "class_ece", "class_moments", "fit_whitening", "mean_estimator", "mixup_can_help_ood", "mixup_helps_ood",
+    "population_accuracy", "population_brier", "population_ece", "population_errors", "population_mce",
+    "population_nll", "population_signed_gap", "scaled_ece", "sigma_estimator",
 }  # fmt: skip
 
 

@@ -8,7 +8,7 @@ of the covariance and theta_k the class mean in its eigenbasis,
 
 m = <w, theta> and q = w' Sigma w are all that a test point's logit depends on. The unknowns are v at equally spaced
 nodes of g, and B; the rest follows. A step of Newton is log(1 + d)/d long, d the largest change of a logit (`fit`), and
-keeps B positive. The min-max problem is convex-concave, so that a root with B > 0 is its solution.
+keeps B positive. A root with B > 0 is a stationary point of the min-max problem, which is convex-concave.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _LEAST_PULL = 4000.0  # of its rounding
 
 
 class Spectrum(NamedTuple):
-    """The eigenvalues s_k, the squared coordinates of theta, and what each eigenvalue counts, 1/n for one direction."""
+    """The eigenvalues s_k, the squared coordinates of theta, and the multiplicity of each eigenvalue over n."""
 
     eigenvalue: Float[Array, " K"]
     theta_squared: Float[Array, " K"]
@@ -141,7 +141,7 @@ def _root(loss: PairLoss, problem: Problem) -> jax.Array:
 
 @_root.defjvp
 def _root_jvp(loss: PairLoss, primals: tuple[Problem], tangents: tuple[Problem]) -> tuple[jax.Array, jax.Array]:
-    """Differentiate residual(root, problem) = 0; right to any order, since the root here is `_root` again."""
+    """Differentiate residual(root, problem) = 0; forward derivatives of any order are right."""
     (problem,) = primals
     root = _root(loss, problem)
 

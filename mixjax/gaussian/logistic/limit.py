@@ -40,7 +40,7 @@ def limit_logistic_scores(
       ratio: c >= 0.
       theta_norm: |theta| >= 0.
       penalty: mu > 0.
-      alpha, beta: of Mixup, >= 0; alpha = 0 is no Mixup, and beta None is alpha.
+      alpha, beta: of Mixup, >= 0; alpha = 0, the default, is no Mixup whatever beta is, and beta None is alpha.
       smoothing: eps in [0, 1).
 
     Returns:
