@@ -15,7 +15,7 @@ def sums_and_runs(values, starts, ends):
     return total(values), *prefix, over(prefix, starts, ends)
 
 
-@pytest.mark.few(1)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("size", [0, 1, 257, 70_000])
 def test_float32_sums(size, rng):
     values = rng.random(size).astype(np.float32)

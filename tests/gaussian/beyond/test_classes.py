@@ -17,7 +17,6 @@ from mixjax.gaussian import (
 )
 
 
-@pytest.mark.few(1)
 @pytest.mark.parametrize("num_classes", [2, 10])
 def test_means_are_a_simplex(num_classes):
     means = np.asarray(class_means(num_classes, 12, 1.5))
