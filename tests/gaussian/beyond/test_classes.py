@@ -64,7 +64,6 @@ def test_literal_predictions_have_the_limits_ece(t, key, rng):
     assert abs(np.mean(found) - limit.value) < 0.03 * limit.value + 1e-3 + 5 * error
 
 
-@pytest.mark.slow
 def test_the_best_weight_calibrates(key):
     """Equal claims and truths, to rounding; half of it does not. Without means the ECE is NaN."""
     t = np.asarray(best_class_weight(0.2, 1.5, num_classes=3))
