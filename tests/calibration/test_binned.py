@@ -155,6 +155,7 @@ def test_equal_rows_do_not_drift(binning, num_bins):
     np.testing.assert_allclose(ece(confidence, correct, num_bins=num_bins, binning=binning), exact, atol=1e-7)
 
 
+@pytest.mark.slow
 def test_probabilities_of_classes(rng):
     """The error of the predicted class, and the mean over classes of theirs."""
     probs, labels = rng.dirichlet(np.ones(3), 40).astype(np.float32), rng.integers(0, 3, 40)

@@ -72,7 +72,7 @@ def test_masked_rows_do_not_count(rng, tested):
     np.testing.assert_allclose(masked.statistic, alone.statistic, rtol=1e-10)
 
 
-@pytest.mark.slow
+@pytest.mark.few(1)
 @pytest.mark.parametrize("others", [[], [0.3]])
 def test_wrong_rows_that_were_certain(tested, others):
     """Under the hypothesis there are none, and the statistic has no deviation; one alone has no other to agree with."""

@@ -185,6 +185,7 @@ def test_gradients_of_the_boundaries(function, points, norm):
 # --- shapes, dtypes, errors ------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_arguments_broadcast():
     ratio, theta, t = np.ones((3, 1)), np.ones(4), np.full((2, 1, 1), 0.2)
     calls = {
