@@ -137,7 +137,7 @@ def test_bytes_of_another_order():
     assert ece(confidence.astype(">f4"), [1, 1]) == ece(confidence, [1, 1])
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("binning, num_bins", [
     ("equal-width", 100), ("equal-mass", 2),
     *(pytest.param(*case, marks=pytest.mark.slow) for case in [("equal-width", 2), ("equal-mass", 100)]),
@@ -167,7 +167,7 @@ def test_probabilities_of_classes(rng):
         close(classwise_ece(probs, labels, num_bins=6, **options), np.mean(each))
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("norm", [1, 2, np.inf])
 def test_gradients_are_finite_and_right(norm):
     """For norm 1 it is -sign(residual of its bin) / N; finite also at 0, 1 and in bins that are calibrated."""

@@ -27,6 +27,7 @@ def test_the_statistic_is_the_largest_of_its_definition(rng, key):
     assert expected[int(found.bins_used)] == max(expected.values())
 
 
+@pytest.mark.slow
 def test_level(rng, key):
     """Of 1000 samples of calibrated scores at most 5 % are rejected at 5 %: within 3.3 standard errors, 5e-4."""
     confidence = rng.beta(4, 1.5, (1000, 60)).astype(np.float32)

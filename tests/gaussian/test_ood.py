@@ -66,7 +66,7 @@ def literal(rng, n, p, theta_norm, test_norm, cosine, t, sigma):
     return mixed @ test / sigma**2, (mixed**2).sum(axis=1) / sigma**2
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "index", [pytest.param(k, marks=() if k in IN_SHORT else pytest.mark.slow) for k in range(len(CONFIGURATIONS))]
 )

@@ -95,6 +95,7 @@ def test_the_public_algorithm_is_the_literal_one(rng):
         np.testing.assert_allclose(found[name], expected, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_gaussian_sums_have_the_moments_of_the_exact_ones(key):
     """Means and covariances of the five sums over 50 points, each within 5 standard errors of 20,000 draws."""
     draws, sums = 20_000, {}

@@ -17,6 +17,7 @@ from mixjax.gaussian import (
 )
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("num_classes", [2, 10])
 def test_means_are_a_simplex(num_classes):
     means = np.asarray(class_means(num_classes, 12, 1.5))
@@ -25,6 +26,7 @@ def test_means_are_a_simplex(num_classes):
     np.testing.assert_allclose(means @ means.T, expected, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_the_estimator_is_the_mean_over_all_pairs(rng):
     """lambda = 0.3 for all pairs, t = 2 * 0.3 * 0.7, by the double sum of the definition."""
     labels, x = rng.integers(0, 3, 8), rng.standard_normal((8, 5))

@@ -131,6 +131,7 @@ def test_gaussian_rows_have_the_moments_of_the_rows(key, rng):
         assert (stats.normaltest(row).pvalue > 1e-6).all()
 
 
+@pytest.mark.slow
 def test_a_division_whitens_with_rows_that_it_does_not_score(key, rng):
     """With two rows of a class for each direction a whitening that had seen the others would make them I exactly."""
     rows = rng.standard_normal((2, 60, 30), np.float32)
