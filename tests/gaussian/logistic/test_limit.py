@@ -115,6 +115,7 @@ def test_a_spectrum_of_one_is_the_limit():
     np.testing.assert_allclose(general, limit, rtol=1e-10)
 
 
+@pytest.mark.slow
 def test_units_of_the_rows_move_into_the_penalty():
     """Rows twice as long and a penalty of four times: the same logits."""
     s, theta = np.geomspace(0.01, 2, 20), np.linspace(0.1, 0.3, 20)
