@@ -143,7 +143,7 @@ def test_a_division_whitens_with_rows_that_it_does_not_score(key, rng):
 
 
 def test_rows_that_are_scored_had_no_part_in_the_whitening(key, rng):
-    """Of six numbers of each class: z is (x - c) / s of four, c the center of the other two, which one choice explains."""
+    """Of six numbers of each class: z is (x - c) / s of four, c the center of the others, as one choice says."""
     rows = rng.standard_normal((2, 6, 1))
     z = np.asarray(divided(key, jnp.asarray(rows), p=1).rows[0])[..., 0]
     explained = 0
