@@ -8,7 +8,7 @@ import pytest
 
 from tests.paths import DOCS
 
-LONG = ("beyond", "generative")  # compile for long
+LONG = ("beyond", "generative", "theorems")  # compile for long
 EXAMPLES = [
     pytest.param(code, id=f"{page.stem}-{number}", marks=[pytest.mark.slow] * (page.stem in LONG))
     for page in sorted(DOCS.glob("*.md"))

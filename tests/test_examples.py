@@ -34,7 +34,7 @@ NAMES = sorted({home(*entry) for entry in public()})
 FIRST = ("mixjax.calibration", "mixjax.scores", "mixjax.gaussian.weights", "mixjax.plots")  # others compile for long
 
 
-@pytest.mark.few(18)
+@pytest.mark.few(10)
 @pytest.mark.parametrize(
     ("module", "name"),
     [

@@ -97,6 +97,7 @@ assert sims.study.__spec__.name == "mixjax.sims.study"
 """
 
 
+@pytest.mark.slow
 def test_a_clone_has_both_names_and_one_package(tmp_path: Path) -> None:
     """Also in the folder that holds a clone called mixjax, where the clone itself is no package."""
     (tmp_path / "mixjax").symlink_to(ROOT)

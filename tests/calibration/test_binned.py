@@ -137,7 +137,7 @@ def test_bytes_of_another_order():
     assert ece(confidence.astype(">f4"), [1, 1]) == ece(confidence, [1, 1])
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("binning, num_bins", [
     ("equal-width", 100), ("equal-mass", 2),
     *(pytest.param(*case, marks=pytest.mark.slow) for case in [("equal-width", 2), ("equal-mass", 100)]),
@@ -155,6 +155,7 @@ def test_equal_rows_do_not_drift(binning, num_bins):
     np.testing.assert_allclose(ece(confidence, correct, num_bins=num_bins, binning=binning), exact, atol=1e-7)
 
 
+@pytest.mark.slow
 def test_probabilities_of_classes(rng):
     """The error of the predicted class, and the mean over classes of theirs."""
     probs, labels = rng.dirichlet(np.ones(3), 40).astype(np.float32), rng.integers(0, 3, 40)
@@ -166,7 +167,7 @@ def test_probabilities_of_classes(rng):
         close(classwise_ece(probs, labels, num_bins=6, **options), np.mean(each))
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("norm", [1, 2, np.inf])
 def test_gradients_are_finite_and_right(norm):
     """For norm 1 it is -sign(residual of its bin) / N; finite also at 0, 1 and in bins that are calibrated."""

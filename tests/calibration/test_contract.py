@@ -97,6 +97,7 @@ def test_weights_repeat_rows_and_a_mask_removes_them(name, rng):
     assert np.isnan(values(function(*columns, **options | {"where": np.zeros(PADDED, bool)}))).all()
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("name", WEIGHTED)
 def test_wrong_weights(name, rng):
     columns, options = hidden(rng, *draw(name, rng), np.ones(SIZE))
@@ -109,6 +110,7 @@ def test_wrong_weights(name, rng):
     assert np.isnan(values(FUNCTIONS[name](*columns, **options))).all()
 
 
+@pytest.mark.few(9)
 @every
 def test_wrong_values_and_dtypes(name, rng):
     """A wrong value names its row, NaN is NaN, and half precision is computed in float32."""

@@ -52,6 +52,7 @@ def test_it_has_no_bias(true, rng):
     assert abs(squared.mean() - (true - 0.5) ** 2) < 5 * squared.std() / np.sqrt(4000)
 
 
+@pytest.mark.slow
 def test_bins_of_one_row_are_left_out():
     """...but counted; no pair, no error."""
     squared, root = debiased_ece2(np.array([0.1, 0.1, 0.9]), [1, 1, 0], num_bins=2)

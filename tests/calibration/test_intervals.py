@@ -10,7 +10,7 @@ import pytest
 from scipy.special import expit
 
 from mixjax.calibration import intervals as bootstrap
-from mixjax.calibration.intervals import bootstrap_intervals, mean_interval
+from mixjax.calibration.intervals import basic_interval, bootstrap_intervals, mean_interval
 from tests.calibration.exact import binned_error
 
 MEAN, VAR, BINS = 1.2, 2.0, 15  # over-confident: rho = 0.6
@@ -105,6 +105,13 @@ def test_many_bins_take_the_room_of_those_that_hold_rows(key, rng, monkeypatch):
     monkeypatch.setattr(bootstrap, "_BLOCK", 40 * 6 * 100)
     parts = bootstrap_intervals(key, *rows, num_bins=2**20, replicates=400)
     np.testing.assert_allclose(parts.signed_gap.standard_error, many.signed_gap.standard_error, rtol=0.3)
+
+
+def test_the_basic_interval_reflects_the_quantiles():
+    """Deviations 0 to 99 from the truth: the estimate less the quantiles, the upper one below."""
+    drawn = 2.0 + np.arange(100.0)
+    interval = basic_interval(50.0, 2.0, drawn, 0.9)
+    np.testing.assert_allclose(interval, (50, 50 - 0.95 * 99, 50 - 0.05 * 99, drawn.std(ddof=1)), rtol=1e-12)
 
 
 def test_the_mean_interval_is_the_normal_one():

@@ -58,7 +58,7 @@ def test_top_label_of_logits_under_jit(batches):
     assert np.isnan(metric.compute())
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("num_classes", [None, K])
 @pytest.mark.parametrize("given", ["logits", "probs"])
 def test_masked_rows_may_hold_anything(batches, given, num_classes):

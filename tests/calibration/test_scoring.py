@@ -60,6 +60,7 @@ def test_zero_probability():
         np.testing.assert_allclose(nll_from_logits(np.array([logits]), [label]), value)
 
 
+@pytest.mark.slow
 def test_gradients():
     """softmax - labels over n; finite too where a row of weight 0 is infinite."""
     logits, labels = np.array([[1.0, 2.0], [0.0, -1.0]]), np.array([0, 1])

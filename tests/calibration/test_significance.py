@@ -27,6 +27,7 @@ def test_the_statistic_is_the_largest_of_its_definition(rng, key):
     assert expected[int(found.bins_used)] == max(expected.values())
 
 
+@pytest.mark.slow
 def test_level(rng, key):
     """Of 1000 samples of calibrated scores at most 5 % are rejected at 5 %: within 3.3 standard errors, 5e-4."""
     confidence = rng.beta(4, 1.5, (1000, 60)).astype(np.float32)
@@ -72,7 +73,7 @@ def test_masked_rows_do_not_count(rng, tested):
     np.testing.assert_allclose(masked.statistic, alone.statistic, rtol=1e-10)
 
 
-@pytest.mark.slow
+@pytest.mark.few(1)
 @pytest.mark.parametrize("others", [[], [0.3]])
 def test_wrong_rows_that_were_certain(tested, others):
     """Under the hypothesis there are none, and the statistic has no deviation; one alone has no other to agree with."""

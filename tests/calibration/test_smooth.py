@@ -90,6 +90,7 @@ def test_it_is_the_fixed_point(rng):
         np.testing.assert_allclose(smooth_ece(confidence, correct), brentq(spread, 1e-9, 1, xtol=1e-14), atol=1e-12)
 
 
+@pytest.mark.slow
 def test_gradients_are_those_of_the_fixed_point(rng):
     confidence = np.concatenate([rng.uniform(0.01, 0.99, 8), [0.25, 0.25]])
     correct, slopes = np.arange(10) % 3 == 0, jax.jit(jax.grad(smooth_ece))

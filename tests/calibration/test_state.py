@@ -198,7 +198,6 @@ def test_a_fresh_state_can_be_donated():
     assert abs(float(errors(state)[0]) - 0.8) < 1e-6
 
 
-@pytest.mark.slow
 def test_it_is_small_and_nothing_overflows():
     """...or is rounded away: 2^33 rows, doubled from 2^13, of which half are right; then one row more, and another."""
     add = jax.jit(CalibrationState.update)

@@ -58,7 +58,7 @@ def largest(confidence, correct):
     return _Sweep.of(sorted_rows(Rows(confidence, correct))).largest()
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(5)
 @pytest.mark.parametrize("decimals", [1, 2, 3, 9])
 @pytest.mark.parametrize("steep", [0.0, 4.0, 30.0, 1000.0, 3e4])
 def test_the_number_of_bins(steep, decimals, rng):

@@ -109,7 +109,7 @@ def enumerated(n, p, theta, t, errors_of):
 SMALL = [name for name, (n, *_) in CELLS.items() if n < 20]
 
 
-@pytest.mark.few(1)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("cell", SMALL)
 def test_small_cells_are_enumerated(cell, expected, errors_of):
     """n < 20: the labels' rule of 20 nodes is exact, and only those for Z and the chi-square remain."""

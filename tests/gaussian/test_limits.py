@@ -128,6 +128,7 @@ def test_critical_ratio_is_the_root(norm):
         np.testing.assert_allclose(c, root, rtol=1e-8)
 
 
+@pytest.mark.slow
 @WITH_NORMS
 def test_mixup_helps_on_the_right_side(norm):
     """The sign of ECE_t - ECE_0 on either side of both boundaries."""
@@ -185,6 +186,7 @@ def test_gradients_of_the_boundaries(function, points, norm):
 # --- shapes, dtypes, errors ------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_arguments_broadcast():
     ratio, theta, t = np.ones((3, 1)), np.ones(4), np.full((2, 1, 1), 0.2)
     calls = {

@@ -67,7 +67,7 @@ def test_derivative_is_that_of_autodiff(norm, derivatives):
     np.testing.assert_allclose(forward(0.0), derivatives[norm][2] * 2 / (3 + 1), rtol=1e-9)
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("norm", [1, np.inf], ids=["ECE", "MCE"])
 def test_derivative_where_the_plain_classifier_is_calibrated(norm):
     """At c = 0 any Mixup hurts: (error_t - 0) / t at t = 1e-6, by the definition, is the one-sided derivative."""
@@ -79,7 +79,7 @@ def test_derivative_where_the_plain_classifier_is_calibrated(norm):
     np.testing.assert_allclose(just_above, -found, rtol=1e-9)
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_derivative_without_signal(dtype):
     """Of the MCE, which is 1/2 for every t, 0; of the ECE -E |v| sech^2(v) / 2, v ~ N(0, c); NaN without a law."""

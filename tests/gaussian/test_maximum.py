@@ -23,6 +23,7 @@ def widest_gap(mean, gap):
     )
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("dtype, tolerance", [(np.float64, 1e-14), (np.float32, 2e-7)])
 def test_mce_by_maximisation(dtype, tolerance):
     """The docstring's accuracy, over rho from 1e-8 to 1e8."""
@@ -33,6 +34,7 @@ def test_mce_by_maximisation(dtype, tolerance):
         assert abs(actual[k] - widest_gap(float(law.mean[k]), float(law.gap[k]))) < tolerance
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("dtype, tolerance", [(np.float64, 1e-13), (np.float32, 1e-6)])
 def test_mce_is_relative_near_calibration(dtype, tolerance):
     """MCE = |1 - rho| max v sech^2(v) / 2 up to a relative |1 - rho|."""

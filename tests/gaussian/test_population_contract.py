@@ -152,6 +152,7 @@ EXTREMES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("quantity", ANY)
 def test_gradients_are_finite(quantity):
     law = ScoreLaw(*(np.reshape(column, SHAPE) for column in zip(*EXTREMES.values(), strict=True)))

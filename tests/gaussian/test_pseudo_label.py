@@ -57,7 +57,7 @@ def literal(rng, n_u, n_l, p, theta_norm, unlabeled_norm, cosine, t):
     return {name: (part @ theta, (part**2).sum(axis=1)) for name, part in zip(NAMES, (init, final, mix), strict=True)}
 
 
-@pytest.mark.few(1)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("index", range(len(CONFIGURATIONS)))
 def test_equals_the_literal_algorithm(exact, index, rng):
     """All six scalars by Kolmogorov-Smirnov, rounded so that atoms agree."""

@@ -86,7 +86,7 @@ def literal(rng, n, p, theta_norm, t, sigma):
     return squares, [(e @ theta, np.sum(e**2, axis=1)) for e in estimates]
 
 
-@pytest.mark.few(1)
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     "index", [pytest.param(k, marks=() if k in IN_SHORT else pytest.mark.slow) for k in range(len(CONFIGURATIONS))]
 )

@@ -126,6 +126,7 @@ def test_the_largest_size_in_float32(large):
     assert stats.kstest((mean - 1) / 1e-5, "norm", mode="asymp").pvalue > 1e-6
 
 
+@pytest.mark.slow
 def test_the_gap_of_a_large_sample_in_float32(large):
     """sqrt(n) gap = z + (z^2 + chi2(4)) / sqrt(n) is normal to 4e-4, and smooth: var - mean takes 10,000 values."""
     scaled = large.gap[1, :50_000].astype(float) * 1e4

@@ -42,6 +42,7 @@ def test_extreme_parameters_do_not_overflow():
     np.testing.assert_allclose(mixup_weight(np.float32(1e30), np.float32(1e30)), 0.5, rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_slope_at_no_mixup():
     """dt/dalpha at 0 is 2 / (beta + 1)."""
     for beta in (0.5, 1.0, 4.0):

@@ -30,6 +30,7 @@ def test_it_tends_to_the_distance_of_the_laws(rng):
     np.testing.assert_allclose(sliced_distances(samples, np.zeros(1), np.ones((1, 1))), 0.5, atol=5 * error)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [5, pytest.param(50, marks=pytest.mark.slow)])
 def test_quantiles_are_expected_order_statistics_stretched(size):
     """Blom's formula within 2 % of the largest, by quadrature of the order statistics' densities."""

@@ -59,6 +59,7 @@ def test_parameters_are_real_numbers(key, sample, value):
         sample(key, value)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("sample", [centered_chisquare, rademacher_mean])
 def test_a_new_parameter_does_not_recompile(key, sample, compilations):
     sample(key, np.float32(100), (100,))

@@ -29,7 +29,7 @@ SIZES = {
 }
 
 
-SLOW = {"low_dimension", "pseudo_label_shift"}  # the programs are those of high_dimension and pseudo_label
+SLOW = SIZES.keys() - {"phase_diagram"}  # each has a program of its own, which takes long to compile
 STUDIES_OF_GRIDS = [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in SIZES]
 
 

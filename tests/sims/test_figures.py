@@ -82,7 +82,6 @@ def test_representatives_hold_both_ends(size, places):
     assert representatives(-np.arange(size)) == [size - 1 - place for place in places]
 
 
-@pytest.mark.slow
 def test_sixteen_settings_are_six_panels(table_of):
     figure, caption = drawn(repeated(table_of("phase_diagram"), "mixup", 8), "ece_difference")
     assert len(panels_of(figure)) == 6
@@ -107,7 +106,7 @@ def test_the_two_boundaries_differ_in_color_and_style(table_of):
         assert line.get_path_effects()
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(("study", "name"), [("high_dimension", "ece_difference"), ("capacity", "ece_derivative")])
 def test_each_n_has_its_panels(study, name, table_of):
     """Two n: twice the panels; eight: six of them, and the caption says so."""
@@ -121,6 +120,7 @@ def test_each_n_has_its_panels(study, name, table_of):
     assert "Drawn: 6 of the" in caption
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("study", ["high_dimension", "capacity"])
 def test_legends_are_outside_the_panels(study, table_of):
     figure = drawn(table_of(study), STUDIES[study].figures[0].name)[0]
@@ -131,6 +131,7 @@ def test_legends_are_outside_the_panels(study, table_of):
         assert not legend.overlaps(ax.get_window_extent())
 
 
+@pytest.mark.slow
 def test_bands_stay_within_what_training_sets_do(table_of):
     """The MCE derivative is two-pointed: no band. A difference of MCEs has one of quantiles."""
     assert not panels_of(drawn(table_of("capacity"), "mce_derivative")[0])[0].patches

@@ -223,6 +223,7 @@ def test_as_commands(finished, capsys):
     assert f"{out} holds files that are not published results" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_result_names_no_bucket(monkeypatch, undisturbed):
     """But the folder in it, as for a folder elsewhere on a disk."""
     monkeypatch.setattr(sims.cli, "_conclude", lambda *_: 0)

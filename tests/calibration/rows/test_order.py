@@ -17,7 +17,7 @@ def sorted_with_ranks(rows):
     return ordered, tie_ranks(ordered)
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("dtype, masked, weighted", [
     (np.float32, False, False), (np.float32, True, False), (np.float32, True, True), (np.float64, True, False),
 ])  # fmt: skip

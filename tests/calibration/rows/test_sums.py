@@ -15,7 +15,7 @@ def sums_and_runs(values, starts, ends):
     return total(values), *prefix, over(prefix, starts, ends)
 
 
-@pytest.mark.few(1)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("size", [0, 1, 257, 70_000])
 def test_float32_sums(size, rng):
     values = rng.random(size).astype(np.float32)
@@ -49,6 +49,7 @@ def test_a_mean_ignores_what_does_not_count():
     assert np.isnan(found(np.array([1.0, 2.0]), np.array([0, 0])))
 
 
+@pytest.mark.slow
 def test_gradients_of_running_sums(rng):
     """d/dv of the sum of rows 3 to 400 is 1 there."""
     gradient = jax.jit(jax.grad(lambda v: over(prefix_sums(v), np.int32(3), np.int32(400))))(rng.random(600))

@@ -26,6 +26,7 @@ def test_means_are_a_simplex(num_classes):
     np.testing.assert_allclose(means @ means.T, expected, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_the_estimator_is_the_mean_over_all_pairs(rng):
     """lambda = 0.3 for all pairs, t = 2 * 0.3 * 0.7, by the double sum of the definition."""
     labels, x = rng.integers(0, 3, 8), rng.standard_normal((8, 5))
@@ -65,7 +66,6 @@ def test_literal_predictions_have_the_limits_ece(t, key, rng):
     assert abs(np.mean(found) - limit.value) < 0.03 * limit.value + 1e-3 + 5 * error
 
 
-@pytest.mark.slow
 def test_the_best_weight_calibrates(key):
     """Equal claims and truths, to rounding; half of it does not. Without means the ECE is NaN."""
     t = np.asarray(best_class_weight(0.2, 1.5, num_classes=3))

@@ -19,6 +19,7 @@ KS_CHECKS = len(CONFIGURATIONS) * (2 * len(C) + 3)
 KS_LEVEL = 1e-6 / KS_CHECKS  # a right sampler fails under a fresh key with probability 1e-6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["triangular", pytest.param("coefficients", marks=pytest.mark.slow)])
 def test_equals_literal_simulation(kind, key, rng):
     """KS of each mean and gap, and of the differences of the gaps of two: loadings are C itself, or its triangle."""

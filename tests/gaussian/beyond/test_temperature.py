@@ -69,7 +69,7 @@ def exact(sets):
     return jax.tree.map(lambda part: np.asarray(part, float), fit)
 
 
-@pytest.mark.few(1)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("index", range(len(CONFIGURATIONS)), ids=[str(c) for c in CONFIGURATIONS])
 def test_equals_literal_simulation(index, exact, rng):
     """KS of the temperature (0 and inf are atoms), and of the mean and standard deviation of the scaled score."""

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from mixjax.gaussian import ScoreLaw, population_ece, turning_ratio
-from mixjax.gaussian.claims import CLAIMS
+from mixjax.gaussian import ScoreLaw, population_ece, population_mce, turning_ratio
+from mixjax.gaussian.claims import CLAIMS, theorems_3
 from mixjax.gaussian.claims.claim import LARGEST_WEIGHT
 from mixjax.gaussian.claims.theorems_3 import chosen_weight
 
@@ -33,6 +33,19 @@ def test_mixup_helps_is_the_difference_of_literal_training_sets(key, rng):
     ours = np.asarray(CLAIMS["3.1"].value(key, [N], REPLICATES, ratio=0.5, theta_norm=1.0))
     assert ours.shape == (1, REPLICATES)
     assert stats.ks_2samp(ours[0], errors[1] - errors[0], method="asymp").pvalue > 1e-6
+
+
+@pytest.mark.parametrize("theorem, sign, error", [
+    ("3.1", 1, population_ece), ("3.2", -1, population_ece), ("5.1", 1, population_mce), ("5.2", -1, population_mce),
+])  # fmt: skip
+def test_the_number_is_a_difference_of_errors(theorem, sign, error, key, monkeypatch):
+    """Of laws that are given: mixed less plain where Mixup is said to help, plain less mixed where to hurt."""
+    laws = ScoreLaw.from_moments(np.float32([[[1.0, 0.5]], [[0.6, 0.3]]]), np.float32([[[1.5, 0.2]], [[0.4, 0.4]]]))
+    monkeypatch.setattr(theorems_3, "_sample", lambda *_, **__: laws)
+    cell = {"ratio": 0.5} if sign == 1 else {"p": 5.0, "alpha": 1.0}
+    plain, mixed = np.asarray(error(laws))
+    found = CLAIMS[theorem].value(key, [16], 2, theta_norm=1.0, **cell)
+    np.testing.assert_array_equal(found, sign * (mixed - plain))
 
 
 def test_the_weight_is_what_a_beta_law_can_have():

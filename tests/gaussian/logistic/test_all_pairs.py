@@ -42,6 +42,7 @@ def by_scikit_learn(rows, labels, shares, penalty):
     return fit.fit(twice, hard, sample_weight=weights).coef_[0]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("smoothing", [0.0, 0.2])
 @pytest.mark.parametrize("alpha, beta, p, penalty", [(0.4, 0.4, 3, 0.1), (1, 1, 3, 1e-3), (2, 0.5, 12, 0.05)])
 def test_it_is_the_fit_to_every_pair(rng, alpha, beta, p, penalty, smoothing):

@@ -45,6 +45,7 @@ CASES = {  # n, p, signal, penalty; each shape compiles
 }
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("case", CASES)
 def test_hard_labels_as_scikit_learn(rng, case):
     n, p, signal, penalty = CASES[case]
@@ -55,6 +56,7 @@ def test_hard_labels_as_scikit_learn(rng, case):
     np.testing.assert_allclose(x @ ours, x @ fit.coef_[0], rtol=1e-6, atol=1e-7)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("case", CASES)
 def test_soft_labels_as_scipy(rng, case):
     """As near as strong convexity says from what is left of the two gradients, of which ours is rounding."""
@@ -79,6 +81,7 @@ def test_many_points_give_theta(key):
     assert (np.abs(error) < 5 * np.sqrt(np.diag(np.linalg.inv(information)))).all()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("case", ["few dimensions", "separable"])
 def test_float32(rng, case):
     n, p, signal, penalty = CASES[case]

@@ -76,12 +76,14 @@ def plain_equations(ratio, theta_norm, penalty):
     return found.x[0], found.x[1] ** 2
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("ratio, theta_norm, penalty", [(0.3, 1.0, 0.01), (1.5, 2.0, 0.1), (0.8, 0.5, 1.0)])
 def test_plain_fits_solve_the_usual_equations(ratio, theta_norm, penalty):
     law = limit_logistic_scores(ratio, theta_norm, penalty=penalty)
     np.testing.assert_allclose([2 * law.mean, 4 * law.var], plain_equations(ratio, theta_norm, penalty), rtol=1e-7)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("alpha, smoothing", [(0.0, 0.0), (1.0, 0.0), (0.5, 0.2)])
 def test_the_squared_loss_is_its_closed_form(alpha, smoothing):
     """w = (1 - eps) (X'X/n + nu I)^-1 X'y/n with nu = mu / (1 - t), t the Mixup weight, by Sherman and Morrison.
@@ -126,6 +128,7 @@ def test_a_spectrum_of_one_is_the_limit():
     np.testing.assert_allclose(general, limit, rtol=1e-10)
 
 
+@pytest.mark.slow
 def test_units_of_the_rows_move_into_the_penalty():
     """Rows twice as long and a penalty of four times: the same logits."""
     s, theta = np.geomspace(0.01, 2, 20), np.linspace(0.1, 0.3, 20)
@@ -150,6 +153,7 @@ def test_derivatives_are_differences():
         np.testing.assert_allclose(reverse[name], difference, rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_second_derivatives_are_differences():
     first = jax.jit(jax.grad(lambda penalty: limit_logistic_scores(0.7, 1.3, penalty=penalty, alpha=0.6).gap))
     difference = (first(0.0502) - first(0.0498)) / 4e-4
@@ -221,6 +225,7 @@ def separable(key, n, p, theta_norm):
     return found.status == 0
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("theta_norm", [0.0, 1.0, 1.5])
 def test_training_sets_are_separable_from_there_on(key, theta_norm):
     """At n = 600, a fifth below the threshold none of four sets, a fifth above it all of them."""

@@ -36,6 +36,7 @@ SLOPES = {
 }
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("smoothing", [0.0, 0.3])
 @pytest.mark.parametrize("alpha, beta", [(1.0, 1.0), (0.4, 2.0), (6.0, 6.0)])
 def test_it_is_the_definition(rng, alpha, beta, smoothing):
@@ -48,6 +49,7 @@ def test_it_is_the_definition(rng, alpha, beta, smoothing):
         np.testing.assert_allclose(found, exact, rtol=1e-8, atol=1e-9)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("pull", SLOPES)
 def test_derivatives_are_those_of_the_value(rng, pull):
     v, chance = nodes(rng)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 
+@pytest.mark.slow
 def test_three_ways_agree(table_of):
     """Closed form and autodiff to rounding; differences of second order to 1e-8, in float64."""
     table = table_of("capacity")
@@ -14,6 +16,7 @@ def test_three_ways_agree(table_of):
         np.testing.assert_allclose(table[f"{metric}_differences"], closed, atol=1e-8)
 
 
+@pytest.mark.slow
 def test_the_map_turns_at_the_turning_ratio(table_of):
     """ECE: falls below it and rises above; MCE: rises everywhere, against Theorem 5.3."""
     table = table_of("capacity")

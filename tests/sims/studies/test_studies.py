@@ -54,6 +54,7 @@ def test_fixed_mixup_hurts_as_p_over_n_vanishes(table_of):
     assert (last["ece_difference"] > 100 * last["ece_difference_se"]).all()
 
 
+@pytest.mark.slow
 def test_the_derivative_tends_to_its_closed_form(table_of):
     """At n = 1000 the finite-sample derivative is within 2 % of the limit where p/n >= 1 (bias O(1/n), s.e. 0.1 %)."""
     table = table_of("capacity").sel(ratio=[1.0, 4.0])
@@ -98,6 +99,7 @@ def test_quantiles_are_those_of_the_draws(table_of):
         np.testing.assert_allclose(cell[f"ece_difference_{name}"], wanted, rtol=1e-4, atol=1e-7)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("study", "axis"), [("high_dimension", "ratio"), pytest.param("low_dimension", "n", marks=pytest.mark.slow)]
 )
@@ -119,6 +121,7 @@ def test_refined_axes_hold_their_points_in_order():
 # --- verification and publishing -------------------------------------------------------------------
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "study", ["phase_diagram", "high_dimension", pytest.param("low_dimension", marks=pytest.mark.slow)]
 )
@@ -164,7 +167,7 @@ def test_expectations_in_single_precision_are_within_the_tolerance():
             assert (error <= np.minimum(TOLERANCE * scale, MOST_TOLERANCE)).all(), name
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 def test_figures_are_drawn_and_described_from_the_table_alone(grid_study, table):
     """Every number of training sets is stated; what has no draws states none."""
     for figure in STUDIES[grid_study].figures:
@@ -183,6 +186,7 @@ def test_every_study_is_published_with_its_figures(grid_study, folder_of, tmp_pa
     assert not list(tmp_path.rglob(".tmp-*"))
 
 
+@pytest.mark.slow
 def test_points_are_published_with_their_verification(folder_of, tmp_path, monkeypatch):
     """A row for each cell and setting of a slice, and none for a curve."""
     study = STUDIES["high_dimension"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -138,6 +140,20 @@ def test_a_division_whitens_with_rows_that_it_does_not_score(key, rng):
     division = divided(key, jnp.asarray(rows), p=30)
     assert division.rows.shape == (2, 2, 40, 30)
     assert float(division.shape.trace_square) > 1.1
+
+
+def test_rows_that_are_scored_had_no_part_in_the_whitening(key, rng):
+    """Of six numbers of each class: z is (x - c) / s of four, c the center of the others, as one choice says."""
+    rows = rng.standard_normal((2, 6, 1))
+    z = np.asarray(divided(key, jnp.asarray(rows), p=1).rows[0])[..., 0]
+    explained = 0
+    for left_out in itertools.product(itertools.combinations(range(6), 2), repeat=2):
+        center = np.mean([rows[k, list(pair)] for k, pair in enumerate(left_out)])
+        rest = np.sort([np.delete(rows[k], pair) - center for k, pair in enumerate(left_out)])
+        for found in (np.sort(z), np.sort(-z)):
+            scale = np.sum(rest * found) / np.sum(found**2)
+            explained += scale > 0 and np.allclose(rest, scale * found, atol=1e-6)
+    assert explained == 1
 
 
 @pytest.mark.parametrize("rows", [1, 10, 59, 2333])

@@ -56,6 +56,7 @@ def test_numbers_are_those_of_the_draws(table):
     np.testing.assert_allclose(cell["ece_mix_temperature"][0], scaled[1].mean(), rtol=1e-3)
 
 
+@pytest.mark.slow
 def test_more_held_out_points_are_better_and_mixup_does_not_matter_to_them(table):
     assert (
         table["ece_temperature"].sel(held_out_ratio=1) < 0.6 * table["ece_temperature"].sel(held_out_ratio=0.1)
@@ -63,12 +64,14 @@ def test_more_held_out_points_are_better_and_mixup_does_not_matter_to_them(table
     assert (np.abs(table["combined_difference"]) < 2e-3 * table["ece_temperature"]).all()
 
 
+@pytest.mark.slow
 def test_what_uses_no_held_out_points_does_not_change_with_them(table):
     """The same training sets in both columns, to rounding."""
     for name in ("ece", "ece_mix", "ece_best", "ece_estimated"):
         np.testing.assert_allclose(*(table[name].sel(held_out_ratio=ratio) for ratio in (0.1, 1)), rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_the_best_weight_wins_where_theory_says_so(table):
     """At p/n = 0.1 and 0.5 for theta = 2 it is worth 46 n held-out points; at p/n = 2 and theta = 1 fewer than n/5."""
     assert (table["best_difference"] + 5 * table["best_difference_se"] < 0).sel(theta_norm=2, ratio=[0.1, 0.5]).all()
@@ -80,6 +83,7 @@ def test_the_best_weight_wins_where_theory_says_so(table):
     )
 
 
+@pytest.mark.slow
 def test_boundaries_are_where_the_leading_order_equals_mixup(table):
     cell = table.sel(n=200, ratio=0.5, theta_norm=1.0)
     law = limit_scores(0.5, 1.0, 0.0)
@@ -88,6 +92,7 @@ def test_boundaries_are_where_the_leading_order_equals_mixup(table):
     assert float(table["best_critical_limit"].sel(n=200, ratio=2.0, theta_norm=1.0)) == 0
 
 
+@pytest.mark.slow
 def test_a_single_row_is_no_map(table):
     figures = {figure.name: figure for figure in temperature_figures()}
     assert figures["ece_difference"].draw(table.isel(held_out_ratio=[0])) is None

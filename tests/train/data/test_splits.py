@@ -19,6 +19,7 @@ def check(labels: np.ndarray, parts: tuple[np.ndarray, np.ndarray], size: int) -
         assert (abs(np.bincount(labels[rows], minlength=len(share)) - share) < 1).all()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("rows", SIZES)
 def test_halves(rng, rows):
     labels = rng.choice(7, rows, p=np.arange(1, 8) / 28)
@@ -26,6 +27,7 @@ def test_halves(rng, rows):
         check(labels, split_half(labels, seed), rows // 2)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("rows", "size"), [(100, 1), (100, 99), (101, 37)])
 def test_held_out_rows(rng, rows, size):
     labels = rng.choice(5, rows).astype(np.int32)

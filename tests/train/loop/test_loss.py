@@ -45,7 +45,6 @@ def test_a_row_without_a_label_counts_nothing():
     assert cross_entropy(jnp.ones((1, 3), jnp.float32), jnp.array([-1], jnp.int32))[0] == 0
 
 
-@pytest.mark.slow
 def test_bfloat16_logits_are_computed_with_in_float32():
     """Report 30: of logits that bfloat16 holds exactly, the loss is that of float32."""
     logits = np.array([[20.0, 1.5, -3.0], [40.0, 39.5, 0.25]], np.float32)

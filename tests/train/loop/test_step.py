@@ -103,6 +103,7 @@ def unmixed(digits):
     return plain, losses
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["mixup", *(pytest.param(k, marks=pytest.mark.slow) for k in ("cutmix", "manifold"))])
 def test_alpha_0_has_the_bits_of_a_program_without_mixing(digits, unmixed, kind):
     """Report 11."""

@@ -231,6 +231,7 @@ def test_a_loss_that_is_not_finite(digits, tmp_path, spoil):
         trained(JOB, digits, tmp_path)
 
 
+@pytest.mark.slow
 def test_the_last_checkpoint_survives_a_loss_that_is_not_finite(digits, tmp_path, spoil, monkeypatch):
     spoil(1, 0, 0)
     with pytest.raises(RunError, match=r"arm erm, seed 7: .* step 1 of epoch 2; the checkpoint of epoch 1 is kept; a"):
