@@ -32,7 +32,7 @@ from mixjax.gaussian.beyond.imbalanced_ece import imbalanced_ece
 from mixjax.gaussian.beyond.linear import sample_linear_scores
 from mixjax.gaussian.beyond.random_pairs import limit_pairs_scores, sample_pairs_scores
 from mixjax.gaussian.beyond.ridge import limit_ridge_scores, ridge_coefficients, ridge_estimator
-from mixjax.gaussian.beyond.temperature import TemperatureFit, scale_on_held_out, scaled_ece
+from mixjax.gaussian.beyond.temperature import TemperatureFit, at_best_temperature, scale_on_held_out, scaled_ece
 from mixjax.gaussian.beyond.temperature_limits import critical_held_out_ratio, held_out_ece, held_out_size_matching
 from mixjax.gaussian.beyond.whitening import Whitening, fit_whitening
 from mixjax.gaussian.capacity import derivative_at_zero, derivative_slope, turning_ratio
@@ -80,8 +80,8 @@ from mixjax.gaussian.weights import mixup_weight, symmetric_alpha
 
 __all__ = [
     "CalibrationErrors", "ClassMoments", "ClassSets", "ScoreLaw", "TemperatureFit", "TrainingSets", "Whitening",
-    "best_class_weight", "best_ood_weight", "best_weight", "class_ece", "class_estimator", "class_mean",
-    "class_means", "class_moments", "critical_held_out_ratio", "critical_ratio", "critical_weight",
+    "at_best_temperature", "best_class_weight", "best_ood_weight", "best_weight", "class_ece", "class_estimator",
+    "class_mean", "class_means", "class_moments", "critical_held_out_ratio", "critical_ratio", "critical_weight",
     "derivative_at_zero", "derivative_slope", "estimated_weight", "expected_errors", "fit_whitening",
     "fixed_lam_estimator", "held_out_ece", "held_out_size_matching", "imbalanced_ece", "limit_class_ece",
     "limit_class_sets", "limit_imbalanced_scores", "limit_logistic_scores", "limit_ood_scores", "limit_pairs_scores",

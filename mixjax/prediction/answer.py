@@ -111,7 +111,7 @@ def _crossing(prediction: Prediction) -> str:
     below, above = ("over", "under") if found[1] else ("under", "over")
     return (
         f"Weight decay alone is {below}confident below penalty {found[0]:.2g} and {above}confident above it; there its "
-        "ECE is 0."
+        "predicted ECE is 0."
     )
 
 

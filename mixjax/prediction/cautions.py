@@ -17,11 +17,15 @@ _KURTOSIS = 1.0  # of the score
 _SHARE = 0.75  # of the larger class
 _ROWS_PER_FIT = 3.0  # rows at hand for each row of a fit
 _ROWS_PER_FEATURE = 10.0
+_DIMENSIONS, _ROWS = 3.0, 10  # effective dimensions, rows of a fit: by eye; ten pairs of images have 6 to 18 dimensions
+_NO_VARIANCE = 1e-9  # of the largest
 
 
 def cautions(prediction: Prediction) -> list[str]:
     """Return a sentence for each way in which these classes differ from the model; none for rows like the model's."""
     found = (
+        _small(prediction),
+        _separated(prediction),
         _covariances(prediction),
         _tails(prediction),
         _easy(prediction),
@@ -41,6 +45,29 @@ def noise_of_difference(eigenvalues: np.ndarray, rows: tuple[int, int]) -> float
     """
     square = float(np.sum(eigenvalues**2))
     return float(np.sqrt((square + eigenvalues.sum() ** 2) * (1 / rows[0] + 1 / rows[1]) / square)) / 2
+
+
+def _small(prediction: Prediction) -> str:
+    s, n = np.asarray(prediction.moments.eigenvalues), prediction.settings.n
+    effective = float(s.sum() ** 2 / np.sum(s**2))
+    if effective >= _DIMENSIONS and n >= _ROWS:
+        return ""
+    return (
+        f"The fit is small (n = {n}, and {effective:.1f} dimensions hold most of the variance); the prediction is a "
+        "limit of many rows and many dimensions, and may be far off."
+    )
+
+
+def _separated(prediction: Prediction) -> str:
+    s, theta_squared = np.asarray(prediction.moments.eigenvalues), np.asarray(prediction.moments.theta_squared)
+    if sum(prediction.rows) <= len(s):  # then some combination always is
+        return ""
+    if not np.sum(theta_squared[s <= _NO_VARIANCE * s.max()]) > _NO_VARIANCE * theta_squared.sum():
+        return ""
+    return (
+        "Some combination of features is constant within each class and differs between them: it tells the classes "
+        "apart without error. Is it the label itself?"
+    )
 
 
 def _covariances(prediction: Prediction) -> str:
@@ -94,7 +121,9 @@ def _fewer_than_fit(prediction: Prediction) -> str:
     if rows >= _ROWS_PER_FIT * n:
         return ""
     what = "above" if n > rows else "near"
-    return f"n = {n} is {what} the {rows} rows that the covariance is estimated from: it is known no better than a fit."
+    return (
+        f"n = {n} is {what} the {rows} rows that the covariance is estimated from: the estimate is as noisy as the fit."
+    )
 
 
 def _unequal(prediction: Prediction) -> str:

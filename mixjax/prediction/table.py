@@ -12,6 +12,7 @@ import numpy as np
 from mixjax.gaussian import (
     ClassMoments,
     ScoreLaw,
+    at_best_temperature,
     class_moments,
     population_accuracy,
     population_ece,
@@ -23,8 +24,6 @@ from mixjax.gaussian import (
 from mixjax.prediction.features import FileFeatures, Pair
 from mixjax.prediction.settings import Arm, Settings
 from mixjax.runs import RunError
-
-_LEAST_SLOPE = 1e-6  # of a score that knows nothing
 
 
 class Numbers(NamedTuple):
@@ -123,18 +122,13 @@ def predicted_laws(moments: ClassMoments, n: int, arms: list[Arm], penalties: tu
 
 
 def numbers_of_laws(law: ScoreLaw) -> Numbers:
-    """Return the numbers of laws, and the NLL of the same score scaled to the slope 1.
-
-    After a factor b the score has the law (b m, b^2 w), which is calibrated where b = m/w: then mean and variance are
-    both z^2 with z = m / sqrt(w). That is temperature scaling with held-out rows without end; the accuracy stays.
-    """
+    """Return the numbers of laws, and the NLL after the best temperature."""
     return Numbers(*map(np.asarray, _numbers(law)))
 
 
 @jax.jit
 def _numbers(law: ScoreLaw) -> tuple[jax.Array, ...]:
-    square = jnp.maximum(law.mean / jnp.sqrt(law.var), _LEAST_SLOPE) ** 2
-    scaled = jnp.where(jnp.isnan(law.mean), jnp.nan, population_nll(ScoreLaw(square, jnp.zeros_like(square))))
+    scaled = population_nll(at_best_temperature(law))
     return population_accuracy(law), population_signed_gap(law), population_ece(law), population_nll(law), scaled
 
 

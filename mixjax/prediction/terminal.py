@@ -37,7 +37,8 @@ def title(predictions: Sequence[Prediction]) -> str:
     first = predictions[0]
     of = f"of classes {first.pair[0]} and {first.pair[1]}" if len(predictions) == 1 else "of two classes"
     rows = f" ({sum(first.rows)} rows at hand)" if len(predictions) == 1 else ""
-    return f"Predicted for a logistic fit to {first.settings.n} rows {of}{rows}, {first.num_features} features:"
+    features = f"{first.num_features} feature{'s' * (first.num_features > 1)}"
+    return f"Predicted for a logistic fit to {first.settings.n} rows {of}{rows}, {features}:"
 
 
 def arms_table(prediction: Prediction, check: Check | None) -> Any:

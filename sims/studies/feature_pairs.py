@@ -20,8 +20,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from mixjax.gaussian import class_moments
+from mixjax.prediction.features import FileFeatures, read_features
 from mixjax.runs import RunError
-from mixjax.runs.npz import read_arrays
 
 from .image_pairs import CONTROL, fingerprint, present, rows_of
 
@@ -74,17 +74,17 @@ def image_pairs_of(data: list[str]) -> list[ClassPair]:
 
 
 def file_pairs_of(path: str, wanted: str) -> list[ClassPair]:
-    """Return pairs of the classes of an .npz file with `features` [rows, p] and `labels` [rows].
+    """Return pairs of the classes of a file of features, an .npz with `features` [rows, p] and `labels` [rows] say.
 
     Args:
-      path: of the file.
+      path: of the file; csv and parquet as for `mixjax predict`.
       wanted: pairs of labels, as in "0-1,3-8"; empty for all pairs.
 
     Raises:
       RunError: for a file that is no such file, and for a pair that it does not have.
     """
-    features, labels = _read(Path(path))
-    known = list(map(int, np.unique(labels)))
+    file = read_features(Path(path), None, None, drop=False)
+    known = file.classes
     pairs: list[tuple[int, ...]] = [*combinations(known, 2)]
     if wanted:
         try:
@@ -93,7 +93,7 @@ def file_pairs_of(path: str, wanted: str) -> list[ClassPair]:
             pairs = []
     if any(len(pair) != 2 or pair[0] == pair[1] or not {*pair} <= {*known} for pair in pairs) or not pairs:
         raise RunError(f"classes must be pairs of labels of the file, as in 0-1,3-8, got {wanted!r}")
-    return [ClassPair(f"{plus}, {minus}", Path(path).stem, partial(_classes, features, labels, plus, minus))
+    return [ClassPair(f"{plus}, {minus}", Path(path).stem, partial(_classes, file, plus, minus))
             for plus, minus in pairs]  # fmt: skip
 
 
@@ -118,21 +118,9 @@ def spread_of(pair: ClassPair) -> Spread:
     )
 
 
-def _read(path: Path) -> Rows:
-    arrays = read_arrays(path, {"features", "labels"}.__contains__)[1]
-    if {*arrays} != {"features", "labels"}:
-        raise RunError(f"{path} must have the arrays features and labels, it has {', '.join(arrays) or 'neither'}")
-    features, labels = arrays["features"], arrays["labels"]
-    if features.ndim != 2 or not np.issubdtype(features.dtype, np.floating) or not np.isfinite(features).all():
-        raise RunError(f"{path}: features must be finite floats [rows, p], got {features.dtype} {features.shape}")
-    if labels.shape != features.shape[:1] or not np.issubdtype(labels.dtype, np.integer):
-        raise RunError(f"{path}: labels must be whole numbers, one a row, got {labels.dtype} {labels.shape}")
-    return features.astype(np.float32), labels
-
-
-def _classes(features: np.ndarray, labels: np.ndarray, plus: int, minus: int) -> Rows:
+def _classes(file: FileFeatures, plus: int, minus: int) -> Rows:
     """Return the rows of two classes, as many of each as the smaller has."""
-    found = [np.flatnonzero(labels == label) for label in (plus, minus)]
+    found = [np.flatnonzero(file.labels == label) for label in (plus, minus)]
     most = min(map(len, found))
-    first, second = (features[rows[:most]] for rows in found)
+    first, second = (file.x[rows[:most]].astype(np.float32) for rows in found)
     return first, second

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from mixjax.calibration import ece
-from mixjax.gaussian import logistic_coefficients, mixup_logistic_coefficients
+from mixjax.gaussian import mixup_logistic_coefficients
 
 BINS = 15
 MEASURED = {
@@ -54,12 +54,8 @@ def measured(key: jax.Array, rows: np.ndarray, n: int, penalties: np.ndarray, se
 
 
 def _fitted(x: np.ndarray, y: np.ndarray, penalty: float, setting: Setting) -> jax.Array:
-    """Fit w. Without Mixup and with n > p the fit to single rows is the same at less cost."""
-    mu, rows = np.asarray(penalty, x.dtype), jnp.asarray(x)
-    if setting.alpha == 0 and len(x) > x.shape[1]:
-        return logistic_coefficients(rows, jnp.asarray((1.0 - setting.smoothing) * y, x.dtype), penalty=mu)
-    alpha, smoothing = (np.asarray(value, x.dtype) for value in (setting.alpha, setting.smoothing))
-    return mixup_logistic_coefficients(rows, jnp.asarray(y), penalty=mu, alpha=alpha, smoothing=smoothing)
+    mu, alpha, smoothing = (np.asarray(value, x.dtype) for value in (penalty, setting.alpha, setting.smoothing))
+    return mixup_logistic_coefficients(jnp.asarray(x), jnp.asarray(y), penalty=mu, alpha=alpha, smoothing=smoothing)
 
 
 @jax.jit

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from functools import partial
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 
@@ -21,11 +20,9 @@ from mixjax.commands import option
 from mixjax.gaussian import (
     ScoreLaw,
     class_mean,
-    class_moments,
     limit_logistic_scores,
     logistic_coefficients,
     mixed_rows,
-    mixup_logistic_coefficients,
     predict_logistic_scores,
     sample_data,
     score_law,
@@ -38,11 +35,14 @@ from ..figures.interpolation_peak import interpolation_peak_figures
 from ..grid import AxisValue, positive_axis, whole
 from ..reports.interpolation_peak import interpolation_peak_report
 from ..study import Piece, PiecewiseStudy
+from .feature_pairs import ClassPair, spread_of
+from .fitted_scores import MEASURED, Setting, measured
 from .image_pairs import PAIRS, rows_of
 from .logistic_laws import METRICS, fitted_laws, metrics_of
 from .tables import Described, described_dataset, standard_error
 
 ARMS = ("plain", "smoothing", "Mixup")
+_REAL_SETS = 3  # training sets of real rows
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class InterpolationPeak:
     decay: AxisValue = option("0.5,1,2", "Eigenvalues k^-decay of further covariances")
     dimension: int = option(400, "p of the decaying spectra")
     pair: str = option("T-shirt, shirt", "Pair of real classes, as in real_images; 'none' leaves it out")
-    rows: AxisValue = option("200,400,600,784,1000,1400", "n of the fits to real classes")
+    rows: AxisValue = option("200,400,600,784,1000,1400", "n of the fits to real classes, even")
     replicates: int = option(20, "Training sets of a simulated point")
     seed: int = option(0, "Of every draw")
 
@@ -76,6 +76,8 @@ def _pieces(config: InterpolationPeak) -> dict[str, Piece]:
     }
     pieces |= {f"epochs-{k:g}": partial(random_pairs, int(k), config) for k in positive_axis(config, "epochs")}
     if config.pair != "none":
+        if ((sizes := positive_axis(config, "rows")) % 2 != 0).any():
+            raise RunError(f"rows must be even whole numbers, got {sizes[sizes % 2 != 0][0]:g}")
         pieces |= {f"rows-{n:g}": partial(real_rows, int(n), config) for n in positive_axis(config, "rows")}
     return pieces
 
@@ -148,40 +150,21 @@ def random_pairs(epochs: int, config: InterpolationPeak) -> HostArrays:
 
 
 def real_rows(n: int, config: InterpolationPeak) -> HostArrays:
-    """Predict and measure accuracy and signed gap of fits to n rows of the pair at the weakest penalty, [sets, arm]."""
-    plus, minus = rows_of(next(pair for pair in PAIRS if pair.name == config.pair))
-    x, y = np.concatenate([plus, minus], dtype=np.float64), np.repeat([1.0, -1.0], [len(plus), len(minus)])
-    weakest, arms = positive_axis(config, "penalty").min(), _arms(config)
-    rng = np.random.default_rng([config.seed, n])
+    """Predict, [arm], and measure, [sets, arm], fits to n rows of the pair at the weakest penalty (`real_fits`)."""
+    pair = next(pair for pair in PAIRS if pair.name == config.pair)
+    spread = spread_of(ClassPair(pair.name, pair.data, partial(rows_of, pair)))
+    weakest, (alpha, smoothing) = positive_axis(config, "penalty").min(), _arms(config).T
+    settings = [Setting(*arm) for arm in zip(ARMS, alpha, smoothing, strict=True)]
     with jax.enable_x64(True):
-        moments = class_moments(jnp.asarray(x), jnp.asarray(y))
-        law = predict_logistic_scores(
-            moments.eigenvalues, moments.theta_squared, n, penalty=weakest, alpha=arms[:, 0], smoothing=arms[:, 1]
-        )
+        s, theta_squared = (part.astype(np.float64) for part in (spread.eigenvalues, spread.theta_squared))
+        law = predict_logistic_scores(s, theta_squared, n, penalty=weakest, alpha=alpha, smoothing=smoothing)
         predicted = metrics_of(law)
-        x = x - np.asarray(moments.center)
-        sets = [_fit_rows(rng.permutation(len(y)), x, y, n, weakest, arms) for _ in range(3)]
-    accuracy, signed = (np.array(part) for part in zip(*sets, strict=True))
-    return {
-        "accuracy": accuracy,
-        "signed": signed,
-        "accuracy_predicted": predicted["accuracy"],
-        "signed_predicted": predicted["signed"],
-    }
-
-
-def _fit_rows(
-    order: np.ndarray, x: np.ndarray, y: np.ndarray, n: int, penalty: float, arms: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return accuracy and confidence - accuracy of each arm, fitted to the first n rows and scored on the others."""
-    fitted, other = order[:n], order[n:]
-    found = []
-    for alpha, smoothing in arms:
-        w = mixup_logistic_coefficients(x[fitted], y[fitted], penalty=penalty, alpha=alpha, smoothing=smoothing)
-        logits = x[other] @ np.asarray(w)
-        accuracy = np.mean(logits * y[other] > 0)
-        found.append((accuracy, np.mean(jax.nn.sigmoid(jnp.abs(logits))) - accuracy))
-    return np.array(found).T[0], np.array(found).T[1]
+        rows, penalties = spread.rows.astype(np.float64), np.array([weakest])
+        keys = jax.random.split(key_of(config.seed, f"rows {n}"), _REAL_SETS)
+        found = np.array([measured(key, rows, n, penalties, settings)[0] for key in keys])
+    names = list(MEASURED)
+    values = {name: found[..., names.index(name)] for name in ("accuracy", "signed")}
+    return values | {f"{name}_predicted": predicted[name] for name in values}
 
 
 def _table(config: InterpolationPeak, pieces: Mapping[str, HostArrays]) -> xr.Dataset:
@@ -230,5 +213,9 @@ STUDY = PiecewiseStudy(
     table=_table,
     figures=interpolation_peak_figures(),
     report=interpolation_peak_report,
-    streams=lambda config: [*map(_stream, positive_axis(config, "point_ratio")), "epochs"],
+    streams=lambda config: [
+        *map(_stream, positive_axis(config, "point_ratio")),
+        "epochs",
+        *(f"rows {n:g}" for n in positive_axis(config, "rows")),
+    ],
 )  # fmt: skip

@@ -5,11 +5,11 @@ from __future__ import annotations
 from functools import partial
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from mixjax.gaussian import (
     ScoreLaw,
+    at_best_temperature,
     class_mean,
     mixup_logistic_coefficients,
     population_accuracy,
@@ -39,15 +39,6 @@ def metrics_of(law: ScoreLaw) -> dict[str, np.ndarray]:
         "nll_scaled": population_nll(at_best_temperature(law)),
     }
     return {name: np.asarray(value) for name, value in values.items()}
-
-
-def at_best_temperature(law: ScoreLaw) -> ScoreLaw:
-    """Return the law of the score divided by its best temperature, var / mean: N(z^2, z^2) with z^2 = mean^2 / var.
-
-    Only mean^2 / var is left of a fit. A score that is wrong on average is left without confidence.
-    """
-    square = jnp.maximum(jnp.maximum(law.mean, 0.0) ** 2 / law.var, 1e-12)  # a law of no variance has no NLL
-    return ScoreLaw(square, jnp.zeros_like(square))
 
 
 @partial(jax.jit, static_argnames=("n", "p", "replicates"))

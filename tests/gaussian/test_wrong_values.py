@@ -160,9 +160,9 @@ SCALARS = {
 # not positive
 NO_RULES = {
     "CalibrationErrors", "ClassMoments", "ClassSets", "ScoreLaw", "TemperatureFit", "TrainingSets", "Whitening",
-    "class_ece", "class_moments", "fit_whitening", "mean_estimator", "mixup_can_help_ood", "mixup_helps_ood",
-    "population_accuracy", "population_brier", "population_ece", "population_errors", "population_mce",
-    "population_nll", "population_signed_gap", "scaled_ece", "sigma_estimator",
+    "at_best_temperature", "class_ece", "class_moments", "fit_whitening", "mean_estimator", "mixup_can_help_ood",
+    "mixup_helps_ood", "population_accuracy", "population_brier", "population_ece", "population_errors",
+    "population_mce", "population_nll", "population_signed_gap", "scaled_ece", "sigma_estimator",
 }  # fmt: skip
 
 

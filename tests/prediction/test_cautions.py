@@ -30,6 +30,8 @@ CHANGED = {
     "tails": (CENTER + HEAVY * (X - CENTER), LABELS, "heavier tails than a Gaussian: excess kurtosis"),
     "few rows": (X[FEW], LABELS[FEW], "n = 60 is near the 80 rows"),
     "unequal": (X, np.where((LABELS == 5) & (np.arange(len(X)) > 1300), 7, LABELS), "have 1500 and 434 rows"),
+    "one direction": (X * np.eye(1, X.shape[1]), LABELS, "and 1.0 dimensions hold most of the variance"),
+    "the label": (np.where(np.arange(X.shape[1]) == 3, LABELS[:, None], X), LABELS, "Is it the label itself?"),
     "easy": (X + 5.0 * (LABELS[:, None] == 5) * (X.mean(0) > 0), LABELS, "easy to tell apart (accuracy 1.000)"),
 }
 

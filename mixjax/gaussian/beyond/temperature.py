@@ -76,6 +76,29 @@ def scaled_ece(fit: TemperatureFit) -> Float[Array, "*batch"]:
     return jnp.where(inside, population_ece(fit.after), jnp.where(jnp.isnan(fit.temperature), jnp.nan, at_end))
 
 
+def at_best_temperature(law: ScoreLaw) -> ScoreLaw:
+    """Return the law of the score divided by its best temperature, var / mean: N(z^2, z^2) with z^2 = mean^2 / var.
+
+    Only z is left of a classifier, that is its accuracy: this is temperature scaling on held-out points without end.
+
+    Args:
+      law: of the score.
+
+    Returns:
+      Laws of its shape, calibrated. A score that is wrong on average, or has no mean, is left without confidence (z is
+      1e-6, since a law of no variance has no NLL); NaN where the law is.
+
+    Example:
+      >>> from mixjax.gaussian import ScoreLaw, at_best_temperature
+      >>> scaled = at_best_temperature(ScoreLaw.from_moments(2.0, 8.0))
+      >>> float(scaled.mean), float(scaled.var)
+      (0.5, 0.5)
+    """
+    law = checked_law(law)
+    square = jnp.maximum(law.mean / jnp.sqrt(law.var), 1e-6) ** 2
+    return ScoreLaw(square, jnp.zeros_like(square))
+
+
 def scale_on_held_out(sets: TrainingSets, law: ScoreLaw, *, n_held_out: ArrayLike) -> TemperatureFit:
     """Fit a temperature for each training set, on held-out points of its own.
 

@@ -13,7 +13,7 @@ from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
 from mixjax.gaussian.estimators import check_data
-from mixjax.gaussian.logistic.fit import LossOfLogits, damped_newton, fit_rows
+from mixjax.gaussian.logistic.fit import LABELS, LossOfLogits, damped_newton, fit_rows
 from mixjax.gaussian.logistic.mixing import RULES, MixingRule, mixing_rule
 from mixjax.numerics.arguments import check_scalars, checked
 
@@ -56,7 +56,7 @@ def mixup_logistic_coefficients(
     """
     beta = alpha if beta is None else beta
     x, y, penalty, alpha, beta, smoothing = checked(
-        RULES, x=x, y=y, penalty=penalty, alpha=alpha, beta=beta, smoothing=smoothing
+        RULES | {"y": LABELS}, x=x, y=y, penalty=penalty, alpha=alpha, beta=beta, smoothing=smoothing
     )
     check_data(x, y)
     check_scalars(penalty=penalty, alpha=alpha, beta=beta, smoothing=smoothing)

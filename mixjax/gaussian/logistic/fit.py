@@ -23,9 +23,10 @@ from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
 from mixjax.gaussian.estimators import check_data
-from mixjax.numerics.arguments import check_scalars, checked
+from mixjax.numerics.arguments import Rule, check_scalars, checked
 
 MAX_STEPS = 100
+LABELS = Rule("in [-1, 1]", lambda y: (y >= -1.000001) & (y <= 1.000001))  # mixed labels are rounded
 
 
 def logistic_coefficients(
@@ -42,7 +43,7 @@ def logistic_coefficients(
       w, shape [p]; NaN where Newton's method has not converged within 100 steps (for finite data: not seen in tests).
 
     Raises:
-      ValueError: for shapes that do not fit.
+      ValueError: for shapes that do not fit, and labels that are not in [-1, 1].
 
     Accuracy (tests/gaussian/logistic/test_fit.py): the gradient is below 1e-12 in float64; in float32 logits are
     within 1e-3 of the largest, for mu >= 1e-3.
@@ -53,7 +54,7 @@ def logistic_coefficients(
       >>> [round(float(w), 3) for w in logistic_coefficients([[1.0], [-1.0]], [1, -1], penalty=0.1)]
       [1.634]
     """
-    x, y, penalty = checked(x=x, y=y, penalty=penalty)
+    x, y, penalty = checked({"y": LABELS}, x=x, y=y, penalty=penalty)
     check_data(x, y)
     check_scalars(penalty=penalty)
     return fit_rows(x, y, penalty)

@@ -114,9 +114,9 @@ def predict_logistic_scores(
         rules, eigenvalues=eigenvalues, theta_squared=theta_squared, n=n, penalty=penalty, alpha=alpha, beta=beta,
         smoothing=smoothing,
     )  # fmt: skip
-    if not eigenvalues.ndim or not theta_squared.ndim or eigenvalues.shape[-1] != theta_squared.shape[-1]:
-        shapes = f"{eigenvalues.shape} and {theta_squared.shape}"
-        raise ValueError(f"eigenvalues and theta_squared must end in the same p, got {shapes}")
+    shapes = eigenvalues.shape, theta_squared.shape
+    if () in shapes or shapes[0][-1] != shapes[1][-1] or shapes[0][-1] == 0:
+        raise ValueError(f"eigenvalues and theta_squared must end in the same p > 0, got {shapes[0]} and {shapes[1]}")
     wide = aligned(eigenvalues, theta_squared, *(part[..., None] for part in rest))
     eigenvalues, theta_squared, n, *rest = jnp.broadcast_arrays(*wide)
     spectrum = Spectrum(eigenvalues, theta_squared, 1.0 / n)

@@ -71,9 +71,3 @@ def _tanh_and_complement(x: jax.Array) -> tuple[jax.Array, jax.Array]:
     """Return tanh(x) and 1 - tanh(x)^2, to full relative precision."""
     small = jnp.exp(-2.0 * jnp.abs(x))
     return jnp.tanh(x), 4.0 * small / (1.0 + small) ** 2
-
-
-def squared_pull(v: jax.Array, chance: jax.Array, rule: MixingRule, smoothing: jax.Array) -> Pull:
-    """Return the pull of the squared loss l'(u; s) = u - s, whose limit has a closed form; partners cancel in it."""
-    same = 1.0 - jnp.sum(rule.weight) + jnp.sum(rule.weight * (rule.lam**2 + (1.0 - rule.lam) ** 2))
-    return Pull(same * (v - (1.0 - smoothing)), jnp.broadcast_to(same, v.shape), jnp.zeros((len(v), len(v)), v.dtype))

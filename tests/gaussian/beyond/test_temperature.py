@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from mixjax.gaussian import ScoreLaw
+from mixjax.gaussian import ScoreLaw, at_best_temperature, population_accuracy, population_nll
 from mixjax.gaussian.beyond.temperature import TemperatureFit, scale_on_held_out, scaled_ece
 from mixjax.random import normals
 from tests.gaussian.beyond.draws import REPLICATES, scores, training_sets
@@ -177,3 +177,17 @@ def test_only_the_accuracy_matters(double):
 def test_sets_have_points_of_their_own(sets):
     noise = noise_of(sets, np.float32, 1)
     assert len(np.unique(noise)) > 0.99 * noise.size
+
+
+def test_the_best_temperature_minimises_the_nll():
+    law = ScoreLaw.from_moments([1.0, 2.0, 0.3], [2.0, 1.0, 4.0])
+    best = population_nll(at_best_temperature(law))
+    for factor in (0.5, 0.9, 1.1, 2.0):  # of the temperature var / mean
+        b = factor * np.asarray(law.mean) / np.asarray(law.var)
+        other = population_nll(ScoreLaw.from_moments(b * law.mean, b**2 * law.var))
+        assert (np.asarray(other) > np.asarray(best)).all()
+    np.testing.assert_allclose(population_accuracy(at_best_temperature(law)), population_accuracy(law), rtol=1e-12)
+
+
+def test_a_score_that_is_wrong_on_average_is_left_without_confidence():
+    np.testing.assert_allclose(population_nll(at_best_temperature(ScoreLaw(-1.0, 3.0))), np.log(2), rtol=1e-6)

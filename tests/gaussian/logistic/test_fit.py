@@ -9,7 +9,7 @@ import pytest
 from scipy import optimize
 from sklearn.linear_model import LogisticRegression
 
-from mixjax.gaussian import class_mean, logistic_coefficients, sample_data
+from mixjax.gaussian import class_mean, logistic_coefficients, mixup_logistic_coefficients, sample_data
 
 
 def data(rng, n=60, p=5, signal=1.0):
@@ -106,6 +106,13 @@ def test_one_program_for_every_penalty(rng, compilations):
     fitted += [logistic_coefficients(x, y, penalty=np.float64(value)) for value in (0.2, 0.3)]
     assert len(compilations) - before <= 4  # of small programs that check the arguments
     assert all(np.isfinite(w).all() for w in fitted)
+
+
+def test_labels_beyond_1_are_refused(rng):
+    x, y = data(rng)
+    for fit in (logistic_coefficients, mixup_logistic_coefficients):
+        with pytest.raises(ValueError, match=r"y must be in \[-1, 1\], got (-5|5)"):
+            fit(x, 5 * y, penalty=0.1)
 
 
 @pytest.mark.parametrize("x_shape, y_shape", [((3,), (3,)), ((3, 2), (2,)), ((3, 2), (3, 1))])

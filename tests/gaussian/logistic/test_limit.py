@@ -24,7 +24,8 @@ from mixjax.gaussian import (
 )
 from mixjax.gaussian.logistic import fixed_point
 from mixjax.gaussian.logistic.fixed_point import Problem, Spectrum, fitted_moments
-from mixjax.gaussian.logistic.pair_loss import logistic_pull, squared_pull
+from mixjax.gaussian.logistic.pair_loss import logistic_pull
+from tests.gaussian.logistic.squared import squared_pull
 from tests.paths import CASES
 
 ROWS = json.loads((CASES / "erm_limit.json").read_text())["rows"]
@@ -212,8 +213,9 @@ def test_wrong_values_are_refused(name, value, says):
 
 
 def test_the_last_axes_must_agree():
-    with pytest.raises(ValueError, match="eigenvalues and theta_squared must end in the same p"):
-        predict_logistic_scores(np.ones(3), np.ones(4), 10, penalty=0.1)
+    for shapes in ((3, 4), (0, 0)):
+        with pytest.raises(ValueError, match="eigenvalues and theta_squared must end in the same p > 0"):
+            predict_logistic_scores(*map(np.ones, shapes), 10, penalty=0.1)
     with pytest.raises(ValueError, match="n must be a whole number"):
         predict_logistic_scores(np.ones(3), np.ones(3), 0.5, penalty=0.1)
 

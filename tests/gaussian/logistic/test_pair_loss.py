@@ -9,7 +9,8 @@ import pytest
 from scipy import special
 
 from mixjax.gaussian.logistic.mixing import mixing_rule
-from mixjax.gaussian.logistic.pair_loss import logistic_pull, squared_pull
+from mixjax.gaussian.logistic.pair_loss import logistic_pull
+from tests.gaussian.logistic.squared import squared_pull
 
 
 def nodes(rng, dtype=np.float64, scale=4.0):

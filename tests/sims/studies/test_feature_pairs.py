@@ -34,11 +34,11 @@ def test_other_pairs_are_refused(path, wanted):
 @pytest.mark.parametrize(
     ("arrays", "message"),
     [
-        ({"features": np.zeros((2, 1))}, "must have the arrays features and labels"),
-        ({"features": np.full((2, 1), np.nan), "labels": np.arange(2)}, "features must be finite floats"),
-        ({"features": np.zeros(2), "labels": np.arange(2)}, "features must be finite floats"),
+        ({"features": np.zeros((2, 1))}, "has no array .labels."),
+        ({"features": np.full((2, 1), np.nan), "labels": np.arange(2)}, "hold NaN"),
+        ({"features": np.zeros(2), "labels": np.arange(2)}, "features must have shape"),
         ({"features": np.zeros((2, 1)), "labels": np.zeros(2)}, "labels must be whole numbers"),
-        ({"features": np.zeros((2, 1)), "labels": np.arange(3)}, "labels must be whole numbers"),
+        ({"features": np.zeros((2, 1)), "labels": np.arange(3)}, "features has 2 rows and labels has 3"),
     ],
 )
 def test_other_files_are_refused(tmp_path, arrays, message):

@@ -18,7 +18,7 @@ from mixjax.gaussian import (
 from mixjax.runs import RunError
 from mixjax.sims.configuration import work_of
 from mixjax.sims.engine.keys import key_of
-from mixjax.sims.studies.logistic_laws import METRICS, at_best_temperature, fitted_laws, metrics_of
+from mixjax.sims.studies.logistic_laws import METRICS, fitted_laws, metrics_of
 
 SMALL = {
     "logistic_diagram": {
@@ -34,20 +34,6 @@ SMALL = {
         "map_ratio": "0.5,2", "map_penalty": "0.001,0.1", "map_alpha": "1", "dimension": 8,
     },
 }  # fmt: skip
-
-
-def test_the_best_temperature_minimises_the_nll():
-    law = ScoreLaw.from_moments([1.0, 2.0, 0.3], [2.0, 1.0, 4.0])
-    best = population_nll(at_best_temperature(law))
-    for factor in (0.5, 0.9, 1.1, 2.0):  # of the temperature var / mean
-        b = factor * np.asarray(law.mean) / np.asarray(law.var)
-        other = population_nll(ScoreLaw.from_moments(b * law.mean, b**2 * law.var))
-        assert (np.asarray(other) > np.asarray(best)).all()
-    np.testing.assert_allclose(population_accuracy(at_best_temperature(law)), population_accuracy(law), rtol=1e-12)
-
-
-def test_a_score_that_is_wrong_on_average_is_left_without_confidence():
-    np.testing.assert_allclose(population_nll(at_best_temperature(ScoreLaw(-1.0, 3.0))), np.log(2), rtol=1e-6)
 
 
 @pytest.fixture(params=SMALL)
