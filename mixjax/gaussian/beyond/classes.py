@@ -156,4 +156,5 @@ def _cell_ece(noise: jax.Array, ratio: jax.Array, theta_norm: jax.Array, t: jax.
     rho = jnp.where(total > 0, square / (keep * total), jnp.nan)
     top = partial(jnp.max, axis=-1)
     distance = top(jax.nn.softmax(logits)) - top(jax.nn.softmax(rho * logits))
+    distance = jnp.where(jnp.isnan(rho), jnp.nan, distance)  # XLA of jax 0.12 loses it in a maximum
     return Estimate(jnp.abs(jnp.mean(distance)), jnp.std(distance) / num_draws**0.5)
