@@ -4,8 +4,8 @@ A page marks a number by a name in a comment right after it, which readers do no
 
     hard labels have accuracy .711<!--= plain.accuracy -->
 
-`numbers` of the module of this folder with the page's name computes the value from the tables. Rounded to the digits that
-the page shows, it is the number; before a per cent sign it is the share.
+`numbers` of the module of this folder with the page's name computes the value from the tables. Rounded to the digits
+that the page shows, it is the number; before a per cent sign it is the share.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ def agrees(shown: str, percent: bool, value: float) -> bool:
 def test_numbers_are_those_of_the_tables(name):
     found = {(mark, shown, bool(percent)) for shown, percent, mark in MARK.findall(PAGES[name].read_text())}
     values = {mark: numbers(name)[mark] for mark, _, _ in found}
-    stale = [f"{shown} ({mark}): {values[mark]:.6g}" for mark, shown, pc in found if not agrees(shown, pc, values[mark])]
-    assert not stale, "the page has other numbers than the tables: " + "; ".join(sorted(stale))
+    wrong = [(shown, mark, values[mark]) for mark, shown, percent in found if not agrees(shown, percent, values[mark])]
+    assert not wrong, f"the page has other numbers than the tables: {sorted(wrong)}"
 
 
 @pytest.mark.parametrize("name", PAGES)
