@@ -82,8 +82,8 @@ def draw_proportional(table: xr.Dataset) -> Any:
 def draw_low_dimension(table: xr.Dataset) -> Any:
     """3.2: shares for rates of p, and for |theta| down to 0."""
     row = table.sel(theorem="3.2")
-    figure, (left, right) = plots.panels(2, 2, height=2.5)
-    rates = [k for k in positions_with(row, **{"|theta|": "1", "alpha": "1"})]
+    figure, (left, right) = plots.panels(2, 2, height=2.7)
+    rates = positions_with(row, **{"|theta|": "1", "alpha": "1"})
     share_lines(left, row, _labels(row, rates, lambda cell: f"$p = {tex(cell['p'])}$"))
     small = [k for theta in ("1", "0.1", "0.01", "n^-0.25", "n^-0.5", "0")
              for k in positions_with(row, p="5", alpha="1", **{"|theta|": theta})]  # fmt: skip
@@ -95,7 +95,8 @@ def draw_low_dimension(table: xr.Dataset) -> Any:
     for ax in (left, right):
         ax.set_xlabel("$n$")
         ax.set_xticks([1e2, 1e4, 1e6])
-        ax.legend(frameon=False, fontsize=6, handlelength=1.2, labelspacing=0.2, loc="center left", borderpad=0)
+        ax.legend(frameon=False, fontsize=6.5, handlelength=1.4, ncols=2, loc="upper center", columnspacing=0.8,
+                  handletextpad=0.3, bbox_to_anchor=(0.5, -0.26))  # fmt: skip
     figure.suptitle(r"3.2 needs $|\theta|$ bounded below", fontsize=8)
     return figure
 
@@ -128,7 +129,7 @@ def draw_unknown_sigma(table: xr.Dataset) -> Any:
         ax.plot(row["n"], other["share"], color=style["color"], linewidth=0.9, linestyle=":")
     share_axis(ax, "share that Mixup helps")
     ax.set(xscale="log", xlim=(9, 2e5), xlabel="training sample size $n$")
-    ax.set_title(r"3.5 holds with $\hat\sigma$, from slightly larger $n$", pad=3)
+    ax.set_title(r"3.5 holds with $\hat\sigma$, from a larger $n$ on", pad=3)
     legend(figure, ax, 2, where="lower")
     return figure
 
@@ -200,7 +201,7 @@ def draw_margin(table: xr.Dataset) -> Any:
     figure, (ax,) = plots.panels(1, 1, height=2.5)
     cells = cells_of(row)
     groups = {
-        r"fixed $p$ and $|\theta|$": lambda cell: cell["p"] == "5" and float(cell["|theta|"][:1] != "n"),
+        r"fixed $p$ and $|\theta|$": lambda cell: cell["p"] == "5" and not cell["|theta|"].startswith("n"),
         r"$p = n^a$": lambda cell: cell["p"] != "5",
         r"$|\theta| = n^{-1/4}$, $1/\sqrt{n}$": lambda cell: cell["|theta|"].startswith("n"),
     }

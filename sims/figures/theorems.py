@@ -28,8 +28,8 @@ _SHARES = "Share of training sets of which the statement is true, against n. Ban
 _DRAWN = {
     "3.1": (
         draw_proportional,
-        "Mean of ECE(mix) - ECE over training sets, with the weight chosen before the data; bars: 95 % intervals, mostly "
-        "smaller than the marks. Dotted: limits.",
+        "Mean of ECE(mix) - ECE over training sets, with the weight chosen before the data; bars: 95 % intervals, "
+        "mostly smaller than the marks. Dotted: limits.",
     ),
     "3.2": (
         draw_low_dimension,
@@ -38,24 +38,26 @@ _DRAWN = {
     ),
     "3.3": (
         draw_turning_ratio,
-        "Line: the p/n up to which the derivative of the ECE falls, in the limit; c_max must be below it (shaded), which "
-        "every c_max is for |theta| large enough. Points: what is measured at the largest n, filled where the derivative "
-        "is negative and falls over four levels of p/n up to c_max for 99 % of training sets. Hollow points are outside "
-        "of the hypothesis: there theta is not sufficiently large. The axis of c_max is logarithmic.",
+        "Line: the p/n up to which the derivative of the ECE falls, in the limit; c_max must be below it (shaded), "
+        "which every c_max is for |theta| large enough. Points: what is measured at the largest n, filled where the "
+        "derivative is negative and falls over four levels of p/n up to c_max for 99 % of training sets. Hollow points "
+        "are outside of the hypothesis: there theta is not sufficiently large. The axis of c_max is logarithmic.",
     ),
     "3.4": (
         draw_out_of_domain,
-        f"{_SHARES} theta' = theta, |theta| = 1, with the weight that calibrates at p/n, chosen before the data. {_DASHED}",
+        f"{_SHARES} theta' = theta, |theta| = 1, with the weight that calibrates at p/n, chosen before the data. "
+        f"{_DASHED}",
     ),
     "3.5": (
         draw_unknown_sigma,
-        f"{_SHARES} With the paper's estimate of sigma; dotted lines in the same colour: with sigma known (Theorem 3.1).",
+        f"{_SHARES} With the paper's estimate of sigma; dotted lines in the same colour: with sigma known (Theorem "
+        "3.1).",
     ),
     "4.1": (
         draw_few_labels,
-        "ECE with pseudo-labels over that of the labelled data alone, n_u = 200 n_l. Lines: limit. Points: means over "
-        "data sets at n_l = 1,000 or the nearest size that was run, over the limit of ECE(init). Shaded: |theta| from 0.4 "
-        "to 2.5 sqrt(p/n_l), where the statement is measured. Both axes are logarithmic.",
+        "Limit of the ECE with pseudo-labels over that of the labelled data alone, n_u = 200 n_l; it dips where the "
+        "classifier changes from over- to under-confident. Marks: configurations in which the share of data sets is "
+        "measured. Shaded: |theta| from 0.4 to 2.5 sqrt(p/n_l). Both axes are logarithmic.",
     ),
     "4.2": (
         draw_many_labels,
@@ -63,10 +65,10 @@ _DRAWN = {
     ),
     "4.3": (
         draw_mixup_repairs,
-        "Share of data sets of which the statement is true, against the unlabelled points a label, at p = 12 n_l; bars: "
-        "95 % intervals. Left of the dashed line (for |theta| = 2; everywhere for 1.2) the weight is that which "
-        "calibrates in the limit, chosen before the data; right of it the limit is under-confident, and a data set counts "
-        "if any of eight weights from .01 to .499 helps.",
+        "Share of data sets of which the statement is true, against the unlabelled points a label, at p = 12 n_l; "
+        "bars: 95 % intervals. Left of the dashed line (for |theta| = 2; everywhere for 1.2) the weight is that which "
+        "calibrates in the limit, chosen before the data; right of it the limit is under-confident, and a data set "
+        "counts if any of eight weights from .01 to .499 helps.",
     ),
     "5.1": (
         draw_without_signal,
@@ -76,14 +78,14 @@ _DRAWN = {
     "5.2": (
         draw_margin,
         "Share of training sets of which the statement is true, of every configuration and n, against p/n over the "
-        "critical ratio of |theta| and t, below which Mixup hurts in the limit. theta = 0 is left out: there its critical "
-        "ratio is 0 and the share is 0.",
+        "critical ratio of |theta| and t, below which Mixup hurts in the limit. theta = 0 is left out: there its "
+        "critical ratio is 0 and the share is 0.",
     ),
     "5.3": (
         draw_mce_derivative,
-        "Limit of the derivative of the MCE in alpha at 0+, beta = 1. Marks: the four levels of p/n up to c_max at which "
-        "it is measured; it falls throughout for none of the training sets at the largest n. Arrow: the direction that "
-        "the theorem claims.",
+        "Limit of the derivative of the MCE in alpha at 0+, beta = 1. Marks: the four levels of p/n up to c_max at "
+        "which it is measured; it falls throughout for none of the training sets at the largest n. Arrow: the "
+        "direction that the theorem claims.",
     ),
 }
 
@@ -106,8 +108,9 @@ def _caption(table: xr.Dataset, theorem: str, text: str) -> str:
 
 def _step_caption(table: xr.Dataset) -> str:
     return (
-        "The step of the proof of Theorem 5.3 that fails. At alpha = 0+ and beta = 1 the derivative of the MCE is -1/2 of "
-        "x/cosh^2 x at the v* of the largest gap. The proof needs the function to rise over the v* that occur, and the "
-        "paper's Figure 5 shows the function alone. Its peak is at .7717, and v* is above .7717 for every rho < 1: it grows "
-        f"as rho falls, that is with p/n. rho = |theta|^2/(|theta|^2 + p/n) in the limit. Without units. {made_with(table)}"
+        "The step of the proof of Theorem 5.3 that fails. At alpha = 0+ and beta = 1 the derivative of the MCE is -1/2 "
+        "of x/cosh^2 x at the v* of the largest gap. The proof needs the function to rise over the v* that occur, and "
+        "the paper's Figure 5 shows the function alone. Its peak is at .7717, and v* is above .7717 for every rho < 1: "
+        f"it grows as rho falls, that is with p/n. rho = |theta|^2/(|theta|^2 + p/n) in the limit. Without units. "
+        f"{made_with(table)}"
     )

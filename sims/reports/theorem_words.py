@@ -19,7 +19,8 @@ FURTHER = {
 
 STANDARD = (
     "**The standard**, one for all eleven. A theorem is taken with its own quantifiers and regime. A configuration "
-    "counts if it satisfies the hypothesis in the words of the paper: no hypothesis is added silently, and one that the "
+    "counts if it satisfies the hypothesis in the words of the paper: no hypothesis is added silently, and one that "
+    "the"
     'paper states is not called omitted. "With high probability" is a share of training sets that tends to 1. It is '
     "true in a configuration where the share reaches 99 % (its 95 % interval above) at the largest n, and false where "
     "the share is below 99 % there and no larger than at a hundredth of that n. *Holds*: true in every configuration "
@@ -49,8 +50,8 @@ def report_text(entries: Iterable[Mapping[str, Any]], replicates: int) -> str:
     """Write the standard, a table of the verdicts, and a list for each theorem."""
     entries = list(entries)
     lines = [
-        f"{STANDARD} Each point is {replicates:,} training sets, by Monte Carlo from exact laws where nothing else is said; "
-        "intervals are 95 % (Wilson).",
+        f"{STANDARD} Each point is {replicates:,} training sets, by Monte Carlo from exact laws where nothing else is "
+        "said; intervals are 95 % (Wilson).",
         "",
         "| theorem | verdict | share of training sets | from n = | what must be added | more in |",
         "|---|---|---|---:|---|---|",

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from mixjax.gaussian import (
@@ -35,7 +34,7 @@ PER_LABEL = 200.0  # unlabelled points a label, of the limit of Theorem 4.1
 def curves() -> HostArrays:
     """Compute all curves: c up to which D falls, D of the MCE, v*, ECE(final) / ECE(init), and where it overshoots."""
     with jax.enable_x64(True):
-        widest = widest_point(np.asarray(SLOPE), np.asarray(1.0 - SLOPE))
+        widest = np.asarray(widest_point(jnp.asarray(SLOPE), jnp.asarray(1.0 - SLOPE)))
         laws = limit_pseudo_label_scores(
             LABELED_RATIO[:, None],
             LABELED_RATIO[:, None] / PER_LABEL,
@@ -82,17 +81,9 @@ def margins(theorem: str, sizes: np.ndarray) -> np.ndarray:
     with jax.enable_x64(True):
         for cell in CONFIGURATIONS[theorem]:
             theta = rate(cell["theta_norm"]).at(sizes)
-            t = float(mixup_weight(cell["alpha"], cell["alpha"]))
+            alpha = rate(cell["alpha"]).factor
+            t = float(mixup_weight(alpha, alpha))
             critical = np.asarray(critical_ratio(np.maximum(theta, 1e-30), t, norm=norm)) if theta.any() else 0 * theta
             with np.errstate(divide="ignore"):
                 rows.append(rate(cell["p"]).whole(sizes) / sizes / critical)
     return np.array(rows)
-
-
-def relative_changes(mean: np.ndarray) -> np.ndarray:
-    """Return 1 + mean / ECE(init), ECE(init) in the limit, of the configurations of 4.1."""
-    cells: tuple[Mapping[str, float], ...] = CONFIGURATIONS["4.1"]  # type: ignore[assignment]
-    ratio, relative = (np.array([[cell[name]] for cell in cells]) for name in ("ratio", "relative_norm"))
-    with jax.enable_x64(True):
-        laws = limit_pseudo_label_scores(ratio, ratio, relative * np.sqrt(ratio), 0.0)
-        return 1.0 + mean / np.asarray(population_ece(laws["init"]))

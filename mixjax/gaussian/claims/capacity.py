@@ -46,12 +46,12 @@ def _largest(derivative: jax.Array) -> jax.Array:
 
 
 _STATEMENT = (
-    "For every c_max > 0 and p/n -> c in (0, c_max), when theta is sufficiently large, the derivative of {error}(mix) in "
-    "alpha at 0+ is negative and decreases with c, with high probability, for every beta."
+    "For every c_max > 0 and p/n -> c in (0, c_max), when theta is sufficiently large, the derivative of {error}(mix) "
+    "in alpha at 0+ is negative and decreases with c, with high probability, for every beta."
 )
 _TESTED = (
-    "The derivative D at p/n = c_max/4, c_max/2, 3 c_max/4 and c_max, of independent training sets: the largest of D and "
-    "its steps, negative where D is and falls throughout. beta only scales D."
+    "The derivative D at p/n = c_max/4, c_max/2, 3 c_max/4 and c_max, of independent training sets: the largest of D "
+    "and its steps, negative where D is and falls throughout. beta only scales D."
 )
 
 THEOREM_3_3 = Claim(
@@ -70,7 +70,7 @@ THEOREM_5_3 = Claim(
     **improves_with_capacity(population_mce, np.inf),
     stated=lambda theta_norm, c_max: theta_norm > 0,
     met=lambda **_: False,
-    reading="No theta is sufficiently large: D = -v sech^2(v)/2 at the v* of the largest gap (beta = 1); v sech^2 v peaks "
-    "at v = .7717, v* is above that for every rho < 1 and grows with p/n, so that D rises towards 0. The proof takes a "
-    "decreasing function for an increasing one. At theta = 0 D is 0 for every p/n.",
+    reading="No theta is sufficiently large: D = -v sech^2(v)/2 at the v* of the largest gap (beta = 1); v sech^2 v "
+    "peaks at v = .7717, v* is above that for every rho < 1 and grows with p/n, so that D rises towards 0. The proof "
+    "takes a decreasing function for an increasing one. At theta = 0 D is 0 for every p/n.",
 )

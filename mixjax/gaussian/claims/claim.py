@@ -16,6 +16,7 @@ LARGEST_WEIGHT = 0.499  # a Beta law reaches weights below 1/2; this is alpha = 
 
 Error = Callable[[ScoreLaw], jax.Array]
 Values = Float[Array, "sizes replicates"]
+Flags = Bool[np.ndarray, "sizes"]
 
 
 class Rate(NamedTuple):
@@ -67,7 +68,7 @@ def rate(value: float | Rate) -> Rate:
     return value if isinstance(value, Rate) else Rate(float(value))
 
 
-def _always_exact(n: ArrayLike, **_: float | Rate) -> Bool[Array, "sizes"]:
+def _always_exact(n: ArrayLike, **_: float | Rate) -> Flags:
     return np.ones(np.shape(n), bool)
 
 
@@ -106,4 +107,4 @@ class Claim(NamedTuple):
     condition: str = ""
     reading: str = ""
     special: str = ""
-    exact: Callable[..., Bool[Array, "sizes"]] = _always_exact
+    exact: Callable[..., Flags] = _always_exact

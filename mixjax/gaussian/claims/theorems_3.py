@@ -33,11 +33,16 @@ def chosen_weight(ratio: ArrayLike, theta_norm: ArrayLike) -> np.ndarray:
     return reachable(best_weight(ratio, theta_norm))
 
 
+def _with_plain(t: np.ndarray) -> np.ndarray:
+    """Return the weights 0 of the plain classifier and t of the mixed one, shape [2, sizes]."""
+    return np.stack([np.zeros_like(t), t]).astype(np.float32)
+
+
 def _sample(key: PRNGKeyArray, n: ArrayLike, t: ArrayLike, **options: Any) -> ScoreLaw:
     """Sample the plain and the mixed classifier on the same training sets, shape [2, sizes, replicates]."""
     t = np.broadcast_to(t, np.shape(n))
     options = {name: np.asarray(options.pop(name), np.float32) for name in ("p", "theta_norm")} | options
-    return sample_scores(key, n=np.asarray(n, np.float32), t=np.float32([np.zeros_like(t), t]), **options)
+    return sample_scores(key, n=np.asarray(n, np.float32), t=_with_plain(t), **options)
 
 
 def _in_proportion(p: Rate, theta_norm: float | Rate) -> bool:
@@ -102,9 +107,8 @@ def helps_out_of_domain() -> dict[str, Any]:
     def value(key: PRNGKeyArray, n: ArrayLike, replicates: int, *, p: Rate, **means: float) -> Values:
         sizes = p.whole(n)
         t = reachable(best_ood_weight(sizes / np.asarray(n), **means))
-        laws = sample_ood_scores(
-            key, n=np.float32(n), p=np.float32(sizes), t=np.float32([0 * t, t]), replicates=replicates, **means
-        )
+        cell = {"n": np.asarray(n, np.float32), "p": sizes.astype(np.float32), "t": _with_plain(t)}
+        laws = sample_ood_scores(key, **cell, replicates=replicates, **means)
         plain, mixed = population_ece(laws)
         return mixed - plain
 
@@ -125,12 +129,13 @@ def helps_out_of_domain() -> dict[str, Any]:
 
 
 BOUNDED_BELOW = (
-    "|theta| bounded below, or p/n below critical_ratio(|theta|, t), which is of the order of |theta|^2: without signal "
-    "every Mixup {without}, and the n from which on it hurts grows like p/|theta|^2."
+    "|theta| bounded below, or p/n below critical_ratio(|theta|, t), which is of the order of |theta|^2: without "
+    "signal every Mixup {without}, and the n from which on it hurts grows like p/|theta|^2."
 )
 TAU = (
-    "The threshold tau comes before theta in the statement, and |theta| < C lets theta be 0 or tend to 0 with n. Read "
-    "for one theta other than 0 at a time, the statement holds at every rate p = n^a with a < 1 that is run."
+    "The threshold tau comes before theta in the statement, and |theta| < C lets theta be 0 or tend to 0 with n. No "
+    "choice of tau helps, since theta = 0 fails at p = 5 for every n. Read for one theta other than 0 at a time, the "
+    "statement holds at every rate p = n^a with a < 1 that is run."
 )
 
 THEOREM_3_1 = Claim(

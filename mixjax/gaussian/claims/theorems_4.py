@@ -12,9 +12,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.typing import ArrayLike
-from jaxtyping import Array, Bool, PRNGKeyArray
+from jaxtyping import PRNGKeyArray
 
-from mixjax.gaussian.claims.claim import LARGEST_WEIGHT, Claim, Rate, Values
+from mixjax.gaussian.claims.claim import LARGEST_WEIGHT, Claim, Flags, Rate, Values
 from mixjax.gaussian.law import ScoreLaw
 from mixjax.gaussian.population import population_ece
 from mixjax.gaussian.pseudo_label import sample_pseudo_label_scores
@@ -25,7 +25,7 @@ WEIGHTS = np.array([0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, LARGEST_WEIGHT])
 _VANISHING = 1e-9  # p/n at which the limit for p/n -> 0 is taken
 
 
-def exact_sums(n: ArrayLike, *, n_u: Rate, **_: float | Rate) -> Bool[Array, "sizes"]:
+def exact_sums(n: ArrayLike, *, n_u: Rate, **_: float | Rate) -> Flags:
     """Return whether the sums over unlabelled points are drawn from their exact law, at each size."""
     return n_u.whole(n) <= EXACT_UP_TO
 
@@ -42,12 +42,14 @@ def _pseudo_label_ece(
 ) -> dict[str, jax.Array]:
     """Sample the ECE of Algorithm 1's classifiers, shape [sizes, replicates]; "mix" is the least over t[size, :]."""
     sizes = {"n_labeled": np.asarray(n), "n_unlabeled": n_u.whole(n), "p": p.whole(n)}
-    weights = np.broadcast_to(np.float32(t), (len(sizes["p"]), len(WEIGHTS)))  # one shape, and one program, for all
+    shape = (len(sizes["p"]), len(WEIGHTS))  # for all claims, so that one program is compiled
+    weights = np.broadcast_to(np.asarray(t, np.float32), shape)
 
     def one(index: int, exact: bool) -> dict[str, jax.Array]:
-        cell = {name: np.float32(size[index]) for name, size in sizes.items()}
-        options = {"theta_norm": np.float32(theta_norm), "t": weights[index], "replicates": replicates}
-        laws = sample_pseudo_label_scores(key, **cell, **options, sums="exact" if exact else "gaussian")
+        cell: dict[str, Any] = {name: np.float32(size[index]) for name, size in sizes.items()}
+        cell |= {"theta_norm": np.float32(theta_norm), "t": weights[index]}
+        law = "exact" if exact else "gaussian"
+        laws = sample_pseudo_label_scores(key, **cell, replicates=replicates, sums=law)
         return {name: population_ece(law).min(axis=0) for name, law in laws.items()}
 
     found = [one(index, bool(exact)) for index, exact in enumerate(exact_sums(n, n_u=n_u))]
@@ -109,7 +111,7 @@ def _hurts_with_many_labels() -> dict[str, Any]:
 def _mixup_repairs() -> dict[str, Any]:
     """Claim ECE(mix) - ECE(final) < 0, with the weight that calibrates in the limit.
 
-    Where the limit is under-confident no weight calibrates; there the least of `WEIGHTS`, chosen after the data, counts.
+    Where the limit is under-confident no weight calibrates; there the best of `WEIGHTS` counts, chosen after the data.
     """
 
     def over_confidence(ratio: ArrayLike, unlabeled_ratio: ArrayLike, theta_norm: float) -> np.ndarray:
@@ -150,11 +152,12 @@ def _mixup_repairs() -> dict[str, Any]:
 
 THEOREM_4_1 = Claim(
     "4.1",
-    "Where C1 sqrt(p/n_l) <= |theta| <= C2 sqrt(p/n_l), C1 < 1/2 and C2 > 2, and p/n_l, |theta| and n_u are sufficiently "
-    "large, ECE(final) < ECE(init) with high probability.",
+    "Where C1 sqrt(p/n_l) <= |theta| <= C2 sqrt(p/n_l), C1 < 1/2 and C2 > 2, and p/n_l, |theta| and n_u are "
+    "sufficiently large, ECE(final) < ECE(init) with high probability.",
     "ECE(final) - ECE(init) of each data set, for |theta| from 0.4 to 2.5 sqrt(p/n_l).",
     **_helps_with_few_labels(),
-    reading='"Sufficiently large" is p/n_l >= 5 with n_u = 200 n_l. Where |theta| is 4 or more, n_u = sqrt(n_l) is enough.',
+    reading='"Sufficiently large" is p/n_l >= 5 with n_u = 200 n_l. Where |theta| is 4 or more, n_u = sqrt(n_l) is '
+    "enough.",
     exact=exact_sums,
 )
 THEOREM_4_2 = Claim(
@@ -164,21 +167,21 @@ THEOREM_4_2 = Claim(
     **_hurts_with_many_labels(),
     condition="n_u / sqrt(n_l) -> infinity: the change that pseudo-labels make, of order n_u/n_l, exceeds the noise of "
     "the labelled classifier, of order 1/sqrt(n_l).",
-    reading="The statement lets n_l and n_u tend to infinity at any rates. With n_u in proportion to n_l, as in the "
-    "paper's experiments, it holds. theta = 0 is in the hypothesis, and there it holds too.",
+    reading="The statement lets n_l and n_u tend to infinity at any rates. With n_u in proportion to n_l it "
+    "holds. theta = 0 is in the hypothesis, and there it holds too.",
     exact=exact_sums,
 )
 THEOREM_4_3 = Claim(
     "4.3",
-    "Where C1 < |theta| < C2 for some constants and p, n_l and n_u are sufficiently large, some Beta(alpha, beta) in the "
-    "last step makes ECE(mix) < ECE(final), with high probability.",
-    "ECE(mix) - ECE(final) of each data set, with the weight that calibrates in the limit, chosen before the data; where "
-    "the limit is under-confident, with the best of eight weights from .01 to .499, chosen after the data.",
+    "Where C1 < |theta| < C2 for some constants and p, n_l and n_u are sufficiently large, some Beta(alpha, beta) in "
+    "the last step makes ECE(mix) < ECE(final), with high probability.",
+    "ECE(mix) - ECE(final) of each data set, with the weight that calibrates in the limit, chosen before the data; "
+    "where the limit is under-confident, with the best of eight weights from .01 to .499, chosen after the data.",
     **_mixup_repairs(),
-    condition="pseudo-labels leave the classifier over-confident, p/n_u >= overshoot_ratio(p/n_l, |theta|), by more than "
-    "the noise: sqrt(n_l) (p/n_l + n_u/n_l) -> infinity.",
-    reading='"For some C1, C2" is read as: whatever they are. Read as "there are C1 and C2", the statement is saved by '
-    "C2^2 < 1.616, below which pseudo-labels never overshoot. The paper uses it under the conditions of Theorem 4.1, and "
-    "there, at p/n_l = 12, |theta| = 2 and n_u = 100 n_l, it fails: p = 600, n_l = 50, n_u = 5000.",
+    condition="pseudo-labels leave the classifier over-confident, p/n_u >= overshoot_ratio(p/n_l, |theta|), by more "
+    "than the noise: sqrt(n_l) (p/n_l + n_u/n_l) -> infinity.",
+    reading='"For some C1, C2" is read as: whatever they are. Read as "there are C1 and C2", C2^2 < 1.616 '
+    "saves it from overshooting, though not from noise. The paper uses it under the conditions of Theorem 4.1, and "
+    "there, at p/n_l = 12, |theta| = 2 and n_u = 100 n_l, it fails: at p = 600, n_l = 50, n_u = 5000 no weight helps.",
     exact=exact_sums,
 )

@@ -1,4 +1,4 @@
-"""Theorems 5.1 and 5.2 as signed numbers: those of Section 3 for the MCE. (`capacity` has 5.3.)"""
+"""Theorems 5.1 and 5.2 as signed numbers: those of Section 3 for the MCE; `capacity` has 5.3."""
 
 from __future__ import annotations
 
