@@ -19,6 +19,7 @@ from mixjax.gaussian.law import ScoreLaw
 from mixjax.gaussian.population import population_ece
 from mixjax.gaussian.pseudo_label import sample_pseudo_label_scores
 from mixjax.gaussian.pseudo_label_limits import limit_pseudo_label_scores
+from mixjax.gaussian.unlabeled_sums import SumsLaw
 
 EXACT_UP_TO = 10_000  # unlabelled points; the skewness of a sum is then off by 1 %
 WEIGHTS = np.array([0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, LARGEST_WEIGHT])
@@ -48,7 +49,7 @@ def _pseudo_label_ece(
     def one(index: int, exact: bool) -> dict[str, jax.Array]:
         cell: dict[str, Any] = {name: np.float32(size[index]) for name, size in sizes.items()}
         cell |= {"theta_norm": np.float32(theta_norm), "t": weights[index]}
-        law = "exact" if exact else "gaussian"
+        law: SumsLaw = "exact" if exact else "gaussian"
         laws = sample_pseudo_label_scores(key, **cell, replicates=replicates, sums=law)
         return {name: population_ece(law).min(axis=0) for name, law in laws.items()}
 
