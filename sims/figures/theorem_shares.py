@@ -104,7 +104,7 @@ def draw_low_dimension(table: xr.Dataset) -> Any:
 def draw_out_of_domain(table: xr.Dataset) -> Any:
     """3.4: shares for rates of p at theta' = theta."""
     row = table.sel(theorem="3.4")
-    figure, (ax,) = plots.panels(1, 1, height=2.3)
+    figure, (ax,) = plots.panels(1, 1, height=2.5)
     same = positions_with(row, **{"|theta|": "1", "|theta'|": "1", "cosine": "1"})
     share_lines(ax, row, _labels(row, same, lambda cell: f"$p = {tex(cell['p'])}$"))
     ax.set(xlabel="training sample size $n$", ylabel="share that Mixup helps")
@@ -115,7 +115,7 @@ def draw_out_of_domain(table: xr.Dataset) -> Any:
 
 def draw_unknown_sigma(table: xr.Dataset) -> Any:
     """3.5: shares with sigma estimated, beside those of a known sigma (3.1)."""
-    figure, (ax,) = plots.panels(1, 1, height=2.3)
+    figure, (ax,) = plots.panels(1, 1, height=2.5)
     row = table.sel(theorem="3.5")
     known = table.sel(theorem="3.1")
     shown = [k for k, cell in cells_of(row).items() if float(cell["|theta|"]) > 0]
@@ -137,7 +137,7 @@ def draw_unknown_sigma(table: xr.Dataset) -> Any:
 def draw_many_labels(table: xr.Dataset) -> Any:
     """4.2: shares for rates of the unlabelled points."""
     row = table.sel(theorem="4.2")
-    figure, (ax,) = plots.panels(1, 1, height=2.3)
+    figure, (ax,) = plots.panels(1, 1, height=2.5)
     rates = [k for k, cell in cells_of(row).items() if cell["n_u"] != "10 n"]
     share_lines(ax, row, _labels(row, rates, lambda cell: f"$n_u = {tex(cell['n_u']).replace('n', 'n_l')}$"))
     ax.set(xlabel="labelled sample size $n_l$", ylabel="share that pseudo-labels hurt")
@@ -174,7 +174,7 @@ def draw_mixup_repairs(table: xr.Dataset) -> Any:
 def draw_without_signal(table: xr.Dataset) -> Any:
     """5.1: shares against |theta|, with 0 at the left end of the axis."""
     row = table.sel(theorem="5.1")
-    figure, (ax,) = plots.panels(1, 1, height=2.3)
+    figure, (ax,) = plots.panels(1, 1, height=2.5)
     cells = cells_of(row)
     shown = [k for k in positions_with(row, p="0.5 n") if not cells[k]["|theta|"].startswith("n")]
     theta = np.array([float(cells[k]["|theta|"]) for k in shown])

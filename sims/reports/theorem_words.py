@@ -53,12 +53,13 @@ def report_text(entries: Iterable[Mapping[str, Any]], replicates: int) -> str:
         f"{STANDARD} Each point is {replicates:,} training sets, by Monte Carlo from exact laws where nothing else is "
         "said; intervals are 95 % (Wilson).",
         "",
-        "| theorem | verdict | share of training sets | from n = | what must be added | more in |",
-        "|---|---|---|---:|---|---|",
+        "| theorem | verdict | share of training sets | from n = | what must be added | share without it | more in |",
+        "|---|---|---|---:|---|---|---|",
         *(_row(entry) for entry in entries),
         "",
         "The share is the least at the largest n among the configurations that satisfy hypothesis and condition (5.3: "
-        "the largest of all), and n the size from which on it is 99 % or more in all of them. More of a theorem is "
+        "the largest of all), and n the size from which on it is 99 % or more in all of them. The share without it is "
+        "the largest among those that satisfy the hypothesis alone. More of a theorem is "
         "measured by `python -m sims STUDY`, with the studies of the last column.",
     ]
     return "\n".join([*lines, *(line for entry in entries for line in _details(entry))])
@@ -75,7 +76,8 @@ def _row(entry: Mapping[str, Any]) -> str:
     added = entry["condition"] or "nothing"
     if entry["verdict"] == "refuted":
         added = "nothing helps"
-    cells = (entry["theorem"], f"**{entry['verdict']}**", share_text(entry["share"]), size, added, further)
+    without = share_text(max(entry["fails"], key=lambda share: share["high"])) if entry["condition"] else "-"
+    cells = (entry["theorem"], f"**{entry['verdict']}**", share_text(entry["share"]), size, added, without, further)
     return "| " + " | ".join(cell.replace("|", r"\|") for cell in cells) + " |"
 
 

@@ -58,6 +58,7 @@ def verdict(row: xr.Dataset, claim: Claim) -> dict[str, Any]:
         "estimate": float(last["value"]),
         "standard_error": float(last["value_se"]),
         "approximation": conditions_text(row),
+        "configurations": [str(cell) for cell in row["cell"].values if cell],
         "figure": f"figures/theorem_{claim.theorem}.png",
     }
 
