@@ -20,8 +20,7 @@ FURTHER = {
 STANDARD = (
     "**The standard**, one for all eleven. A theorem is taken with its own quantifiers and regime. A configuration "
     "counts if it satisfies the hypothesis in the words of the paper: no hypothesis is added silently, and one that "
-    "the"
-    'paper states is not called omitted. "With high probability" is a share of training sets that tends to 1. It is '
+    'the paper states is not called omitted. "With high probability" is a share of training sets that tends to 1. It is '
     "true in a configuration where the share reaches 99 % (its 95 % interval above) at the largest n, and false where "
     "the share is below 99 % there and no larger than at a hundredth of that n. *Holds*: true in every configuration "
     "that counts. *Needs a condition*: true where the condition holds too, false where the hypothesis alone does. "
@@ -59,8 +58,8 @@ def report_text(entries: Iterable[Mapping[str, Any]], replicates: int) -> str:
         "",
         "The share is the least at the largest n among the configurations that satisfy hypothesis and condition (5.3: "
         "the largest of all), and n the size from which on it is 99 % or more in all of them. The share without it is "
-        "the largest among those that satisfy the hypothesis alone. More of a theorem is "
-        "measured by `python -m sims STUDY`, with the studies of the last column.",
+        "the largest among those that satisfy the hypothesis alone. More of a theorem is measured by `python -m sims "
+        "STUDY`, with the studies of the last column.",
     ]
     return "\n".join([*lines, *(line for entry in entries for line in _details(entry))])
 
