@@ -66,7 +66,7 @@ def verdict(row: xr.Dataset, claim: Claim) -> dict[str, Any]:
 def _name(row: xr.Dataset, inside: np.ndarray, outside: np.ndarray, special: bool) -> str:
     true = bool((row["share_low"].values[inside, -1] >= ENOUGH).all())
     false = bool(_false(row)[outside].all())
-    if not (true and false and len(inside) + len(outside)):
+    if not (true and false):
         return "undecided"
     if not len(inside):
         return "refuted"

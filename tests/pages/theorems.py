@@ -52,10 +52,12 @@ def verdicts() -> dict[str, float]:
 def low_dimension() -> dict[str, float]:
     cell = "p = 5, |theta| = {}, alpha = 1"
     zero = share("3.2", cell.format("0"))
+    without = [position("3.2", cell.format(theta)) for theta in ("0", "n^-0.5")]
     return {
         "3.2.zero": zero.share,
         "3.2.zero.high": zero.share_high,
         "3.2.root": share("3.2", cell.format("n^-0.5")).share,
+        "3.2.most": table(SHARES, f"theorem == 3.2 and configuration in {without}").share.max(),
         "3.2.kappa": float(critical_ratio(0.01, 1 / 3)) * 1e4,
         "3.2.one": first("3.2", cell.format("1")),
         "3.2.tenth": first("3.2", cell.format("0.1")),
@@ -66,10 +68,13 @@ def low_dimension() -> dict[str, float]:
 
 def others() -> dict[str, float]:
     cell = "p = {}, |theta| = 1, |theta'| = 1, cosine = 1"
+    root = table(SHARES, "theorem == 3.4", configuration=position("3.4", cell.format("n^0.5"))).share
     rows = table("out_of_domain/table.csv", "angle < 60 and alpha == .05").dropna(subset="helps_up_to")
     reach = rows.groupby("ratio").helps_up_to.mean()
     return {
-        "3.4.root": share("3.4", cell.format("n^0.5")).share,
+        "3.4.root.least": root.min(),
+        "3.4.root.most": root.max(),
+        "3.4.fixed.before": share("3.4", cell.format("1000"), 10_000).share,
         "3.4.fixed": share("3.4", cell.format("1000")).share,
         "3.4.three": first("3.4", cell.format("n^0.75")),
         "ood.half": reach[0.5],

@@ -58,7 +58,6 @@ UP, DOWN, HALF, RISING = [0.6, 0.995, 1.0], [0.5, 0.1, 0.0], [0.5, 0.5, 0.5], [0
     ([UP, HALF], [1, 1], [1, 1], "undecided", None),
     ([[0.6, 0.995, 0.9]], [1], [1], "undecided", None),
     ([UP, UP], [1, np.nan], [1, np.nan], "holds", 100),
-    ([UP], [0], [1], "undecided", None),
 ])  # fmt: skip
 def test_verdict(shares, stated, met, expected, n):
     found = verdict(row(shares, stated, met), CLAIM)
