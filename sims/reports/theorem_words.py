@@ -19,12 +19,12 @@ FURTHER = {
 
 STANDARD = (
     "**The standard**, one for all eleven. A theorem is taken with its own quantifiers and regime. A configuration "
-    "counts if it satisfies the hypothesis in the words of the paper: no hypothesis is added silently, and one that "
-    'the paper states is not called omitted. "With high probability" is a share of training sets that tends to 1. It '
-    "is true in a configuration where the share reaches 99 % (its 95 % interval above) at the largest n, and false "
-    "where the share is below 99 % there and no larger than at a hundredth of that n. *Holds*: true in every "
-    "configuration that counts. *Needs a condition*: true where the condition holds too, false where the hypothesis alone does. "
-    "*Refuted*: false in every configuration that counts."
+    "counts if it satisfies the hypothesis in the words of the paper: no hypothesis is added silently, and one "
+    'that the paper states is not called omitted. "With high probability" is a share of training sets that tends '
+    "to 1. It is true in a configuration where the share reaches 99 % (its 95 % interval above) at the largest n, "
+    "and false where the share is below 99 % there and no larger than at a hundredth of that n. *Holds*: true in "
+    "every configuration that counts. *Needs a condition*: true where the condition holds too, false where the "
+    "hypothesis alone does. *Refuted*: false in every configuration that counts."
 )
 
 
