@@ -117,9 +117,12 @@ def test_figures_are_of_one_column(run):
 
 
 def test_values_tend_to_their_limits(run):
-    """Sizes in proportion or fixed, at n = 10^7: 6 standard errors, 2 % of the limit, and the rest, O(1/sqrt(n))."""
+    """Within 6 standard errors, 2 % of the limit, and what is left of order 1/sqrt(n), at n = 10^7.
+
+    Sizes that are in proportion or fixed, and p/n below a hundredth of the critical ratio where there is one.
+    """
     table = sims.load(run).isel(n=-1)
-    shown = (table["stated"] == 1) & ~table["cell"].str.contains("^", regex=False)
+    shown = (table["stated"] == 1) & ~table["cell"].str.contains("^", regex=False) & ~(table["margin"] > 0.01)
     error = abs(table["value"] - table["limit"]) - 6 * table["value_se"]
     assert int(shown.sum()) > 50
     assert (error.where(shown, -1) < 0.02 * abs(table["limit"]).where(shown, 1) + 0.1 / np.sqrt(1e7)).all()
