@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from functools import partial
 from typing import Any, NamedTuple
@@ -144,9 +145,18 @@ def _caption(table: xr.Dataset, layout: _Map, name: str) -> str:
         "the data sets give an under-confident classifier (rho = mean/var of the score above 1) after pseudo-labels; "
         "dotted: rho = 1 in the limit. "
         f"{_shares_text(table)}{_fixed(table, layout)}The largest standard error of a cell is {worst:.2g}; "
-        f"the colour is linear up to 1/30 of the largest difference and logarithmic beyond. {_left_out(table, layout)}"
+        f"the colour is linear up to 1/30 of the largest difference and logarithmic beyond. {_sums_text(table)}"
+        f"{_left_out(table, layout)}"
         f"{settings_text(table, pairs_text(table))}"
     )
+
+
+def _sums_text(table: xr.Dataset) -> str:
+    """Say whether the sums over unlabelled points are exact, and up to how many of them."""
+    largest = round(float(table["unlabeled_per_label"].max() * table["n"].max()))
+    exact = {"exact": np.inf, "auto": 10_000, "gaussian": 0}[json.loads(table.attrs["config"])["sums"]]
+    law = "point by point, which is exact" if largest <= exact else "from the normal law that they tend to"
+    return f"Sums over unlabelled points, {largest:,} at most, are drawn {law}. "
 
 
 def _shares_text(table: xr.Dataset) -> str:

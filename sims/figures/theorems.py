@@ -1,78 +1,116 @@
-"""One figure a theorem: its signed number and the share of training sets of which it is true, against n."""
+"""One figure a theorem, each with its finding as the title, and the step of the proof of Theorem 5.3."""
 
 from __future__ import annotations
 
 import json
 from functools import partial
-from typing import Any
 
-import numpy as np
 import xarray as xr
 
-from mixjax import plots
-from mixjax.gaussian.claims import CLAIMS
 from mixjax.plots import Figure
 
 from .captions import made_with
-from .marks import legend
+from .theorem_limits import draw_few_labels, draw_mce_derivative, draw_step, draw_turning_ratio
+from .theorem_shares import (
+    draw_low_dimension,
+    draw_many_labels,
+    draw_margin,
+    draw_mixup_repairs,
+    draw_out_of_domain,
+    draw_proportional,
+    draw_unknown_sigma,
+    draw_without_signal,
+)
 
-_NAMES = {
-    "theta_norm": r"|\theta|", "ratio": "p/n", "low": "c_1", "high": "c_2", "alpha": r"\alpha", "p": "p",
-    "test_norm": r"|\theta'|", "cosine": r"\cos", "relative_norm": r"|\theta|/\sqrt{p/n_l}", "per_label": "n_u/n_l",
-}  # fmt: skip
+_DASHED = "Dashed, hollow: the hypothesis holds and what must be added to it does not."
+_SHARES = "Share of training sets of which the statement is true, against n. Bands: 95 % intervals; dotted: 99 %."
+
+_DRAWN = {
+    "3.1": (
+        draw_proportional,
+        "Mean of ECE(mix) - ECE over training sets, with the weight chosen before the data; bars: 95 % intervals, "
+        "mostly smaller than the marks. Dotted: limits.",
+    ),
+    "3.2": (
+        draw_low_dimension,
+        f"{_SHARES} Mixup with alpha = beta = 1. Left: p = n^a at |theta| = 1. Right: |theta| down to 0 at p = 5; at "
+        f"theta = 0 and |theta| = 1/sqrt(n) the statement is true of almost no training set, at any n. {_DASHED}",
+    ),
+    "3.3": (
+        draw_turning_ratio,
+        "Line: the p/n up to which the derivative of the ECE falls, in the limit; c_max must be below it (shaded), "
+        "which every c_max is for |theta| large enough. Points: what is measured at the largest n, filled where the "
+        "derivative is negative and falls over four levels of p/n up to c_max for 99 % of training sets. Hollow points "
+        "are outside of the hypothesis: there theta is not sufficiently large. The axis of c_max is logarithmic.",
+    ),
+    "3.4": (
+        draw_out_of_domain,
+        f"{_SHARES} theta' = theta, |theta| = 1, with the weight that calibrates at p/n, chosen before the data. "
+        f"{_DASHED}",
+    ),
+    "3.5": (
+        draw_unknown_sigma,
+        f"{_SHARES} With the paper's estimate of sigma; dotted lines in the same colour: with sigma known (Theorem "
+        "3.1).",
+    ),
+    "4.1": (
+        draw_few_labels,
+        "Limit of the ECE with pseudo-labels over that of the labelled data alone, n_u = 200 n_l; it dips where the "
+        "classifier changes from over- to under-confident. Marks: configurations in which the share of data sets is "
+        "measured. Shaded: |theta| from 0.4 to 2.5 sqrt(p/n_l). Both axes are logarithmic.",
+    ),
+    "4.2": (
+        draw_many_labels,
+        f"{_SHARES} p = 5, |theta| = 1. {_DASHED}",
+    ),
+    "4.3": (
+        draw_mixup_repairs,
+        "Share of data sets of which the statement is true, against the unlabelled points a label, at p = 12 n_l; "
+        "bars: 95 % intervals. Left of the dashed line (for |theta| = 2; everywhere for 1.2) the weight is that which "
+        "calibrates in the limit, chosen before the data; right of it the limit is under-confident, and a data set "
+        "counts if any of eight weights from .01 to .499 helps.",
+    ),
+    "5.1": (
+        draw_without_signal,
+        "Share of training sets of which the statement is true, against |theta|, at p = n/2; bars: 95 % intervals. "
+        "theta = 0 is put at the left end of the logarithmic axis: there the MCE is 1/2 for every weight.",
+    ),
+    "5.2": (
+        draw_margin,
+        "Share of training sets of which the statement is true, of every configuration and n, against p/n over the "
+        "critical ratio of |theta| and t, below which Mixup hurts in the limit. theta = 0 is left out: there its "
+        "critical ratio is 0 and the share is 0.",
+    ),
+    "5.3": (
+        draw_mce_derivative,
+        "Limit of the derivative of the MCE in alpha at 0+, beta = 1. Marks: the four levels of p/n up to c_max at "
+        "which it is measured; it falls throughout for none of the training sets at the largest n. Arrow: the "
+        "direction that the theorem claims.",
+    ),
+}
 
 
 def theorem_figures() -> tuple[Figure, ...]:
-    return tuple(
-        Figure(f"theorem_{name}", partial(_draw, theorem=name), partial(_caption, theorem=name)) for name in CLAIMS
+    figures = (
+        Figure(f"theorem_{name}", draw, partial(_caption, theorem=name, text=text))
+        for name, (draw, text) in _DRAWN.items()
     )
+    return (*figures, Figure("theorem_5.3_step", draw_step, _step_caption))
 
 
-def _draw(table: xr.Dataset, theorem: str) -> Any:
-    row = table.sel(theorem=theorem)
-    shown = np.flatnonzero(row["stated"].values == 1)
-    figure, (left, right) = plots.panels(2, 2, height=2.9, width=2 * plots.COLUMN_WIDTH, share_y=False)
-    for order, k in enumerate(shown):
-        one = row.isel(configuration=k)
-        look: dict[str, Any] = {"color": plots.COLORS[order], "marker": plots.MARKERS[order], "markersize": 3.2}
-        look |= {} if one["met"] == 1 else {"linestyle": "--", "markerfacecolor": "white"}
-        look["linewidth"], scale = 0.9, abs(float(one["limit"]))
-        label = _label(str(one["cell"].values), theorem)
-        left.errorbar(row["n"], one["value"] / scale, 2 * one["value_se"] / scale, label=label, elinewidth=0.8, **look)
-        right.plot(row["n"], one["share"], **look)
-        right.fill_between(row["n"], one["share_low"], one["share_high"], color=look["color"], alpha=plots.BAND,
-                           linewidth=0)  # fmt: skip
-    left.axhline(0, color="0.4", linewidth=0.6, zorder=0)
-    left.axhline(-1, color="0.4", linewidth=0.6, linestyle=":", zorder=0)
-    left.set_ylim(-2.2, 2.2)
-    left.set_ylabel("signed number / |limit|")
-    right.axhline(0.99, color="0.4", linewidth=0.6, linestyle=":", zorder=0)
-    right.set_ylim(-0.03, 1.03)
-    right.set_ylabel("share of training sets, true")
-    for ax in (left, right):
-        ax.set_xscale("log")
-        ax.set_xlabel("labelled sample size $n_l$" if theorem.startswith("4") else "training sample size $n$")
-    legend(figure, left, 2, where="lower")
-    return figure
-
-
-def _label(cell: str, theorem: str) -> str:
-    names = _NAMES | ({"ratio": "p/n_l"} if theorem.startswith("4") else {})
-    pairs = (part.split(" = ") for part in cell.split(", "))
-    return ", ".join(f"${names[name]} = {value}$" for name, value in pairs)
-
-
-def _caption(table: xr.Dataset, theorem: str) -> str:
+def _caption(table: xr.Dataset, theorem: str, text: str) -> str:
     entry = next(e for e in json.loads(table.attrs["verdicts"]) if e["theorem"] == theorem)
     config = json.loads(table.attrs["config"])
-    hollow = " Dashed, hollow: the hypothesis holds and the condition does not." if CLAIMS[theorem].condition else ""
-    if entry["verdict"] == "refuted":
-        hollow = " Dashed, hollow: false in every configuration."
+    claimed = f'Theorem {theorem}: "{entry["claimed"]}" Verdict: {entry["verdict"]}.'
+    settings = f"{config['replicates']:,} training sets a point, seed {config['seed']}, sigma = 1. Without units."
+    return " ".join(filter(None, (claimed, text, entry["approximation"], "Settings:", settings, made_with(table))))
+
+
+def _step_caption(table: xr.Dataset) -> str:
     return (
-        f"Theorem {theorem}: {entry['statement']} Verdict: {entry['verdict']}. Left: the signed number, negative where "
-        "this is true of a training set, mean with bars of two standard errors, in units of the size of its limit, "
-        f"which is drawn dotted at -1. Right: the share of training sets of which it is true, with 95 % intervals; "
-        f"dotted: 99 %.{hollow} {entry['conditions']} Settings: {config['replicates']} training sets a point, seed "
-        f"{config['seed']}, sigma = 1. Without units. "
+        "The step of the proof of Theorem 5.3 that fails. At alpha = 0+ and beta = 1 the derivative of the MCE is -1/2 "
+        "of x/cosh^2 x at the v* of the largest gap. The proof needs the function to rise over the v* that occur, and "
+        "the paper's Figure 5 shows the function alone. Its peak is at .7717, and v* is above .7717 for every rho < 1: "
+        f"it grows as rho falls, that is with p/n. rho = |theta|^2/(|theta|^2 + p/n) in the limit. Without units. "
         f"{made_with(table)}"
     )

@@ -7,15 +7,32 @@ import pytest
 from scipy import stats
 
 from mixjax.gaussian import ScoreLaw, population_ece, population_mce, turning_ratio
-from mixjax.gaussian.claims import CLAIMS, theorems_3
+from mixjax.gaussian.claims import CLAIMS, Rate, theorems_3
 from mixjax.gaussian.claims.claim import LARGEST_WEIGHT
 from mixjax.gaussian.claims.theorems_3 import chosen_weight
+from mixjax.gaussian.claims.theorems_4 import EXACT_UP_TO, WEIGHTS
 
 N, REPLICATES = 16, 5_000
+ROOT, HALF, SAME = Rate(1, 0.5), Rate(0.5, 1), Rate(1, 1)
 
 
 def test_there_are_eleven():
     assert list(CLAIMS) == ["3.1", "3.2", "3.3", "3.4", "3.5", "4.1", "4.2", "4.3", "5.1", "5.2", "5.3"]
+
+
+@pytest.mark.parametrize("rate, text, at_100, per_size", [
+    (Rate(5), "5", 5, 0.0),
+    (Rate(0), "0", 0, 0.0),
+    (Rate(1, 1), "n", 100, 1.0),
+    (Rate(0.5, 1), "0.5 n", 50, 0.5),
+    (Rate(2, 0.5), "2 n^0.5", 20, 0.0),
+    (Rate(1, 1.5), "n^1.5", 1000, np.inf),
+])  # fmt: skip
+def test_rates(rate, text, at_100, per_size):
+    assert str(rate) == text
+    np.testing.assert_allclose(rate.at([100]), [at_100])
+    assert rate.whole(100) == max(at_100, 1)
+    assert rate.per_size.limit == per_size
 
 
 @pytest.mark.slow
@@ -30,9 +47,37 @@ def test_mixup_helps_is_the_difference_of_literal_training_sets(key, rng):
         mixed = (1 - t) * (x * y).mean(axis=1) + t * x.mean(axis=1) * y.mean(axis=1)
         law = ScoreLaw.from_moments((mixed @ theta).astype(np.float32), (mixed**2).sum(axis=1).astype(np.float32))
         errors.append(np.asarray(population_ece(law)))
-    ours = np.asarray(CLAIMS["3.1"].value(key, [N], REPLICATES, ratio=0.5, theta_norm=1.0))
+    ours = np.asarray(CLAIMS["3.1"].value(key, [N], REPLICATES, p=HALF, theta_norm=1.0))
     assert ours.shape == (1, REPLICATES)
     assert stats.ks_2samp(ours[0], errors[1] - errors[0], method="asymp").pvalue > 1e-6
+
+
+@pytest.mark.slow
+def test_no_weight_helps_literal_data_with_many_pseudo_labels(rng):
+    """Theorem 4.3 at p = 600, n_l = 50, n_u = 5000, |theta| = 2, inside of 4.1: for none of 12 data sets."""
+    n, n_u, p = 50, 5000, 600
+    theta = np.zeros(p)
+    theta[0] = 2.0
+    for _ in range(12):
+        y, y_u = (rng.choice([-1.0, 1.0], (size, 1)) for size in (n, n_u))
+        x, x_u = (signs * theta + rng.standard_normal((len(signs), p)) for signs in (y, y_u))
+        pseudo = np.sign(x_u @ (x * y).mean(axis=0))[:, None]
+        x, y = np.concatenate([x, x_u]), np.concatenate([y, pseudo])
+        t = np.array([0.0, *WEIGHTS])[:, None]
+        mixed = (1 - t) * (x * y).mean(axis=0) + t * x.mean(axis=0) * y.mean()
+        law = ScoreLaw.from_moments((mixed @ theta).astype(np.float32), (mixed**2).sum(axis=1).astype(np.float32))
+        plain, *others = np.asarray(population_ece(law))
+        assert plain < min(others)
+
+
+@pytest.mark.slow
+def test_the_noise_decides_3_4_where_p_is_the_root_of_n(key):
+    """P(t* / 2 < over-confidence) from normal numbers, within 5 standard errors and .01 for t of order 1/100."""
+    n, replicates = 10_000, 20_000
+    found = (CLAIMS["3.4"].value(key, [n], replicates, p=ROOT, theta_norm=1.0, test_norm=1.0, cosine=1.0) < 0).mean()
+    ratio = 1 / np.sqrt(n)  # p/n, the mean of <theta_hat - theta, theta_hat>, whose variance is 1/n + 2 p/n^2
+    expected = stats.norm.cdf(0.5 * ratio / np.sqrt(1 / n + 2 * ratio / n))
+    np.testing.assert_allclose(found, expected, atol=5 * np.sqrt(0.25 / replicates) + 0.01)
 
 
 @pytest.mark.parametrize("theorem, sign, error", [
@@ -42,39 +87,88 @@ def test_the_number_is_a_difference_of_errors(theorem, sign, error, key, monkeyp
     """Of laws that are given: mixed less plain where Mixup is said to help, plain less mixed where to hurt."""
     laws = ScoreLaw.from_moments(np.float32([[[1.0, 0.5]], [[0.6, 0.3]]]), np.float32([[[1.5, 0.2]], [[0.4, 0.4]]]))
     monkeypatch.setattr(theorems_3, "_sample", lambda *_, **__: laws)
-    cell = {"ratio": 0.5} if sign == 1 else {"p": 5.0, "alpha": 1.0}
+    cell = {"p": HALF} if sign == 1 else {"p": Rate(5), "alpha": 1.0}
     plain, mixed = np.asarray(error(laws))
     found = CLAIMS[theorem].value(key, [16], 2, theta_norm=1.0, **cell)
     np.testing.assert_array_equal(found, sign * (mixed - plain))
 
 
 def test_the_weight_is_what_a_beta_law_can_have():
-    np.testing.assert_allclose(chosen_weight(0.5, 1.0), 1 / 3, rtol=1e-6)
-    assert chosen_weight(5.0, 1.0) == LARGEST_WEIGHT < 0.5
+    np.testing.assert_allclose(chosen_weight([0.5, 5.0], 1.0), [1 / 3, LARGEST_WEIGHT], rtol=1e-6)
+    assert LARGEST_WEIGHT < 0.5
 
 
 @pytest.mark.parametrize("theorem, cell, limit", [
-    ("3.2", {"p": 5, "theta_norm": 1.0, "alpha": 1.0}, -0.0602534),
-    ("5.2", {"p": 5, "theta_norm": 1.0, "alpha": 1.0}, -0.0897361),
-    ("3.1", {"ratio": 0.5, "theta_norm": 1.0}, -0.0571791),
-    ("5.1", {"ratio": 0.5, "theta_norm": 1.0}, -0.0897361),  # MCE(rho) = MCE(1 / rho), and both slopes are 2/3
+    ("3.2", {"p": Rate(5), "theta_norm": 1.0, "alpha": 1.0}, -0.0602534),
+    ("3.2", {"p": Rate(1, 0.9), "theta_norm": 1.0, "alpha": 1.0}, -0.0602534),
+    ("5.2", {"p": ROOT, "theta_norm": 1.0, "alpha": 1.0}, -0.0897361),
+    ("3.1", {"p": HALF, "theta_norm": 1.0}, -0.0571791),
+    ("5.1", {"p": HALF, "theta_norm": 1.0}, -0.0897361),  # MCE(rho) = MCE(1 / rho), and both slopes are 2/3
+    ("3.2", {"p": Rate(5), "theta_norm": Rate(1, -0.5), "alpha": 1.0}, 0.0),
+    ("3.4", {"p": ROOT, "theta_norm": 1.0, "test_norm": 1.0, "cosine": 1.0}, 0.0),
+    ("4.2", {"p": Rate(5), "theta_norm": 1.0, "n_u": ROOT}, 0.0),
+    ("5.1", {"p": HALF, "theta_norm": 0.0}, 0.0),
 ])  # fmt: skip
 def test_limits(theorem, cell, limit):
     """ECE and MCE at slope 1.5 or 2/3 from cases of their own: scipy quadrature of E |s(2 rho v) - s(2v)|."""
     np.testing.assert_allclose(CLAIMS[theorem].limit(**cell), limit, atol=2e-6)
 
 
-def test_hypotheses_and_conditions():
-    claim = CLAIMS["3.3"]
+def test_theta_must_be_large_enough_for_3_3_and_never_is_for_5_3():
     turn = float(turning_ratio(2.0))
-    assert claim.stated(theta_norm=2.0, low=1.0, high=turn / 2)
-    assert claim.met(theta_norm=2.0, low=1.0, high=0.999 * turn)
-    assert not claim.met(theta_norm=2.0, low=1.0, high=1.001 * turn)
-    assert not CLAIMS["5.3"].met(theta_norm=2.0, low=1.0, high=2.0)
-    assert not CLAIMS["3.1"].stated(ratio=0.0, theta_norm=1.0)
-    assert not CLAIMS["3.2"].stated(p=5, theta_norm=0.0, alpha=1.0)  # without signal every Mixup helps
-    assert CLAIMS["3.4"].stated(ratio=1.0, theta_norm=1.0, test_norm=1.4, cosine=1.0)
-    assert not CLAIMS["3.4"].stated(ratio=1.0, theta_norm=1.0, test_norm=1.6, cosine=1.0)
-    assert not CLAIMS["4.1"].stated(ratio=5.0, relative_norm=3.0, per_label=200.0)
-    assert CLAIMS["4.3"].met(ratio=12.0, theta_norm=2.0, per_label=10.0)
-    assert not CLAIMS["4.3"].met(ratio=12.0, theta_norm=2.0, per_label=100.0)
+    assert CLAIMS["3.3"].stated(theta_norm=2.0, c_max=0.999 * turn)
+    assert not CLAIMS["3.3"].stated(theta_norm=2.0, c_max=1.001 * turn)
+    assert CLAIMS["5.3"].stated(theta_norm=2.0, c_max=1.0)
+    assert not CLAIMS["5.3"].met(theta_norm=2.0, c_max=1.0)
+
+
+IN_PROPORTION = {"p": HALF, "theta_norm": 1.0}
+LOW = {"p": Rate(5), "theta_norm": 1.0, "alpha": 1.0}
+OOD = {"p": SAME, "theta_norm": 1.0, "test_norm": 1.0, "cosine": 1.0}
+FEW = {"ratio": 5.0, "relative_norm": 1.0, "n_u": Rate(200, 1)}
+MANY = {"p": Rate(5), "theta_norm": 1.0, "n_u": Rate(10, 1)}
+REPAIRED = {"p": Rate(12, 1), "theta_norm": 2.0, "n_u": Rate(10, 1)}
+
+
+@pytest.mark.parametrize("theorem, cell, stated, met", [
+    ("3.1", IN_PROPORTION, True, True),
+    ("3.1", IN_PROPORTION | {"theta_norm": 0.0}, True, True),
+    ("3.1", IN_PROPORTION | {"p": ROOT}, False, True),
+    ("3.1", IN_PROPORTION | {"theta_norm": ROOT}, False, True),  # |theta| < C
+    ("3.2", LOW, True, True),
+    ("3.2", LOW | {"p": Rate(1, 0.9)}, True, True),
+    ("3.2", LOW | {"p": SAME}, False, False),
+    ("3.2", LOW | {"theta_norm": 0.0}, True, False),  # the paper does not exclude it
+    ("3.2", LOW | {"theta_norm": Rate(1, -0.25)}, True, True),
+    ("3.2", LOW | {"theta_norm": Rate(1, -0.5)}, True, False),
+    ("3.4", OOD, True, True),
+    ("3.4", OOD | {"test_norm": 1.4}, True, True),
+    ("3.4", OOD | {"test_norm": 1.6}, False, True),
+    ("3.4", OOD | {"p": ROOT}, True, False),
+    ("3.4", OOD | {"p": Rate(5), "cosine": 0.5}, True, True),
+    ("4.1", FEW, True, True),
+    ("4.1", FEW | {"relative_norm": 3.0}, False, True),
+    ("4.1", FEW | {"n_u": ROOT}, False, True),  # |theta| is not sufficiently large
+    ("4.2", MANY, True, True),
+    ("4.2", MANY | {"theta_norm": 0.0}, True, True),
+    ("4.2", MANY | {"n_u": ROOT}, True, False),
+    ("4.2", MANY | {"p": HALF}, False, True),
+    ("4.3", REPAIRED, True, True),
+    ("4.3", REPAIRED | {"n_u": Rate(100, 1)}, True, False),
+    ("4.3", REPAIRED | {"p": ROOT, "n_u": ROOT}, True, False),
+    ("4.3", REPAIRED | {"p": ROOT, "n_u": Rate(1, 0.75)}, True, True),
+    ("5.1", IN_PROPORTION | {"theta_norm": 0.0}, True, False),
+    ("5.1", IN_PROPORTION | {"theta_norm": Rate(1, -0.25)}, True, True),
+    ("5.1", IN_PROPORTION | {"theta_norm": Rate(1, -0.5)}, True, False),
+    ("5.2", LOW | {"theta_norm": 0.0}, True, False),
+])  # fmt: skip
+def test_hypotheses_and_what_must_be_added(theorem, cell, stated, met):
+    assert CLAIMS[theorem].stated(**cell) == stated
+    assert CLAIMS[theorem].met(**cell) == met
+
+
+def test_what_is_exact():
+    n = [10, 100, 10_000]
+    assert CLAIMS["3.1"].exact(n, **IN_PROPORTION).all()
+    assert CLAIMS["4.2"].exact(n, **MANY).tolist() == [True, True, False]
+    assert CLAIMS["4.2"].exact([EXACT_UP_TO], **MANY | {"n_u": SAME}).all()
