@@ -73,8 +73,8 @@ def _caption(table: xr.Dataset, metric: str) -> str:
     positive = 1.0 - float(drawn["derivative_negative"].min())
     return (
         f"Derivative of the {name} in alpha at alpha = 0+ for lambda ~ Beta(alpha, beta), against p/n. Points: mean "
-        "over training sets of the exact derivative; lines: the closed form in the "
-        f"limit. {BARS}{_signs_text(metric)} At finite n a training set is now and then under-confident (rho > 1), where the "
+        f"over training sets of the exact derivative; lines: the closed form in the limit. {BARS}{_signs_text(metric)} "
+        "At finite n a training set is now and then under-confident (rho > 1), where the "
         f"derivative is positive, here in up to {100 * positive:.2g} % of those of a cell: the mean mixes both signs, "
         "and lies above the limit where p/n is small. No band shows the training sets, whose derivatives are nearly "
         f"two-pointed. The paper claims a decrease with p/n for large theta (Theorem {THEOREMS[metric]}). "

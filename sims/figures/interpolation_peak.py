@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 
 from mixjax.gaussian import separable_ratio
-from mixjax.plots import COLORS, MARKERS, Figure, decades, line_key, panels, points_with_bars
+from mixjax.plots import COLORS, MARKERS, Figure, decades, line_key, panels, points_with_bars, signed
 
 from .captions import BARS
 from .marks import legend
@@ -33,7 +33,7 @@ def _peak(table: xr.Dataset) -> Any:
     for ax, (name, label) in zip(axes, _CURVES.items(), strict=True):
         _draw_arms(ax, weakest, name)
         ax.set_ylabel(label)
-    _finish(figure, axes[-1:], axes[0], "Soft labels peak at $p = n$, hard labels do not")
+    _finish(figure, axes[-1:], axes[0], _peak_finding(table))
     return figure
 
 
@@ -47,7 +47,7 @@ def _penalties(table: xr.Dataset) -> Any:
             ax.set_ylabel(rf"$\mu = {float(panel['penalty']):g}$")
     for ax, label in zip(axes, _CURVES.values(), strict=False):
         ax.set_title(label, pad=3)
-    _finish(figure, axes[-2:], axes[0], "A penalty takes the peak at $p = n$ away")
+    _finish(figure, axes[-2:], axes[0], _ends(table["accuracy"], "penalty", r"$\mu = {:g}$"))
     return figure
 
 
@@ -90,7 +90,7 @@ def _epochs(table: xr.Dataset) -> Any:
         ax.axhline(float(at), color=color, linewidth=0.8, linestyle="dashed", label=label)
     ax.set(xscale="log", xlabel="random pairs / n", ylabel="accuracy at $p = n$")
     decades(ax, x=True)
-    legend(figure, ax, 2, title="More random pairs, less accuracy at $p = n$")
+    legend(figure, ax, 2, title=_epochs_finding(table))
     return figure
 
 
@@ -106,7 +106,7 @@ def _spectra(table: xr.Dataset) -> Any:
     decades(ax, x=True)
     keys = [*ax.get_legend_handles_labels()[0], line_key("Mixup", color="0.3")]
     keys.append(line_key("hard labels", color="0.3", linestyle="dashed"))
-    legend(figure, keys, 3, title="The faster the eigenvalues decay, the smaller the peak")
+    legend(figure, keys, 3, title=_ends(table["accuracy_decay"], "decay", "$k^{{-{:g}}}$"))
     return figure
 
 
@@ -130,11 +130,36 @@ def _missed(table: xr.Dataset) -> float:
     return float(np.abs(table["accuracy_rows"] - table["accuracy_rows_predicted"]).median())
 
 
+def _near_one(values: xr.DataArray) -> xr.DataArray:
+    """Return the values at the p/n that is nearest to 1."""
+    return values.isel(ratio=int(np.abs(np.log(values["ratio"].values)).argmin()))
+
+
+def _peak_finding(table: xr.Dataset) -> str:
+    accuracy = _near_one(table["accuracy"].isel(penalty=int(np.argmin(table["penalty"].values))))
+    plain, mixed = (float(accuracy.sel(arm=arm)) for arm in ("plain", "Mixup"))
+    return f"$p/n = {float(accuracy['ratio']):.2g}$: accuracy {plain:.2f} with hard labels, {mixed:.2f} with Mixup"
+
+
+def _ends(accuracy: xr.DataArray, dim: str, words: str) -> str:
+    """Say how Mixup changes the accuracy near p = n at both ends of an axis."""
+    near = _near_one(accuracy)
+    change = (near.sel(arm="Mixup") - near.sel(arm="plain")).sortby(dim)
+    parts = [f"{signed(round(float(end), 2))} ({words.format(float(end[dim]))})" for end in (change[0], change[-1])]
+    return f"Accuracy by Mixup at $p/n = {float(near['ratio']):.2g}$: {', '.join(parts)}"
+
+
+def _epochs_finding(table: xr.Dataset) -> str:
+    ends = [f"{float(end):.2f} with {float(end['epochs']):g} $n$ pairs" for end in table["accuracy_pairs"][[0, -1]]]
+    return f"Accuracy at $p = n$: {', '.join(ends)}"
+
+
 def _settings(table: xr.Dataset) -> str:
     return (
         "Lines: the limit. Points: means over "
         f"{int(table.attrs['replicates'])} literal training sets of n = {int(table.attrs['n'])}, fitted to all pairs "
-        f"(of confidences without bars). {BARS}Dotted: p/n from which on the classes are separable. |theta| = {table.attrs['theta_norm']:g}."
+        f"(of confidences without bars). {BARS}Dotted: p/n from which on the classes are separable. "
+        f"|theta| = {table.attrs['theta_norm']:g}."
     )
 
 

@@ -74,6 +74,6 @@ def _caption(name: str, table: xr.Dataset) -> str:
     label = LABELS[name].replace("$", "").replace("  ", " ")
     return (
         f"{label}: penalised logistic regression with Mixup over all pairs, against the same fit without, in the limit "
-        f"of n and p (line: no change). {scale_text(largest)}Discs: means over {int(table.attrs['replicates'])} literal "
-        f"training sets of n = {int(table.attrs['n'])}, on the same scale. mu is the penalty."
+        f"of n and p (line: no change). {scale_text(largest)}Discs: means over {int(table.attrs['replicates'])} "
+        f"literal training sets of n = {int(table.attrs['n'])}, on the same scale. mu is the penalty."
     )

@@ -146,7 +146,8 @@ def _map_caption(table: xr.Dataset, metric: str) -> str:
     return (
         f"Mean of {name}(mix) - {name} over training sets: blue where Mixup calibrates better, red where worse. "
         f"{_lines_text(table, 'the zero contour of the Monte Carlo map')}"
-        f"{scale_text(_largest(table, metric))}The largest standard error of a cell is {worst:.2g}. {_drawn_text(table)}"
+        f"{scale_text(_largest(table, metric))}The largest standard error of a cell is {worst:.2g}. "
+        f"{_drawn_text(table)}"
     )
 
 
@@ -167,7 +168,8 @@ def _agreement(table: xr.Dataset, settings: list[int]) -> str:
     """List the shares of the cells that are on the side of the limit, metric by metric."""
     parts = []
     for metric in NAMES:
-        x, share = (np.concatenate(part) for part in zip(*(_beside_boundary(table, metric, k) for k in settings)))
+        found = [_beside_boundary(table, metric, setting) for setting in settings]
+        x, share = (np.concatenate(part) for part in zip(*found, strict=True))
         parts.append(f"{100 * np.mean((share > 0.5) == (x > 1)):.1f} % ({PLAIN_NAMES[metric]})")
     return ", ".join(parts)
 

@@ -99,7 +99,8 @@ def _map_caption(table: xr.Dataset) -> str:
     x, y = table["map_theta_curve"].values, table["map_ratio_curve"].values
     return (
         "Where the derivative at alpha = 0+ falls with p/n, as Theorems 3.3 and 5.3 claim (purple), and where it rises "
-        "(orange), in the limit: the growth of its size, d log |derivative| / d log p/n. Black: no growth; yellow, dashed: the p/n up to "
+        "(orange), in the limit: the growth of its size, d log |derivative| / d log p/n. Black: no growth; yellow, "
+        "dashed: the p/n up to "
         f"which it falls (`turning_ratio`). For the ECE it falls on {100 * ece:.0f} % of the area in log |theta| from "
         f"{x[0]:g} to {x[-1]:g} and log p/n from {y[0]:g} to {y[-1]:g}; for the MCE nowhere, the largest growth being "
         f"{mce:.1g}. {scale_text(1.0, LINEAR)}They end at a growth of 1 and -1. Without units."

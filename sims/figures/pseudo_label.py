@@ -9,14 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import xarray as xr
 
-from mixjax.plots import COLUMN_WIDTH, Figure, decades, heat_map, level_line, line_key, panels
+from mixjax.plots import Figure, decades, level_line, line_key, panels
 
 from .captions import omitted, pairs_text, representatives, settings_text, theta_label
 from .marks import LIMIT, MEASURED, difference_bar, largest_size, legend
 
-MOST = 3  # of rows and of columns
-OVERSHOOT: dict[str, Any] = {"color": "white", "linestyle": "solid", "linewidth": 1.2}
-OVERSHOOT_LIMIT: dict[str, Any] = {"color": "white", "linestyle": (0, (1, 1.2)), "linewidth": 1.4}
+MOST_ROWS, MOST_COLUMNS = 3, 2
+OVERSHOOT: dict[str, Any] = {"color": "#CC79A7", "linestyle": "solid", "linewidth": 1.2}
 
 
 class _Map(NamedTuple):
@@ -28,8 +27,8 @@ class _Map(NamedTuple):
     rows: str
 
 
-_SIZES = _Map(("ratio", "$p/n$"), ("unlabeled_per_label", "unlabelled points / $n$"), "theta_norm", "n")
-_SHIFT = _Map(("unlabeled_norm", r"$|\theta_u|/\sigma$"), ("angle", r"angle of $\theta_u$, $\theta$ (°)"), "ratio", "n")
+_SIZES = _Map(("ratio", "$p/n$"), ("unlabeled_per_label", "unlabelled points / $n$"), "n", "theta_norm")
+_SHIFT = _Map(("unlabeled_norm", r"$|\theta_u|/\sigma$"), ("angle", r"angle of $\theta_u$, $\theta$ (°)"), "n", "ratio")
 
 _DIFFERENCES = {
     "final_difference": ("ECE(pseudo-labels) $-$ ECE", "ECE with pseudo-labels - ECE of the labelled data alone"),

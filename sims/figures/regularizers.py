@@ -15,8 +15,8 @@ from .marks import MEASURED, difference_bar, difference_map, largest_size, legen
 _SHOWN = {  # arm -> its words in the figure
     "Mixup": "Mixup",
     "smoothing": "smoothing",
-    "weight decay, Mixup": "decay + Mixup",
-    "weight decay, smoothing": "decay + smooth.",
+    "weight decay, Mixup": "decay\n+ Mixup",
+    "weight decay, smoothing": "decay\n+ smoothing",
 }
 _LINEAR = 1e-4
 
@@ -31,7 +31,7 @@ def regularizers_figures() -> tuple[Figure, ...]:
 
 def _gain(table: xr.Dataset) -> Any:
     """Draw NLL less that of the best weight decay: a row for each arm, without and with a temperature."""
-    figure, axes = panels(2 * len(_SHOWN), 2, height=1.15)
+    figure, axes = panels(2 * len(_SHOWN), 2, height=1.15, share_y="row")
     for number, ax in enumerate(axes):
         arm, criterion = list(_SHOWN)[number // 2], str(table["criterion"].values[number % 2])
         ax.axhline(0, color="0.6", linewidth=0.6)
@@ -42,7 +42,7 @@ def _gain(table: xr.Dataset) -> Any:
                     label=theta_label(theta_norm))  # fmt: skip
         ax.set(xscale="log")
         ax.set_yscale("symlog", linthresh=_LINEAR)
-        ax.set_yticks([-1e-2, 0, 1e-2, 1])
+        ax.set_yticks([0, 1e-2, 1] if "," not in arm else [-1e-3, -1e-4, 0])
         decades(ax, x=True)
         if number % 2 == 0:
             ax.set_ylabel(_SHOWN[arm])
@@ -101,7 +101,8 @@ def _map(kind: str, table: xr.Dataset) -> Any:
 
 def _map_caption(kind: str, table: xr.Dataset) -> str:
     spectrum = "Sigma = I" if kind == "identity" else f"eigenvalues k^-{table.attrs['decay']:g}"
+    scale = scale_text(largest_size(table[f"accuracy_{kind}_change"].values)).rstrip()
     return (
         f"Accuracy with Mixup less that of the same penalty without, in the limit, {spectrum}, |theta| = 1: all that "
-        f"is left after the best temperature. {scale_text(largest_size(table[f'accuracy_{kind}_change'].values))}".rstrip()
+        f"is left after the best temperature. {scale}"
     )
