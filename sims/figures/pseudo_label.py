@@ -29,7 +29,6 @@ class _Map(NamedTuple):
 
 
 _SIZES = _Map(("ratio", "$p/n$"), ("unlabeled_per_label", "unlabelled points / $n$"), "theta_norm", "n")
-_SHIFT = _Map(("unlabeled_norm", r"$|\theta_u|/\sigma$"), ("angle", r"angle of $\theta_u$, $\theta$ (°)"), "ratio", "n")
 
 _DIFFERENCES = {
     "final_difference": ("ECE(pseudo-labels) $-$ ECE", "ECE with pseudo-labels - ECE of the labelled data alone"),
@@ -48,10 +47,6 @@ _DIFFERENCES = {
 
 def pseudo_label_figures() -> tuple[Figure, ...]:
     return _figures(_SIZES)
-
-
-def pseudo_label_shift_figures() -> tuple[Figure, ...]:
-    return _figures(_SHIFT)
 
 
 def _figures(layout: _Map) -> tuple[Figure, ...]:
