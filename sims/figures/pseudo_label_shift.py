@@ -18,7 +18,7 @@ OVERSHOOT: dict[str, Any] = {"color": "white", "linestyle": "solid", "linewidth"
 _PLAIN = {"final_difference": "ece", "labeled_best_difference": "ece_labeled_best"}  # what each is a difference from
 _TITLES = {
     "final_difference": "Shifted pseudo-labels help at large $p/n$\nand mostly harm at small",
-    "labeled_best_difference": "They add to Mixup at large $p/n$\nand mostly harm at small",
+    "labeled_best_difference": "Beside Mixup, pseudo-labels help at large $p/n$\nand mostly harm at small",
 }
 _BARS = {
     "final_difference": "ECE(pseudo-labels) $-$ ECE  (blue: better)",
