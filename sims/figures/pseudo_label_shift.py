@@ -115,7 +115,8 @@ def _counts(row: xr.Dataset, name: str) -> str:
     text = f"p/n = {float(row['ratio']):g}: better in {int(better.sum())}, worse in {int(worse.sum())} of {worse.size}"
     if name != "final_difference" or not bool(worse.any()):
         return f"{text}."
-    taken = np.minimum(-row["best_difference"], row[name]).where(worse).sum() / row[name].where(worse).sum()
+    gain = -row["best_difference"]
+    taken = gain.where(gain < row[name], row[name]).where(worse).sum() / row[name].where(worse).sum()
     below = worse & (-row["repaired_difference"] > 2.0 * row["repaired_difference_se"])
     return (
         f"{text}; there the best Mixup weight in the last step takes away {100 * float(taken):.2g} % of the harm, "

@@ -146,10 +146,10 @@ def pseudo_label_table(config: PseudoLabelConfig, grid: Grid, moments: Mapping[s
 
 def _against_labeled(grid: Grid, mixed: Moments) -> dict[str, xr.Variable]:
     """Compare pseudo-labels and Mixup with Mixup of the labelled data alone, whose expected ECE is exact."""
-    cells = {name: grid.cells[name].reshape(*grid.shape[:3], -1)[..., :1] for name in ("n", "p", "theta_norm")}
+    n, p, theta = (grid.cells[name].reshape(*grid.shape[:3], -1)[..., :1] for name in ("n", "p", "theta_norm"))
     with jax.enable_x64(True):
-        t = np.minimum(np.asarray(best_weight(cells["p"] / cells["n"], cells["theta_norm"])), 0.5)
-        labeled = np.asarray(expected_errors(**cells, t=t).ece)
+        t = np.minimum(np.asarray(best_weight(p / n, theta)), 0.5)
+        labeled = np.asarray(expected_errors(n=n, p=p, theta_norm=theta, t=t).ece)
     labeled = np.broadcast_to(labeled, (*grid.shape[:3], np.prod(grid.shape[3:], dtype=int))).ravel()
     label = "ECE of the labelled data with the Mixup weight that is best in the limit"
     difference = f"{_LABELS['ece_best']} - {label}"
