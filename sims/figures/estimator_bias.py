@@ -1,4 +1,4 @@
-"""Bias, root mean squared error and coverage of the estimators, against the sample size."""
+"""Bias and coverage of the estimators, against the sample size."""
 
 from __future__ import annotations
 
@@ -23,7 +23,6 @@ SHOWN = ("ECE, equal width", "ECE, equal mass", "ECE, sweep", "smooth ECE", "KDE
 def estimator_bias_figures() -> tuple[Figure, ...]:
     return (
         Figure("bias", _bias, _bias_caption),
-        Figure("rmse", _rmse, _rmse_caption),
         Figure("coverage", _coverage, _coverage_caption),
     )
 
@@ -40,17 +39,6 @@ def _bias(table: xr.Dataset) -> Any:
 
     finding = "Small samples bias every ECE, and not the signed gap"
     return _drawn(table, draw, "bias (symmetric log scale)", finding)
-
-
-def _rmse(table: xr.Dataset) -> Any:
-    """Draw the root mean squared error against the sample size."""
-
-    def draw(ax: Axes, panel: xr.Dataset) -> None:
-        for number, name in enumerate(SHOWN):
-            ax.plot(panel["size"], panel["rmse"].sel(estimator=name), **_style(number, name))
-        ax.set_yscale("log")
-
-    return _drawn(table, draw, "root mean squared error", "Errors of the estimators")
 
 
 def _coverage(table: xr.Dataset) -> Any:
@@ -87,7 +75,7 @@ def _drawn(table: xr.Dataset, draw: Callable[[Axes, xr.Dataset], None], label: s
 def _style(number: int, name: str) -> dict[str, Any]:
     colors, markers = (*plots.COLORS, "0.35"), (*plots.MARKERS, "x")
     label = name.replace("ECE_2", "ECE$_2$")
-    return {"color": colors[number], "marker": markers[number], "label": label, "linewidth": 0.9, "markersize": 3}
+    return {"color": colors[number], "marker": markers[number], "label": label, "linestyle": "solid", "linewidth": 0.9}
 
 
 def _bias_caption(table: xr.Dataset) -> str:
@@ -96,10 +84,6 @@ def _bias_caption(table: xr.Dataset) -> str:
         f"size; symmetric logarithmic scale, linear within 0.001 of 0. A panel is a law of the score. {BARS}"
         f"{_settings(table)}"
     )
-
-
-def _rmse_caption(table: xr.Dataset) -> str:
-    return f"Root mean squared error of the same estimators against the sample size. {_settings(table)}"
 
 
 def _coverage_caption(table: xr.Dataset) -> str:

@@ -80,7 +80,7 @@ def _curve(row: xr.Dataset, name: str, end: str = "") -> xr.DataArray:
 
 def _epochs(table: xr.Dataset) -> Any:
     """Draw accuracy at p = n against epochs of random pairs, beside the limits."""
-    figure, (ax,) = panels(1, 1, height=1.7)
+    figure, (ax,) = panels(1, 1, height=1.9)
     points_with_bars(ax, table["epochs"].values, table["accuracy_pairs"].values, table["accuracy_pairs_se"].values,
                      color=COLORS[2], marker="^", label="Mixup, random pairs")  # fmt: skip
     weakest = table.isel(penalty=int(np.argmin(table["penalty"].values)))
@@ -150,8 +150,9 @@ def _ends(accuracy: xr.DataArray, dim: str, words: str) -> str:
 
 
 def _epochs_finding(table: xr.Dataset) -> str:
-    ends = [f"{float(end):.2f} with {float(end['epochs']):g} $n$ pairs" for end in table["accuracy_pairs"][[0, -1]]]
-    return f"Accuracy at $p = n$: {', '.join(ends)}"
+    accuracy = table["accuracy_pairs"][[0, -1]]
+    fewest, most = (f"{float(count):g} $n$" for count in accuracy["epochs"])
+    return f"{fewest} to {most} random pairs: accuracy {float(accuracy[0]):.2f} to {float(accuracy[-1]):.2f}"
 
 
 def _settings(table: xr.Dataset) -> str:

@@ -62,10 +62,11 @@ def _draw(ax: Any, panel: xr.Dataset, largest: float) -> Any:
 def _key(figure: Any, table: xr.Dataset) -> None:
     keys = [
         line_key(f"no change, $n = {int(table['n'][0])}$", casing="white", **MEASURED[0]),
-        line_key("condition of Theorem 3.4", casing="black", **LIMIT),
+        line_key("Theorem 3.4: up to $0.5\\,p/n$", casing="black", **LIMIT),
     ]
-    needed = " and ".join(f"{float(panel['helps_up_to']):.2g}" for panel in _smallest(table))
-    finding = rf"Helps up to {needed} $p/n$; the condition asks for 0.5" if needed else "Mixup out of domain"
+    alpha, rows = float(table["alpha"][_settings(table)[0]]), _smallest(table)
+    ends = ", ".join(f"{float(panel['helps_up_to']):.2g}" for panel in rows) or "?"
+    finding = rf"$\alpha = {alpha:g}$ helps up to $\langle\theta' - \theta,\, \theta\rangle = $ {ends} $p/n$"
     legend(figure, keys, 2, handlelength=3.2, columnspacing=1.2, title=finding)
 
 
