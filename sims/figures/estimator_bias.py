@@ -80,8 +80,8 @@ def _style(number: int, name: str) -> dict[str, Any]:
 
 def _bias_caption(table: xr.Dataset) -> str:
     return (
-        "Bias of estimators of calibration error: mean over samples minus the exact population value, against the sample "
-        f"size; symmetric logarithmic scale, linear within 0.001 of 0. A panel is a law of the score. {BARS}"
+        "Bias of estimators of calibration error: mean over samples minus the exact population value, against the "
+        f"sample size; symmetric logarithmic scale, linear within 0.001 of 0. A panel is a law of the score. {BARS}"
         f"{_settings(table)}"
     )
 

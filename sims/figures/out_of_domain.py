@@ -105,8 +105,8 @@ def _caption(table: xr.Dataset) -> str:
     return (
         "Mean over training sets of ECE(mix) - ECE on test data of mean theta', of length |theta'| and at an angle to "
         "the mean theta of the training data. Black: where it is 0; yellow, dashed: <theta' - theta, theta> = "
-        "sigma^2 p/(2n), up to which Theorem 3.4 says that Mixup helps. In the limit some Mixup helps up to twice that; a "
-        "given weight may help less far. The smallest weight helps in the simulation up to (in units of "
+        "sigma^2 p/(2n), up to which Theorem 3.4 says that Mixup helps. In the limit some Mixup helps up to twice "
+        "that; a given weight may help less far. The smallest weight helps in the simulation up to (in units of "
         f"sigma^2 p/n, mean and standard deviation over angles below 60 degrees) {measured}; the condition asks for "
         f"0.5. The largest standard error of a cell is {float(drawn['ece_difference_se'].max()):.2g}. "
         f"{scale_text(largest_size(drawn['ece_difference'].values))}"

@@ -28,8 +28,8 @@ _DIFFERENCES = {
     "final_difference": _Words(
         "Where pseudo-labels help (blue) and hurt (red)",
         "ECE(pseudo-labels) $-$ ECE  (blue: better)",
-        "ECE with pseudo-labels - ECE of the labelled data alone. Black: where the simulation has no difference; yellow, "
-        "dashed: where the limit has none. ",
+        "ECE with pseudo-labels - ECE of the labelled data alone. Black: where the simulation has no difference; "
+        "yellow, dashed: where the limit has none. ",
     ),
     "best_difference": _Words(
         "Mixup helps unless the classifier is under-confident",
