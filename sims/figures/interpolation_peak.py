@@ -127,7 +127,7 @@ def _real_rows(table: xr.Dataset) -> Any:
 
 
 def _missed(table: xr.Dataset) -> float:
-    return float(np.abs(table["accuracy_rows"] - table["accuracy_rows_predicted"]).median())
+    return float(np.nanmedian(np.abs((table["accuracy_rows"] - table["accuracy_rows_predicted"]).values)))
 
 
 def _near_one(values: xr.DataArray) -> xr.DataArray:

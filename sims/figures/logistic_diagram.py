@@ -58,8 +58,8 @@ def _maps(name: str, table: xr.Dataset) -> Any:
 
 def _near(name: str, table: xr.Dataset) -> str:
     """Say how near literal fits are to the limit."""
-    apart = np.abs(table[f"{name}_change_fitted"] - table[f"{name}_change_limit"])
-    return f"Literal fits (discs) are {float(apart.median()):.2g} from the limit (median)"
+    apart = np.nanmedian(np.abs((table[f"{name}_change_fitted"] - table[f"{name}_change_limit"]).values))
+    return f"Literal fits (discs) are {apart:.2g} from the limit (median)"
 
 
 def _points(ax: Any, mesh: Any, change: xr.DataArray) -> None:

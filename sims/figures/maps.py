@@ -88,8 +88,8 @@ def _beside_boundary(table: xr.Dataset, metric: str, setting: int) -> tuple[np.n
     """Return p/n over the critical ratio of each cell that has one, at the first n, and P(mix better)."""
     panel = table.isel(n=0, mixup=setting)
     x, share = xr.broadcast(panel["realized_ratio"] / panel[f"{metric}_critical_ratio"], panel[f"{metric}_mix_better"])
-    kept = (panel[f"{metric}_critical_ratio"] > 0) & ~_all_tie(panel, metric)
-    kept = kept.broadcast_like(x).transpose(*x.dims).values
+    drawn = (panel[f"{metric}_critical_ratio"] > 0) & ~_all_tie(panel, metric)
+    kept = drawn.broadcast_like(x).transpose(*x.dims).values
     return x.values[kept], share.transpose(*x.dims).values[kept]
 
 

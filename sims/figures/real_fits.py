@@ -50,7 +50,7 @@ def _draw(table: xr.Dataset) -> Any:
 
 
 def _near_share(table: xr.Dataset) -> float:
-    missed = np.abs(table["signed_predicted"] - table["signed"]).values
+    missed = np.abs((table["signed_predicted"] - table["signed"]).values)
     return float(np.mean(missed[np.isfinite(missed)] <= _NEAR))
 
 

@@ -63,18 +63,21 @@ def _slices(table: xr.Dataset, metric: str, axis: str) -> Any:
 def _draw_errors(ax: Any, panel: xr.Dataset, metric: str, axis: str) -> None:
     """Draw the mean error without Mixup, and with each setting, on the exact curve and the limit."""
     plain = {end: panel[f"{metric}_{end}_curve"] for end in ("expected", "limit")}
-    x, fine = panel[_along(axis)].values, panel[f"{_along(axis)}_curve"].values
-    shown = [("", slice(None), plain, PLAIN | {"label": "no Mixup"})]
+    _draw_line(ax, panel, metric, plain, axis, **PLAIN, label="no Mixup")
     for order, setting in enumerate(setting_positions(panel)):
-        change = {end: panel[f"{metric}_difference_{end}_curve"].isel(mixup=setting) for end in plain}
-        curves = {end: plain[end] + change[end] for end in plain}
-        style = {"color": COLORS[order], "marker": MARKERS[order], "label": setting_label(panel.isel(mixup=setting))}
-        shown.append(("_mix", setting, curves, style))
-    for end, setting, curves, style in shown:
-        mean, error = (panel[f"{metric}{end}{part}"].values[..., setting] for part in ("", "_se"))
-        points_with_bars(ax, x, mean, error, within=(0.0, 1.0), **style)
-        ax.plot(fine, curves["expected"], color=style["color"], linewidth=0.9)
-        ax.plot(fine, curves["limit"], color=style["color"], linewidth=0.9, linestyle=DASHES)
+        line = panel.isel(mixup=setting)
+        curves = {end: plain[end] + line[f"{metric}_difference_{end}_curve"] for end in plain}
+        style = {"color": COLORS[order], "marker": MARKERS[order], "label": setting_label(line)}
+        _draw_line(ax, line, f"{metric}_mix", curves, axis, **style)
+
+
+def _draw_line(
+    ax: Any, line: xr.Dataset, name: str, curves: dict[str, xr.DataArray], axis: str, *, color: str, **style: Any
+) -> None:
+    x, fine = line[_along(axis)].values, line[f"{_along(axis)}_curve"].values
+    points_with_bars(ax, x, line[name].values, line[f"{name}_se"].values, within=(0.0, 1.0), color=color, **style)
+    ax.plot(fine, curves["expected"], color=color, linewidth=0.9)
+    ax.plot(fine, curves["limit"], color=color, linewidth=0.9, linestyle=DASHES)
 
 
 def _draw_shares(ax: Any, panel: xr.Dataset, metric: str, axis: str) -> None:
