@@ -3,7 +3,15 @@
 Importing this needs no matplotlib: it is imported where something is drawn.
 """
 
-from mixjax.plots.axes import band_key, cased_line, heat_map, level_line, line_key, points_with_bars
+from mixjax.plots.axes import (
+    band_key,
+    cased_line,
+    heat_map,
+    level_line,
+    line_key,
+    points_with_bars,
+    points_with_intervals,
+)
 from mixjax.plots.files import Figure, write_figures
 from mixjax.plots.style import BAND, COLORS, COLUMN_WIDTH, MARKERS, decades, panels, paper_style, signed
 
@@ -22,6 +30,7 @@ __all__ = [
     "panels",
     "paper_style",
     "points_with_bars",
+    "points_with_intervals",
     "signed",
     "write_figures",
 ]

@@ -148,12 +148,16 @@ def points_with_bars(
     mean: np.ndarray,
     standard_error: np.ndarray,
     *,
-    color: str,
-    marker: str,
-    label: str,
-    band: tuple[np.ndarray, np.ndarray] | None = None,
+    within: tuple[float, float] = (-np.inf, np.inf),
+    **style: Any,
 ) -> None:
-    """Draw Monte Carlo means with bars of two standard errors, over a band (from, to) of the replicates if given.
+    """Draw Monte Carlo means with bars that are 95 % intervals: 1.96 standard errors to either side.
+
+    Args:
+      ax: to draw on.
+      x, mean, standard_error: of the points.
+      within: ends that no interval leaves, as of a mean of shares.
+      **style: color, marker and label, as for `points_with_intervals`.
 
     Example:
       >>> import numpy as np
@@ -161,13 +165,34 @@ def points_with_bars(
       >>> _, (ax,) = panels(1, 1, height=2)
       >>> points_with_bars(ax, np.arange(2), np.ones(2), np.full(2, 0.1), color="k", marker="o", label="ECE")
       >>> ax.containers[0][2][0].get_segments()[0][:, 1].round(3).tolist()
-      [0.8, 1.2]
+      [0.804, 1.196]
     """
-    if band is not None:
-        ax.fill_between(x, *band, color=color, alpha=BAND, linewidth=0)
-    ax.errorbar(
-        x, mean, 2 * standard_error, fmt=marker, color=color, markersize=2.4, elinewidth=0.8, linewidth=0, label=label
-    )
+    half = 1.96 * standard_error
+    points_with_intervals(ax, x, mean, np.clip(mean - half, *within), np.clip(mean + half, *within), **style)
+
+
+def points_with_intervals(
+    ax: Axes, x: np.ndarray, value: np.ndarray, low: np.ndarray, high: np.ndarray, *, marker: str, **style: Any
+) -> None:
+    """Draw points with bars from low to high: 95 % intervals of what is no mean of many, such as a share.
+
+    Args:
+      ax: to draw on.
+      x, value: of the points.
+      low, high: ends of the bars, low <= value <= high; all of one shape.
+      marker: of matplotlib.
+      **style: further properties, as for `Axes.errorbar`: color, label.
+
+    Example:
+      >>> import numpy as np
+      >>> from mixjax.plots import panels, points_with_intervals
+      >>> _, (ax,) = panels(1, 1, height=2)
+      >>> points_with_intervals(ax, np.zeros(1), np.ones(1), np.full(1, 0.8), np.ones(1), marker="o", color="k")
+      >>> ax.containers[0][2][0].get_segments()[0][:, 1].round(3).tolist()
+      [0.8, 1.0]
+    """
+    look: dict[str, Any] = {"markersize": 2.4, "elinewidth": 0.8, "linewidth": 0} | style
+    ax.errorbar(x, value, np.maximum([value - low, high - value], 0), fmt=marker, **look)
 
 
 def _casing(color: str, linewidth: float) -> list[Any]:

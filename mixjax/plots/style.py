@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,7 +45,7 @@ def paper_style() -> AbstractContextManager[Any]:
 
 
 def panels(
-    count: int, columns: int, *, height: float, share_y: bool = True, width: float = COLUMN_WIDTH
+    count: int, columns: int, *, height: float, share_y: bool | Literal["row"] = True, width: float = COLUMN_WIDTH
 ) -> tuple[Any, Sequence[Axes]]:
     """Make a figure of panels with a common x axis; the surplus of the last row is left empty.
 
@@ -53,7 +53,7 @@ def panels(
       count: of panels, > 0.
       columns: of panels; fewer where there are fewer panels.
       height: of a row, in inches.
-      share_y: whether the y axis is common too.
+      share_y: whether the y axis is common too; "row": to the panels of a row.
       width: of the figure, in inches.
 
     Returns:

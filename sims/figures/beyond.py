@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from mixjax.plots import COLORS, COLUMN_WIDTH, MARKERS, Figure, decades, panels, points_with_bars
+from mixjax.plots import COLORS, MARKERS, Figure, decades, line_key, panels, points_with_bars
 
-from .captions import theta_label
+from .captions import BARS, theta_label
 from .marks import legend
 
 DASHES = ("solid", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)))
@@ -28,20 +28,22 @@ def beyond_figures() -> tuple[Figure, ...]:
 
 
 def _pairs(table: xr.Dataset) -> Any:
-    """Draw a row for each theta, and a column for each p/n."""
-    cells = [(theta, ratio) for theta in range(table.sizes["theta_norm"]) for ratio in range(table.sizes["ratio"])]
-    figure, axes = panels(len(cells), table.sizes["ratio"], height=1.9, width=2 * COLUMN_WIDTH, share_y=False)
-    for ax, (theta, ratio) in zip(axes, cells, strict=True):
+    """Draw a row for each p/n, and a column for each theta."""
+    columns = table.sizes["theta_norm"]
+    cells = [(ratio, theta) for ratio in range(table.sizes["ratio"]) for theta in range(columns)]
+    figure, axes = panels(len(cells), columns, height=1.4, share_y=False)
+    for ax, (ratio, theta) in zip(axes, cells, strict=True):
         panel = table.isel(theta_norm=theta, ratio=ratio)
-        ax.set_title(rf"$p/n = {float(panel['ratio']):g}$, {theta_label(panel['theta_norm'])}", pad=3)
+        ax.set_title(rf"$p/n = {float(panel['ratio']):g}$, {theta_label(panel['theta_norm'])}", pad=3, fontsize="small")
         _draw_pairs(ax, panel)
-        ax.set_xscale("log")
-        ax.set_xlim(*_shown(table))
-        ax.set_ylim(bottom=0)
-    for ax in axes[-table.sizes["ratio"] :]:
-        ax.set_xlabel("random pairs / $n$ (epochs)")
+        ax.set(xscale="log", xlim=_shown(table), ylim=(0, None))
+        decades(ax, x=True)
+    for ax in axes[-columns:]:
+        ax.set_xlabel("random pairs / $n$")
     figure.supylabel("ECE", fontsize="medium")
-    legend(figure, axes[0], 4)
+    keys = [*axes[0].get_legend_handles_labels()[0], line_key("limit", color="0.3")]
+    keys.append(line_key("expectation", color="0.3", linestyle="dashed"))
+    legend(figure, keys, 3, columnspacing=1.2, title="Many random pairs become the paper's expectation")
     return figure
 
 
@@ -56,18 +58,17 @@ def _draw_pairs(ax: Any, panel: xr.Dataset) -> None:
         row, color = panel.sel(alpha=alpha), COLORS[number]
         name = rf"$\alpha = \beta = {alpha:g}$"
         points_with_bars(ax, row["epochs"].values, row["ece_pairs"].values, row["ece_pairs_se"].values, color=color,
-                         marker=MARKERS[number], label=f"{name}, random pairs")  # fmt: skip
+                         marker=MARKERS[number], label=name)  # fmt: skip
         shown = row.sel(fine_epochs=slice(*_shown(panel)))
-        ax.plot(shown["fine_epochs"], shown["ece_pairs_limit"], color=color, linewidth=0.8, label=f"{name}, limit")
-        ax.axhline(float(row["ece_expectation"]), color=color, linestyle="dashed", linewidth=0.8,
-                   label=f"{name}, expectation")  # fmt: skip
+        ax.plot(shown["fine_epochs"], shown["ece_pairs_limit"], color=color, linewidth=0.8)
+        ax.axhline(float(row["ece_expectation"]), color=color, linestyle="dashed", linewidth=0.8)
 
 
 def _pairs_caption(table: xr.Dataset) -> str:
     return (
         f"Mean ECE over training sets of n = {int(table.attrs['n'])} (exact law) of Mixup with finitely many random "
-        "pairs, each with its own lambda, against their number over n. Bars: two standard errors. Lines: the limit as n"
-        " grows. Dashed: the paper's Mixup, the expectation over pairs. Grey: no Mixup. Few pairs are worse than no "
+        f"pairs, each with its own lambda, against their number over n. {BARS}Lines: the limit as n grows. "
+        "Dashed: the paper's Mixup, the expectation over pairs. Grey: no Mixup. Few pairs are worse than no "
         "Mixup wherever a point is above the grey line."
     )
 
@@ -83,7 +84,7 @@ _TITLES = {
 
 def _unequal(table: xr.Dataset) -> Any:
     errors = table["error"].values
-    figure, axes = panels(len(errors), len(errors), height=2.3, width=2 * COLUMN_WIDTH)
+    figure, axes = panels(len(errors), 1, height=1.4)
     for ax, error in zip(axes, errors, strict=True):
         ax.axhline(0, color="0.6", linewidth=0.6)
         for number, rate in enumerate(table["positive_rate"].values):
@@ -94,20 +95,27 @@ def _unequal(table: xr.Dataset) -> Any:
                              color=color, marker=MARKERS[number % 6], label=f"$P(y = +1) = {rate:g}$")  # fmt: skip
         ax.set_title(_TITLES[str(error)], pad=3)
         ax.set_xscale("log")
-        ax.set_xlabel("$p/n$")
         ax.set_xlim(0.5 * float(table["imbalanced_ratio"].min()), 1.5 * float(table["imbalanced_ratio"].max()))
         decades(ax, x=True)
-    axes[0].set_ylabel(r"ECE(mix) $-$ ECE")
-    legend(figure, axes[0], 4)
+    axes[-1].set_xlabel("$p/n$")
+    figure.supylabel(r"ECE(mix) $-$ ECE", fontsize="medium")
+    legend(figure, axes[0], 2, title=_gains(table))
     return figure
+
+
+def _gains(table: xr.Dataset) -> str:
+    """Say how much Mixup gains at most, at both ends of the rate of the positive class."""
+    most = -table["change_limit"].isel(error=0).min("fine_ratio").sortby("positive_rate")[[0, -1]]
+    ends = [f"{max(float(gain), 0):.2g} at $P(y=+1) = {float(gain['positive_rate']):g}$" for gain in most]
+    return f"Largest gain: {', '.join(ends)}"
 
 
 def _unequal_caption(table: xr.Dataset) -> str:
     return (
         f"ECE(mix) - ECE for lambda ~ Beta({float(table['alpha'][-1]):g}, {float(table['alpha'][-1]):g}), "
         f"|theta|/sigma = 1 and classes of unequal size; below 0 Mixup helps. Points: means over training sets of "
-        f"n = {int(table.attrs['n'])} (exact law) with bars of two standard errors; lines: the limit as n grows. Left: "
-        "ECE of the predicted class for the paper's score. Middle: with the log-odds of the classes as bias. Right: "
+        f"n = {int(table.attrs['n'])} (exact law); lines: the limit as n grows. {BARS}Above: "
+        "ECE of the predicted class for the paper's score. Middle: with the log-odds of the classes as bias. Below: "
         "ECE of the claim about y = +1, with that bias."
     )
 
@@ -119,7 +127,7 @@ def _classes(table: xr.Dataset) -> Any:
     """Draw the change against p/n, against (K - 1) p/n, and class by class."""
     kinds = table["kind"].values
     shown = ((kinds[0], False, "predicted class"), (kinds[0], True, "predicted class"), (kinds[1], False, "class-wise"))
-    figure, axes = panels(3, 3, height=2.3, width=2 * COLUMN_WIDTH, share_y=False)
+    figure, axes = panels(3, 1, height=1.5, share_y=False)
     for ax, (kind, effective, title) in zip(axes, shown, strict=True):
         ax.axhline(0, color="0.6", linewidth=0.6)
         for number, count in enumerate(table["classes"].values):
@@ -130,9 +138,9 @@ def _classes(table: xr.Dataset) -> Any:
         ax.set_xlim(*table["class_ratio"].values[[0, -1]])
         ax.set_xlabel(r"$(K-1)\,p/n$" if effective else "$p/n$")
         decades(ax, x=True)
-    axes[1].sharey(axes[0])
-    axes[0].set_ylabel(r"ECE(mix) $-$ ECE")
-    legend(figure, axes[0], 6, handlelength=2.8)
+        ax.tick_params(labelbottom=True)
+    figure.supylabel(r"ECE(mix) $-$ ECE", fontsize="medium")
+    legend(figure, axes[0], 4, columnspacing=1.2, title=r"The sign turns at nearly the same $(K-1)\,p/n$")
     return figure
 
 
@@ -153,8 +161,7 @@ def _classes_caption(table: xr.Dataset) -> str:
     return (
         f"ECE(mix) - ECE of K classes for lambda ~ Beta({float(table['alpha'][-1]):g}, {float(table['alpha'][-1]):g}) "
         f"and |theta|/sigma = 1; below 0 Mixup helps. Points: means over {sets} training sets of n = "
-        f"{int(table.attrs['n'])} and K dimensions or more (exact law), bars of two standard errors; lines: the limit "
-        f"as n grows, with standard errors of each ECE of at most {worst:.2g}. Left and middle: predicted class, "
-        "against p/n and against (K - 1) p/n, of which the best Mixup weight is a function. Right: class-wise, mean of "
-        "the K claims."
+        f"{int(table.attrs['n'])} and K dimensions or more (exact law); lines: the limit as n grows, with "
+        f"standard errors of each ECE of at most {worst:.2g}. {BARS}Above and middle: predicted class, against p/n and "
+        "against (K - 1) p/n, of which the best Mixup weight is a function. Below: class-wise, mean of the K claims."
     )

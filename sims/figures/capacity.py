@@ -14,8 +14,18 @@ import xarray as xr
 
 from mixjax.plots import COLORS, MARKERS, Figure, line_key, points_with_bars
 
-from .captions import NAMES, PLAIN_NAMES, listed, omitted, panel_positions, representatives, settings_text, theta_label
-from .monotonicity import THEOREMS, monotonicity_figures
+from .captions import (
+    BARS,
+    NAMES,
+    PLAIN_NAMES,
+    listed,
+    omitted,
+    panel_positions,
+    representatives,
+    settings_text,
+    theta_label,
+)
+from .monotonicity import FINDINGS, THEOREMS, monotonicity_figures
 from .slices import label_slices, slice_legend, slice_panels
 
 
@@ -43,10 +53,10 @@ def _derivatives(table: xr.Dataset, metric: str) -> Any:
         ax.set_xscale("log")
         if len(positions) > 1:
             ax.set_title(rf"$n = {int(panel['n'])}$, $\beta = {float(panel['beta']):g}$", pad=3)
-    label_slices(axes, "$p/n$", plain=True)
+    label_slices(axes, "$p/n$", columns=1 if len(positions) <= 3 else 2, plain=True)
     figure.supylabel(rf"d{NAMES[metric]}/d$\alpha$ at $\alpha = 0^+$", fontsize="medium")
     handles, _ = axes[0].get_legend_handles_labels()
-    slice_legend(figure, [*handles, line_key("limit $p/n \\to c$", color="0.3")])
+    slice_legend(figure, [*handles, line_key("limit $p/n \\to c$", color="0.3")], FINDINGS[metric])
     return figure
 
 
@@ -63,8 +73,8 @@ def _caption(table: xr.Dataset, metric: str) -> str:
     positive = 1.0 - float(drawn["derivative_negative"].min())
     return (
         f"Derivative of the {name} in alpha at alpha = 0+ for lambda ~ Beta(alpha, beta), against p/n. Points: mean "
-        "over training sets of the exact derivative, with bars of two standard errors; lines: the closed form in the "
-        f"limit. {_signs_text(metric)} At finite n a training set is now and then under-confident (rho > 1), where the "
+        f"over training sets of the exact derivative; lines: the closed form in the limit. {BARS}{_signs_text(metric)} "
+        "At finite n a training set is now and then under-confident (rho > 1), where the "
         f"derivative is positive, here in up to {100 * positive:.2g} % of those of a cell: the mean mixes both signs, "
         "and lies above the limit where p/n is small. No band shows the training sets, whose derivatives are nearly "
         f"two-pointed. The paper claims a decrease with p/n for large theta (Theorem {THEOREMS[metric]}). "

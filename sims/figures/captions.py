@@ -8,8 +8,12 @@ from itertools import product
 import numpy as np
 import xarray as xr
 
+from .marks import linear_within
+
 NAMES = {"ece": "ECE", "rms_ece": "ECE$_2$", "mce": "MCE"}
 PLAIN_NAMES = {"ece": "ECE", "rms_ece": "ECE_2", "mce": "MCE"}
+BARS = "Bars: 95 % intervals (1.96 standard errors to either side). "
+SHARE_BARS = "Bars of shares: 95 % intervals (Wilson). "
 MOST = 6  # panels of a figure, and lines of a panel: as many as there are colours that differ for every reader
 
 
@@ -29,6 +33,11 @@ def panel_positions(table: xr.Dataset, *dims: str) -> list[dict[str, int]]:
     orders = [np.argsort(table["beta" if dim == "mixup" else dim].values, kind="stable") for dim in dims]
     positions = [dict(zip(dims, map(int, position), strict=True)) for position in product(*orders)]
     return [positions[index] for index in representatives(np.arange(len(positions)))]
+
+
+def scale_text(largest: float, linear: float | None = None) -> str:
+    """Return the sentence about the colours of a map of differences."""
+    return f"Colours: symmetric logarithmic scale, linear within {linear or linear_within(largest):g} of 0. "
 
 
 def omitted(what: str, shown: int, size: int) -> str:

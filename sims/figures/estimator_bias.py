@@ -1,4 +1,4 @@
-"""Bias, root mean squared error and coverage of the estimators, against the sample size."""
+"""Bias and coverage of the estimators, against the sample size."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import xarray as xr
 
 from mixjax import plots
-from mixjax.plots import Figure
+from mixjax.plots import Figure, points_with_bars, points_with_intervals
 
-from .captions import made_with, usual_bins
+from .captions import BARS, SHARE_BARS, made_with, usual_bins
 from .marks import legend
 
 if TYPE_CHECKING:
@@ -24,85 +23,74 @@ SHOWN = ("ECE, equal width", "ECE, equal mass", "ECE, sweep", "smooth ECE", "KDE
 def estimator_bias_figures() -> tuple[Figure, ...]:
     return (
         Figure("bias", _bias, _bias_caption),
-        Figure("rmse", _rmse, _rmse_caption),
         Figure("coverage", _coverage, _coverage_caption),
     )
 
 
 def _bias(table: xr.Dataset) -> Any:
-    """Draw the bias with two standard errors against the sample size, on an axis that is linear near 0."""
+    """Draw the bias with its interval against the sample size, on an axis that is linear near 0."""
 
     def draw(ax: Axes, panel: xr.Dataset) -> None:
         for number, name in enumerate(SHOWN):
             row = panel.sel(estimator=name)
-            ax.errorbar(row["size"], row["bias"], 2 * row["bias_se"], elinewidth=0.8, **_style(number, name))
+            points_with_bars(ax, row["size"].values, row["bias"].values, row["bias_se"].values, **_style(number, name))
         ax.axhline(0, color="0.4", linewidth=0.6, zorder=0)
         ax.set_yscale("symlog", linthresh=1e-3, linscale=0.6)
 
-    return _drawn(table, draw, "bias")
-
-
-def _rmse(table: xr.Dataset) -> Any:
-    """Draw the root mean squared error against the sample size."""
-
-    def draw(ax: Axes, panel: xr.Dataset) -> None:
-        for number, name in enumerate(SHOWN):
-            ax.plot(panel["size"], panel["rmse"].sel(estimator=name), **_style(number, name))
-        ax.set_yscale("log")
-
-    return _drawn(table, draw, "root mean squared error")
+    finding = "Small samples bias every ECE, and not the signed gap"
+    return _drawn(table, draw, "bias (symmetric log scale)", finding)
 
 
 def _coverage(table: xr.Dataset) -> Any:
-    """Draw the share of 95 % intervals that hold the exact value, with two binomial standard errors."""
+    """Draw the share of 95 % intervals that hold the exact value, with its own interval."""
 
     def draw(ax: Axes, panel: xr.Dataset) -> None:
         for number, name in enumerate(table["interval"].values):
-            share, samples = panel["coverage"].sel(interval=name).values, panel["interval_samples"].values
-            error = 2 * np.sqrt(np.maximum(share * (1 - share), 1 / samples) / samples)
-            ax.errorbar(panel["size"], share, error, elinewidth=0.8, **_style(number, name))
+            row = panel.sel(interval=name)
+            share, low, high = (row[f"coverage{end}"].values for end in ("", "_low", "_high"))
+            points_with_intervals(ax, panel["size"].values, share, low, high, **_style(number, str(name)))
         ax.axhline(0.95, color="0.4", linewidth=0.6, linestyle="--", zorder=0)
         ax.set_ylim(0, 1.05)
 
-    return _drawn(table, draw, "coverage of 95 % intervals")
+    least = table["coverage"].sel(bins=usual_bins(table)).min(("law", "size"))
+    ends = ", ".join(f"{float(least.sel(interval=name)):.2f} ({name})" for name in ("ECE, equal width", "NLL"))
+    finding = f"Least coverage: {ends}"
+    return _drawn(table, draw, "coverage of 95 % intervals", finding)
 
 
-def _drawn(table: xr.Dataset, draw: Callable[[Axes, xr.Dataset], None], label: str) -> Any:
+def _drawn(table: xr.Dataset, draw: Callable[[Axes, xr.Dataset], None], label: str, finding: str) -> Any:
     """Draw a panel for each law."""
-    figure, axes = plots.panels(table.sizes["law"], 2, height=2.0, share_y=True, width=2 * plots.COLUMN_WIDTH)
+    figure, axes = plots.panels(table.sizes["law"], 1, height=1.3)
     for ax, law in zip(axes, table["law"].values, strict=True):
         draw(ax, table.sel(law=law, bins=usual_bins(table)))
         truth = float(table["truth"].sel(law=law, estimator="ECE, equal width"))
-        ax.set(xscale="log", title=f"{law}: ECE = {truth:.3f}", xlabel="sample size N")
-        ax.label_outer()
+        ax.set_xscale("log")
+        ax.set_title(f"{law}: ECE = {truth:.3f}", pad=3)
+    axes[-1].set_xlabel("sample size N")
     figure.supylabel(label, fontsize="medium")
-    legend(figure, axes[0], 4, where="lower")
+    legend(figure, axes[0], 2, columnspacing=1.2, title=finding)
     return figure
 
 
 def _style(number: int, name: str) -> dict[str, Any]:
     colors, markers = (*plots.COLORS, "0.35"), (*plots.MARKERS, "x")
     label = name.replace("ECE_2", "ECE$_2$")
-    return {"color": colors[number], "marker": markers[number], "markersize": 3, "label": label}
+    return {"color": colors[number], "marker": markers[number], "label": label, "linestyle": "solid", "linewidth": 0.9}
 
 
 def _bias_caption(table: xr.Dataset) -> str:
     return (
-        "Bias of estimators of calibration error: mean over samples minus the exact population value, with bars of two "
-        "standard errors, against the sample size; linear within 0.001 of 0. A panel is a law of the score. "
+        "Bias of estimators of calibration error: mean over samples minus the exact population value, against the "
+        f"sample size; symmetric logarithmic scale, linear within 0.001 of 0. A panel is a law of the score. {BARS}"
         f"{_settings(table)}"
     )
 
 
-def _rmse_caption(table: xr.Dataset) -> str:
-    return f"Root mean squared error of the same estimators against the sample size. {_settings(table)}"
-
-
 def _coverage_caption(table: xr.Dataset) -> str:
     return (
-        "Share of 95 % intervals that hold the exact population value, with bars of two binomial standard errors: "
-        "those of binned errors are bootstrap intervals, which inherit the bias of their estimates; "
-        f"those of means (NLL, Brier score) are normal. {_settings(table)}"
+        "Share of 95 % intervals that hold the exact population value: those of binned errors are bootstrap "
+        "intervals, which inherit the bias of their estimates; those of means (NLL, Brier score) are normal. "
+        f"{SHARE_BARS}{_settings(table)}"
     )
 
 

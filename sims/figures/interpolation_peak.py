@@ -8,8 +8,9 @@ import numpy as np
 import xarray as xr
 
 from mixjax.gaussian import separable_ratio
-from mixjax.plots import COLORS, COLUMN_WIDTH, MARKERS, Figure, decades, panels, points_with_bars
+from mixjax.plots import COLORS, MARKERS, Figure, decades, line_key, panels, points_with_bars, signed
 
+from .captions import BARS
 from .marks import legend
 
 _CURVES = {"accuracy": "accuracy", "confidence": "mean confidence"}
@@ -32,31 +33,28 @@ def _peak(table: xr.Dataset) -> Any:
     for ax, (name, label) in zip(axes, _CURVES.items(), strict=True):
         _draw_arms(ax, weakest, name)
         ax.set_ylabel(label)
-    axes[0].set_title("Soft labels peak at $p = n$, hard labels do not", pad=3)
-    _finish(figure, axes[-1:], axes[0])
+    _finish(figure, axes[-1:], axes[0], _peak_finding(table))
     return figure
 
 
 def _penalties(table: xr.Dataset) -> Any:
-    """Draw accuracy above confidence, a column for each penalty."""
-    columns = table.sizes["penalty"]
-    figure, axes = panels(2 * columns, columns, height=1.5, width=2 * COLUMN_WIDTH)
+    """Draw accuracy beside confidence, a row for each penalty."""
+    figure, axes = panels(2 * table.sizes["penalty"], 2, height=1.3)
     for number, ax in enumerate(axes):
-        row, column = divmod(number, columns)
-        panel = table.isel(penalty=column)
-        _draw_arms(ax, panel, list(_CURVES)[row])
-        if row == 0:
-            ax.set_title(rf"$\mu = {float(panel['penalty']):g}$", pad=3)
-        if column == 0:
-            ax.set_ylabel(list(_CURVES.values())[row])
-    _finish(figure, axes[-columns:], axes[0])
+        panel = table.isel(penalty=number // 2)
+        _draw_arms(ax, panel, list(_CURVES)[number % 2])
+        if number % 2 == 0:
+            ax.set_ylabel(rf"$\mu = {float(panel['penalty']):g}$")
+    for ax, label in zip(axes, _CURVES.values(), strict=False):
+        ax.set_title(label, pad=3)
+    _finish(figure, axes[-2:], axes[0], _ends(table["accuracy"], "penalty", r"$\mu = {:g}$"))
     return figure
 
 
-def _finish(figure: Any, lowest: Any, keyed: Any) -> None:
+def _finish(figure: Any, lowest: Any, keyed: Any, finding: str) -> None:
     for ax in lowest:
         ax.set_xlabel("$p/n$")
-    legend(figure, keyed, 3)
+    legend(figure, keyed, 3, title=finding)
 
 
 def _draw_arms(ax: Any, panel: xr.Dataset, name: str) -> None:
@@ -82,7 +80,7 @@ def _curve(row: xr.Dataset, name: str, end: str = "") -> xr.DataArray:
 
 def _epochs(table: xr.Dataset) -> Any:
     """Draw accuracy at p = n against epochs of random pairs, beside the limits."""
-    figure, (ax,) = panels(1, 1, height=1.7)
+    figure, (ax,) = panels(1, 1, height=1.9)
     points_with_bars(ax, table["epochs"].values, table["accuracy_pairs"].values, table["accuracy_pairs_se"].values,
                      color=COLORS[2], marker="^", label="Mixup, random pairs")  # fmt: skip
     weakest = table.isel(penalty=int(np.argmin(table["penalty"].values)))
@@ -92,7 +90,7 @@ def _epochs(table: xr.Dataset) -> Any:
         ax.axhline(float(at), color=color, linewidth=0.8, linestyle="dashed", label=label)
     ax.set(xscale="log", xlabel="random pairs / n", ylabel="accuracy at $p = n$")
     decades(ax, x=True)
-    legend(figure, ax, 2)
+    legend(figure, ax, 2, title=_epochs_finding(table))
     return figure
 
 
@@ -104,9 +102,11 @@ def _spectra(table: xr.Dataset) -> Any:
         ax.plot(row["ratio"], row.sel(arm="plain"), color=color, linewidth=0.9, linestyle="dashed")
         ax.plot(row["ratio"], row.sel(arm="Mixup"), color=color, linewidth=0.9, label=f"$s_k = k^{{-{decay:g}}}$")
     ax.axvline(1.0, color="0.6", linewidth=0.6)
-    ax.set(xscale="log", xlabel="$p/n$ (solid: Mixup, dashed: hard labels)", ylabel="accuracy")
+    ax.set(xscale="log", xlabel="$p/n$", ylabel="accuracy")
     decades(ax, x=True)
-    legend(figure, ax, 3)
+    keys = [*ax.get_legend_handles_labels()[0], line_key("Mixup", color="0.3")]
+    keys.append(line_key("hard labels", color="0.3", linestyle="dashed"))
+    legend(figure, keys, 3, title=_ends(table["accuracy_decay"], "decay", "$k^{{-{:g}}}$"))
     return figure
 
 
@@ -122,15 +122,44 @@ def _real_rows(table: xr.Dataset) -> Any:
                          color=color, marker=MARKERS[number], label=str(arm))  # fmt: skip
     ax.set(xscale="log", xlabel=f"$n$ ({table.attrs['pair']})", ylabel="accuracy")
     decades(ax, x=True)
-    legend(figure, ax, 3)
+    legend(figure, ax, 3, title=f"Predicted accuracy (lines) is {_missed(table):.3f} from the fits (median)")
     return figure
+
+
+def _missed(table: xr.Dataset) -> float:
+    return float(np.nanmedian(np.abs((table["accuracy_rows"] - table["accuracy_rows_predicted"]).values)))
+
+
+def _near_one(values: xr.DataArray) -> xr.DataArray:
+    """Return the values at the p/n that is nearest to 1."""
+    return values.isel(ratio=int(np.abs(np.log(values["ratio"].values)).argmin()))
+
+
+def _peak_finding(table: xr.Dataset) -> str:
+    accuracy = _near_one(table["accuracy"].isel(penalty=int(np.argmin(table["penalty"].values))))
+    plain, mixed = (float(accuracy.sel(arm=arm)) for arm in ("plain", "Mixup"))
+    return f"$p/n = {float(accuracy['ratio']):.2g}$: accuracy {plain:.2f} with hard labels, {mixed:.2f} with Mixup"
+
+
+def _ends(accuracy: xr.DataArray, dim: str, words: str) -> str:
+    """Say how Mixup changes the accuracy near p = n at both ends of an axis."""
+    near = _near_one(accuracy)
+    change = (near.sel(arm="Mixup") - near.sel(arm="plain")).sortby(dim)
+    parts = [f"{signed(round(float(end), 2))} ({words.format(float(end[dim]))})" for end in (change[0], change[-1])]
+    return f"Accuracy by Mixup at $p/n = {float(near['ratio']):.2g}$: {', '.join(parts)}"
+
+
+def _epochs_finding(table: xr.Dataset) -> str:
+    accuracy = table["accuracy_pairs"][[0, -1]]
+    fewest, most = (f"{float(count):g} $n$" for count in accuracy["epochs"])
+    return f"{fewest} to {most} random pairs: accuracy {float(accuracy[0]):.2f} to {float(accuracy[-1]):.2f}"
 
 
 def _settings(table: xr.Dataset) -> str:
     return (
         "Lines: the limit. Points: means over "
         f"{int(table.attrs['replicates'])} literal training sets of n = {int(table.attrs['n'])}, fitted to all pairs "
-        "(bars of two standard errors, smaller than most points). Dotted: p/n from which on the classes are separable. "
+        f"(of confidences without bars). {BARS}Dotted: p/n from which on the classes are separable. "
         f"|theta| = {table.attrs['theta_norm']:g}."
     )
 
@@ -153,7 +182,7 @@ def _weakest(table: xr.Dataset) -> str:
 def _epochs_caption(table: xr.Dataset) -> str:
     return (
         f"Accuracy of a logistic fit to random pairs at p = n = {int(table.attrs['n'])}, {_weakest(table)}, against "
-        f"their number / n: means over {int(table.attrs['replicates'])} training sets, bars of two standard errors."
+        f"their number / n: means over {int(table.attrs['replicates'])} training sets. {BARS}Dashed: limits."
     )
 
 
@@ -167,6 +196,6 @@ def _spectra_caption(table: xr.Dataset) -> str:
 def _real_rows_caption(table: xr.Dataset) -> str:
     return (
         f"Accuracy of fits to n rows of two classes of images ({table.attrs['pair']}), {_weakest(table)}: predicted "
-        "from their means and covariance (lines), and measured on the other rows (points: 3 training sets, bars of two "
-        "standard errors)."
+        "from their means and covariance (lines), and measured on the other rows (points: 3 training sets). "
+        f"{BARS}".rstrip()
     )

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from mixjax.plots import COLUMN_WIDTH, Figure, decades, heat_map, level_line, line_key, panels
+from mixjax.plots import Figure, decades, level_line, line_key, panels
 
-from .marks import MEASURED, difference_bar, largest_size, legend
+from .captions import scale_text
+from .marks import MEASURED, difference_bar, difference_map, largest_size, legend
 
 LABELS = {
     "ece": "ECE(mix) $-$ ECE  (blue: Mixup better)",
@@ -30,31 +31,35 @@ def _caption_of(name: str) -> Callable[[xr.Dataset], str]:
 
 
 def _maps(name: str, table: xr.Dataset) -> Any:
-    """Draw a row for each penalty, and a column for each alpha."""
+    """Draw a row for each alpha, and a column for each penalty."""
     if min(table.sizes["ratio"], table.sizes["theta_norm"]) < 2:
         return None
     change = table[f"{name}_mix"] - table[name]
-    largest = largest_size(change.values)
-    columns, rows = table.sizes["alpha"], table.sizes["penalty"]
-    width = COLUMN_WIDTH * (1 if columns < 3 else 2)
-    figure, axes = panels(columns * rows, columns, height=1.7, width=width)
-    mesh = None
+    largest, mesh = largest_size(change.values), None
+    columns = table.sizes["penalty"]
+    figure, axes = panels(columns * table.sizes["alpha"], columns, height=1.35)
     for number, ax in enumerate(axes):
-        row, column = divmod(number, columns)
-        panel = change.isel(penalty=row, alpha=column).transpose("theta_norm", "ratio")
+        chosen = {"penalty": number % columns, "alpha": number // columns}
+        panel = change.isel(chosen).transpose("theta_norm", "ratio")
         x, y = panel["ratio"].values, panel["theta_norm"].values
-        mesh = heat_map(ax, x, y, panel.values, center=0.0, limit=largest, linear=largest / 30)
+        mesh = difference_map(ax, x, y, panel.values, largest)
         level_line(ax, x, y, panel.values, 0.0, casing="white", **MEASURED[0])
-        _points(ax, mesh, table[f"{name}_change_fitted"].isel(penalty=row, alpha=column))
-        ax.set_title(rf"$\mu = {float(panel['penalty']):g}$, $\alpha = \beta = {float(panel['alpha']):g}$", pad=3)
+        _points(ax, mesh, table[f"{name}_change_fitted"].isel(chosen))
+        ax.set_title(rf"$\alpha = \beta = {float(panel['alpha']):g}$, $\mu = {float(panel['penalty']):g}$", pad=3)
         decades(ax, x=True, y=True)
-        if column == 0:
+        if number % columns == 0:
             ax.set_ylabel(r"$|\theta| / \sigma$")
-        if row == rows - 1:
-            ax.set_xlabel("$p/n$")
-    legend(figure, [line_key("no change, limit", casing="white", **MEASURED[0])], 1)
+    for ax in axes[-columns:]:
+        ax.set_xlabel("$p/n$")
+    legend(figure, [line_key("no change, limit", casing="white", **MEASURED[0])], 1, title=_near(name, table))
     difference_bar(figure, mesh, axes, LABELS[name], largest)
     return figure
+
+
+def _near(name: str, table: xr.Dataset) -> str:
+    """Say how near literal fits are to the limit."""
+    apart = np.nanmedian(np.abs((table[f"{name}_change_fitted"] - table[f"{name}_change_limit"]).values))
+    return f"Literal fits (discs) are {apart:.2g} from the limit (median)"
 
 
 def _points(ax: Any, mesh: Any, change: xr.DataArray) -> None:
@@ -65,10 +70,10 @@ def _points(ax: Any, mesh: Any, change: xr.DataArray) -> None:
 
 
 def _caption(name: str, table: xr.Dataset) -> str:
+    largest = largest_size((table[f"{name}_mix"] - table[name]).values)
     label = LABELS[name].replace("$", "").replace("  ", " ")
     return (
         f"{label}: penalised logistic regression with Mixup over all pairs, against the same fit without, in the limit "
-        "of n and p (colours, symmetric logarithmic beyond a thirtieth of the largest; line: no change). Discs: means "
-        f"over {int(table.attrs['replicates'])} literal training sets of n = {int(table.attrs['n'])}, on the same "
-        "scale. mu is the penalty."
+        f"of n and p (line: no change). {scale_text(largest)}Discs: means over {int(table.attrs['replicates'])} "
+        f"literal training sets of n = {int(table.attrs['n'])}, on the same scale. mu is the penalty."
     )

@@ -1,18 +1,17 @@
-"""Maps over p/n and |theta|: the difference that Mixup makes, and P(mix better), with two boundaries each.
+"""Maps over p/n and |theta| of the difference that Mixup makes, and P(mix better) beside the boundary of the limit.
 
 The colours show the first n. Where a run has several n, each has its boundary, so that the approach to the limit shows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
-from mixjax.plots import COLUMN_WIDTH, Figure, cased_line, decades, heat_map, level_line, line_key, panels
+from mixjax.plots import COLORS, Figure, cased_line, decades, level_line, line_key, panels
 
 from .captions import (
     NAMES,
@@ -20,86 +19,78 @@ from .captions import (
     omitted,
     pairs_text,
     representatives,
+    scale_text,
     setting_label,
     setting_positions,
     settings_text,
 )
-from .marks import LIMIT, MEASURED, color_bar, difference_bar, largest_size, legend
+from .marks import LIMIT, MEASURED, difference_bar, difference_map, largest_size, legend
 
 MOST_SIZES = 3  # sample sizes whose boundaries are drawn
-NEVER = "0.75"  # the grey of cells where all training sets tie
 
 
 def phase_diagram_figures() -> tuple[Figure, ...]:
-    figures = []
-    for metric in NAMES:
-        for name, draw, caption in (
-            ("difference", _difference_map, _difference_caption),
-            ("mix_better", _better_map, _better_caption),
-        ):
-            figures.append(Figure(f"{metric}_{name}", partial(draw, metric=metric), partial(caption, metric=metric)))
-    return tuple(figures)
-
-
-def _difference_map(table: xr.Dataset, metric: str) -> Any:
-    largest = _largest(table, metric)
-    made = _map(
-        table,
-        metric,
-        lambda panel: panel[f"{metric}_difference"],
-        partial(_relative_difference, metric=metric),
-        0.0,
-        partial(heat_map, center=0.0, limit=largest, linear=largest / 30),
+    maps = (
+        Figure(f"{metric}_difference", partial(_map, metric=metric), partial(_map_caption, metric=metric))
+        for metric in NAMES
     )
-    if made is None:
-        return None
-    difference_bar(*made, f"{NAMES[metric]}(mix) $-$ {NAMES[metric]}  (blue: Mixup better)", largest)
-    return made[0]
+    return (*maps, Figure("mix_better", _better, _better_caption))
 
 
-def _better_map(table: xr.Dataset, metric: str) -> Any:
-    def values(panel: xr.Dataset) -> xr.DataArray:
-        return panel[f"{metric}_mix_better"].where(~_all_tie(panel, metric))
-
-    made = _map(table, metric, values, values, 0.5, partial(heat_map, center=0.5, limit=0.5, cmap="PuOr"))
-    if made is None:
-        return None
-    color_bar(*made, f"P({NAMES[metric]}(mix) < {NAMES[metric]})  (purple: Mixup better)")
-    return made[0]
-
-
-def _map(
-    table: xr.Dataset,
-    metric: str,
-    colored: Callable[[xr.Dataset], xr.DataArray],
-    contoured: Callable[[xr.Dataset], xr.DataArray],
-    level: float,
-    colors: Callable[..., Any],
-) -> tuple[Any, Any, Any] | None:
-    """Draw a panel for each Mixup setting; return the figure, its colours and panels, or None if there is no map."""
+def _map(table: xr.Dataset, metric: str) -> Any:
+    """Draw a panel for each Mixup setting; nothing if there is no map."""
     across = "ratio" if "ratio" in table.dims else "p"
     if min(_laid_out(table.isel(n=0)).sizes[dim] for dim in (across, "theta_norm")) < 2:
         return None
     settings, sizes = _drawn(table)
     columns = min(2, len(settings))
-    figure, axes = panels(len(settings), columns, height=1.62 if len(settings) > 2 else 2.4, width=COLUMN_WIDTH)
-    mesh = None
+    figure, axes = panels(len(settings), columns, height=1.62 if len(settings) > 2 else 2.4)
+    largest, mesh = _largest(table, metric), None
     for ax, setting in zip(axes, settings, strict=True):
         panel = _laid_out(table.isel(n=0, mixup=setting))
         x, y = panel["realized_ratio"].values, panel["theta_norm"].values
-        mesh = colors(ax, x, y, colored(panel).transpose("theta_norm", across).values)
-        ax.set_facecolor(NEVER)
+        mesh = difference_map(ax, x, y, panel[f"{metric}_difference"].transpose("theta_norm", across).values, largest)
         for style, size in reversed(list(zip(MEASURED, sizes, strict=False))):
             line = _laid_out(table.isel(n=size, mixup=setting))
-            heights = contoured(line).transpose("theta_norm", across).values
-            level_line(ax, line["realized_ratio"].values, y, heights, level, **style)
+            heights = _relative_difference(line, metric).transpose("theta_norm", across).values
+            level_line(ax, line["realized_ratio"].values, y, heights, 0.0, **style)
         boundary = panel[f"{metric}_critical_ratio"].values
         cased_line(ax, np.where(boundary > 0, boundary, np.nan), y, casing="black", **LIMIT)
         ax.set_title(setting_label(panel), pad=3)
         decades(ax, x=True, y=True)
     _label_axes(axes, columns)
-    _key(figure, table, sizes)
-    return figure, mesh, axes
+    _key(figure, table, sizes, f"Mixup lowers the {NAMES[metric]} to the right of the line")
+    difference_bar(figure, mesh, axes, f"{NAMES[metric]}(mix) $-$ {NAMES[metric]}  (blue: Mixup better)", largest)
+    return figure
+
+
+def _better(table: xr.Dataset) -> Any:
+    """Draw P(mix better) of every cell against its p/n over the critical one, a panel for each metric."""
+    settings = setting_positions(table)
+    if not any(_beside_boundary(table, metric, setting)[0].size for metric in NAMES for setting in settings):
+        return None
+    figure, axes = panels(len(NAMES), 1, height=1.1)
+    for ax, metric in zip(axes, NAMES, strict=True):
+        for number, setting in enumerate(settings):
+            x, share = _beside_boundary(table, metric, setting)
+            ax.plot(x, share, ".", markersize=1.5, alpha=0.6, color=COLORS[number], rasterized=True)
+        ax.axvline(1.0, color="0.4", linewidth=0.6, zorder=0)
+        ax.set(xscale="log", xlim=(0.2, 5), ylabel=f"P({NAMES[metric]} falls)")
+        decades(ax, x=True)
+    axes[-1].set_xlabel(r"$p/n$ over the critical ratio of $|\theta|$ and $t$")
+    labels = [setting_label(table.isel(mixup=setting)) for setting in settings]
+    keys = [line_key(label, linewidth=0, marker="o", markersize=3, color=COLORS[k]) for k, label in enumerate(labels)]
+    legend(figure, keys, 2, columnspacing=1.2, title="Mixup helps above the critical ratio")
+    return figure
+
+
+def _beside_boundary(table: xr.Dataset, metric: str, setting: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return p/n over the critical ratio of each cell that has one, at the first n, and P(mix better)."""
+    panel = table.isel(n=0, mixup=setting)
+    x, share = xr.broadcast(panel["realized_ratio"] / panel[f"{metric}_critical_ratio"], panel[f"{metric}_mix_better"])
+    drawn = (panel[f"{metric}_critical_ratio"] > 0) & ~_all_tie(panel, metric)
+    kept = drawn.broadcast_like(x).transpose(*x.dims).values
+    return x.values[kept], share.transpose(*x.dims).values[kept]
 
 
 def _relative_difference(panel: xr.Dataset, metric: str) -> xr.DataArray:
@@ -133,14 +124,14 @@ def _label_axes(axes: Any, columns: int) -> None:
         ax.set_ylabel(r"$|\theta|/\sigma$")
 
 
-def _key(figure: Any, table: xr.Dataset, sizes: list[int]) -> None:
+def _key(figure: Any, table: xr.Dataset, sizes: list[int], finding: str) -> None:
     """Name each line above the panels."""
     keys = [
         line_key(f"simulation, $n = {int(table['n'][size])}$", casing="white", **style)
         for style, size in zip(MEASURED, sizes, strict=False)
     ]
     keys.append(line_key("limit $n \\to \\infty$", casing="black", **LIMIT))
-    legend(figure, keys, 2, handlelength=3.2, columnspacing=1.2)
+    legend(figure, keys, 2, handlelength=3.2, columnspacing=1.2, title=finding)
 
 
 def _largest(table: xr.Dataset, metric: str) -> float:
@@ -149,27 +140,38 @@ def _largest(table: xr.Dataset, metric: str) -> float:
     return largest_size(drawn.values)
 
 
-def _difference_caption(table: xr.Dataset, metric: str) -> str:
+def _map_caption(table: xr.Dataset, metric: str) -> str:
     name = PLAIN_NAMES[metric]
     worst = float(table[f"{metric}_difference_se"].isel(n=0).max())
     return (
         f"Mean of {name}(mix) - {name} over training sets: blue where Mixup calibrates better, red where worse. "
         f"{_lines_text(table, 'the zero contour of the Monte Carlo map')}"
-        f"The largest standard error of a cell is {worst:.2g}; the colour is linear up to 1/30 of the largest "
-        f"difference and logarithmic beyond. {_drawn_text(table)}"
+        f"{scale_text(_largest(table, metric))}The largest standard error of a cell is {worst:.2g}. "
+        f"{_drawn_text(table)}"
     )
 
 
-def _better_caption(table: xr.Dataset, metric: str) -> str:
-    name = PLAIN_NAMES[metric]
-    first = table.isel(n=0)
-    width = float((first[f"{metric}_mix_better_high"] - first[f"{metric}_mix_better_low"]).max())
-    never = bool(_all_tie(first, metric).any())
+def _better_caption(table: xr.Dataset) -> str:
+    settings = setting_positions(table)
+    drawn = table.isel(n=[0], mixup=settings)
+    first = f" at n = {int(table['n'][0])}" if table.sizes["n"] > 1 else ""
     return (
-        f"Fraction of training sets with {name}(mix) < {name}, an exact tie counting one half"
-        f"{' (grey: all of them tie)' if never else ''}. {_lines_text(table, 'where it is one half')}"
-        f"The widest 95 % interval of a cell is {width:.2g} wide. {_drawn_text(table)}"
+        "Share of training sets whose error Mixup lowers, an exact tie counting one half: a point for each cell and "
+        f"Mixup setting{first}, against the p/n of the cell over that above which Mixup helps in the limit (critical "
+        f"ratio). Of the cells of this grid, {_agreement(table, settings)} have more than half of the training sets "
+        f"on the side of the limit. Cells further out than the axis have shares of nearly 0 or 1. "
+        f"{omitted('Mixup settings', len(settings), table.sizes['mixup'])}{settings_text(drawn, pairs_text(drawn))}"
     )
+
+
+def _agreement(table: xr.Dataset, settings: list[int]) -> str:
+    """List the shares of the cells that are on the side of the limit, metric by metric."""
+    parts = []
+    for metric in NAMES:
+        found = [_beside_boundary(table, metric, setting) for setting in settings]
+        x, share = (np.concatenate(part) for part in zip(*found, strict=True))
+        parts.append(f"{100 * np.mean((share > 0.5) == (x > 1)):.1f} % ({PLAIN_NAMES[metric]})")
+    return ", ".join(parts)
 
 
 def _lines_text(table: xr.Dataset, measured: str) -> str:

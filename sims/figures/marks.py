@@ -1,4 +1,4 @@
-"""Lines, colour bars and legends that several figures share."""
+"""Lines, colours, colour bars and legends that several figures share."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mixjax.plots import signed
+from mixjax.plots import heat_map, signed
 
 MEASURED: tuple[dict[str, Any], ...] = (
     {"color": "black", "linestyle": "solid", "linewidth": 1.5},
@@ -17,9 +17,13 @@ LIMIT: dict[str, Any] = {"color": "#F0E442", "linestyle": (0, (3, 3)), "linewidt
 
 
 def legend(figure: Any, handles: Any, columns: int, *, where: str = "upper", **style: Any) -> None:
-    """Name marks above the panels, or below: a list of entries, or the labelled marks of a panel."""
+    """Name marks above the panels, or below: a list of entries, or the labelled marks of a panel.
+
+    The title of a figure, which says what it shows, is that of its legend: both have their place above the panels.
+    """
     entries = handles if isinstance(handles, list) else handles.get_legend_handles_labels()[0]
-    figure.legend(handles=entries, loc=f"outside {where} center", ncols=columns, frameon=False, **style)
+    look = {"frameon": False, "title_fontsize": "medium"} | style
+    figure.legend(handles=entries, loc=f"outside {where} center", ncols=columns, **look)
 
 
 def color_bar(figure: Any, mesh: Any, axes: Any, label: str, **style: Any) -> Any:
@@ -30,12 +34,23 @@ def color_bar(figure: Any, mesh: Any, axes: Any, label: str, **style: Any) -> An
     return bar
 
 
-def difference_bar(figure: Any, mesh: Any, axes: Any, label: str, largest: float) -> None:
-    """Draw the bar of a map of differences, with five ticks."""
-    bar = color_bar(figure, mesh, axes, label)
+def difference_map(ax: Any, x: np.ndarray, y: np.ndarray, values: np.ndarray, largest: float, **style: Any) -> Any:
+    """Draw a map of differences: linear near 0 and logarithmic beyond, to either side."""
+    return heat_map(ax, x, y, values, **{"center": 0.0, "limit": largest, "linear": linear_within(largest)} | style)
+
+
+def difference_bar(figure: Any, mesh: Any, axes: Any, label: str, largest: float, **style: Any) -> None:
+    """Draw the bar of a map of differences, with five ticks, and say its scale."""
+    scale = f"symmetric log scale, linear within \N{PLUS-MINUS SIGN}{mesh.norm.linthresh:.1g}"
+    bar = color_bar(figure, mesh, axes, f"{label}\n{scale}", **style)
     bar.set_ticks(symmetric_ticks(largest))
     bar.ax.xaxis.set_major_formatter(signed)
     bar.minorticks_off()
+
+
+def linear_within(largest: float) -> float:
+    """Return the size up to which the colour of a difference is linear: about a thirtieth of the largest."""
+    return float(f"{largest / 30:.1g}")
 
 
 def largest_size(values: Any) -> float:

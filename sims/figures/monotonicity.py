@@ -7,12 +7,17 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from mixjax.plots import COLORS, COLUMN_WIDTH, Figure, cased_line, decades, heat_map, level_line, line_key, panels
+from mixjax.plots import COLORS, Figure, cased_line, decades, level_line, line_key, panels
 
-from .captions import NAMES, omitted, representatives
-from .marks import LIMIT, MEASURED, color_bar, legend
+from .captions import NAMES, omitted, representatives, scale_text
+from .marks import LIMIT, MEASURED, difference_bar, difference_map, legend
 
+LINEAR = 0.001  # size of the growth up to which its colour is linear
 THEOREMS = {"ece": "3.3", "mce": "5.3"}
+FINDINGS = {  # of the limit, for every theta > 0
+    "ece": r"The ECE's slope falls with $p/n$ at some $|\theta|$ only",
+    "mce": r"The MCE's slope rises with $p/n$ at every $|\theta|$",
+}
 
 
 def monotonicity_figures() -> tuple[Figure, ...]:
@@ -23,7 +28,7 @@ def monotonicity_figures() -> tuple[Figure, ...]:
 
 
 def _three_ways(table: xr.Dataset) -> Any:
-    figure, axes = panels(2, 2, height=2.4, width=2 * COLUMN_WIDTH)
+    figure, axes = panels(2, 1, height=1.75)
     for ax, metric in zip(axes, THEOREMS, strict=True):
         for order, position in enumerate(_thetas(table)):
             line = table.isel(exact_theta_curve=position)
@@ -34,15 +39,14 @@ def _three_ways(table: xr.Dataset) -> Any:
             ax.plot(points, line[f"{metric}_autodiff"], "o", markersize=4.5, markerfacecolor="none", **style)
             ax.plot(points, line[f"{metric}_differences"], "x", markersize=3, **style)
         ax.set_xscale("log")
-        ax.set_xlabel("$p/n$")
-        ax.tick_params(labelleft=True)
-        ax.set_title(f"{NAMES[metric]} (Theorem {THEOREMS[metric]})", pad=3)
+        ax.set_title(FINDINGS[metric], pad=3)
+        ax.set_ylabel(rf"d{NAMES[metric]} / d$\alpha$ at $\alpha = 0^+$")
         decades(ax, x=True)
-    axes[0].set_ylabel(r"d error / d$\alpha$ at $\alpha = 0^+$")
+    axes[1].set_xlabel("$p/n$")
     keys = [*axes[0].get_legend_handles_labels()[0], line_key("closed form", color="0.3")]
     ways = {"autodiff": "o", "finite differences": "x"}
     keys += [line_key(way, linewidth=0.0, marker=m, color="0.3", markerfacecolor="none") for way, m in ways.items()]
-    legend(figure, keys, 4)
+    legend(figure, keys, 2, columnspacing=1.2)
     return figure
 
 
@@ -68,34 +72,36 @@ def _three_ways_caption(table: xr.Dataset) -> str:
 
 
 def _map(table: xr.Dataset) -> Any:
-    figure, axes = panels(2, 2, height=2.9, width=2 * COLUMN_WIDTH)
+    figure, axes = panels(2, 1, height=1.75)
     x, y = table["map_theta_curve"].values, table["map_ratio_curve"].values
     mesh = None
     for ax, metric in zip(axes, THEOREMS, strict=True):
         growth = table[f"{metric}_growth"].values
-        mesh = heat_map(ax, x, y, growth, center=0.0, limit=1.0, cmap="PuOr")
+        mesh = difference_map(ax, x, y, growth, 1.0, linear=LINEAR, cmap="PuOr")
         level_line(ax, x, y, growth, 0.0, **MEASURED[0])
         if metric == "ece":
             turning = table["turning_ratio"].values
             cased_line(ax, x, np.where(turning > 0, turning, np.nan), casing="black", **LIMIT)
-        ax.set_title(f"{NAMES[metric]} (Theorem {THEOREMS[metric]})", pad=3)
-        ax.set_xlabel(r"$|\theta|/\sigma$")
-        ax.set_ylim(y[0], y[-1])
+        ax.set_title(FINDINGS[metric], pad=3)
+        ax.set(ylabel="$p/n$", ylim=(y[0], y[-1]))
         decades(ax, x=True)
-    axes[0].set_ylabel("$p/n$")
+    axes[1].set_xlabel(r"$|\theta|/\sigma$")
     keys = [line_key("no growth", casing="white", **MEASURED[0]), line_key("turning ratio", casing="black", **LIMIT)]
     legend(figure, keys, 2, handlelength=3.2)
-    label = "d log |derivative| / d log $p/n$  (purple: falls with $p/n$, as the theorem says)"
-    color_bar(figure, mesh, axes, label, extend="both")
+    label = "growth of |slope| with $p/n$  (purple: as claimed)"
+    difference_bar(figure, mesh, axes, label, 1.0, extend="both")
     return figure
 
 
 def _map_caption(table: xr.Dataset) -> str:
     ece = float((table["ece_growth"] > 0).mean())
     mce = float(table["mce_growth"].max())
+    x, y = table["map_theta_curve"].values, table["map_ratio_curve"].values
     return (
         "Where the derivative at alpha = 0+ falls with p/n, as Theorems 3.3 and 5.3 claim (purple), and where it rises "
-        "(orange), in the limit: the growth of its size with p/n. Black: no growth; yellow, dashed: the p/n up to "
-        f"which it falls (`turning_ratio`). For the ECE it falls on {100 * ece:.0f} % of this map; for the MCE "
-        f"nowhere, the largest growth being {mce:.1g}. The colour ends at a growth of 1 and -1. Without units."
+        "(orange), in the limit: the growth of its size, d log |derivative| / d log p/n. Black: no growth; yellow, "
+        "dashed: the p/n up to "
+        f"which it falls (`turning_ratio`). For the ECE it falls on {100 * ece:.0f} % of the area in log |theta| from "
+        f"{x[0]:g} to {x[-1]:g} and log p/n from {y[0]:g} to {y[-1]:g}; for the MCE nowhere, the largest growth being "
+        f"{mce:.1g}. {scale_text(1.0, LINEAR)}They end at a growth of 1 and -1. Without units."
     )

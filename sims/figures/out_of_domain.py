@@ -1,4 +1,7 @@
-"""Maps over |theta'| and its angle to theta: the difference that Mixup makes out of domain, and three boundaries."""
+"""Maps over |theta'| and its angle to theta: the difference that Mixup makes out of domain, and two boundaries.
+
+Small weights help up to twice the paper's condition: the boundary of what any weight does in the limit has no line.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +10,12 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from mixjax.plots import COLUMN_WIDTH, Figure, decades, heat_map, level_line, line_key, panels
+from mixjax.plots import Figure, decades, level_line, line_key, panels
 
-from .captions import omitted, pairs_text, representatives, setting_label, settings_text
-from .marks import LIMIT, MEASURED, difference_bar, largest_size, legend
+from .captions import omitted, pairs_text, representatives, scale_text, setting_label, settings_text
+from .marks import LIMIT, MEASURED, difference_bar, difference_map, largest_size, legend
 
 MOST_ROWS, MOST_COLUMNS = 3, 2
-NEEDED: dict[str, Any] = {"color": "white", "linestyle": "solid", "linewidth": 1.2}
-CONDITION: dict[str, Any] = {"color": "white", "linestyle": (0, (1, 1.2)), "linewidth": 1.4}
 
 
 def out_of_domain_figures() -> tuple[Figure, ...]:
@@ -27,7 +28,7 @@ def _map(table: xr.Dataset) -> Any:
         return None
     rows, settings = _rows(table), _settings(table)
     largest = largest_size(table["ece_difference"].isel(n=0, mixup=settings).values)
-    figure, axes = panels(len(rows) * len(settings), len(settings), height=1.75, width=COLUMN_WIDTH)
+    figure, axes = panels(len(rows) * len(settings), len(settings), height=1.75)
     mesh = None
     for ax, (row, setting) in zip(axes, [(row, s) for row in rows for s in settings], strict=True):
         panel = table.isel({"n": 0, "mixup": setting, **row}).sortby("test_norm").sortby("angle")
@@ -38,7 +39,7 @@ def _map(table: xr.Dataset) -> Any:
         ax.set_xlabel(r"$|\theta'|/\sigma$")
     for ax in axes[:: len(settings)]:
         ax.set_ylabel(r"angle of $\theta'$, $\theta$ (°)")
-    _key(figure, int(table["n"][0]))
+    _key(figure, table)
     difference_bar(figure, mesh, axes, "ECE(mix) $-$ ECE  (blue: Mixup better)", largest)
     return figure
 
@@ -49,24 +50,30 @@ def _draw(ax: Any, panel: xr.Dataset, largest: float) -> Any:
     def laid_out(name: str) -> np.ndarray:
         return np.asarray(panel[name].transpose("angle", "test_norm").values)
 
-    mesh = heat_map(ax, x, y, laid_out("ece_difference"), center=0.0, limit=largest, linear=largest / 30)
-    for end, style in (("", {"casing": "white"} | MEASURED[0]), ("_limit", {"casing": "black"} | LIMIT)):
-        difference, plain = laid_out(f"ece_difference{end}"), laid_out(f"ece{end}")
-        level_line(ax, x, y, difference / (2.0 * plain + difference), 0.0, **style)  # smooth enough to interpolate
-    level_line(ax, x, y, laid_out("excess"), 1.0, casing="black", **NEEDED)
-    level_line(ax, x, y, laid_out("excess"), 0.5, casing="black", **CONDITION)
+    mesh = difference_map(ax, x, y, laid_out("ece_difference"), largest)
+    difference, plain = laid_out("ece_difference"), laid_out("ece")
+    heights = difference / (2.0 * plain + difference)  # smooth enough to interpolate
+    level_line(ax, x, y, heights, 0.0, casing="white", **MEASURED[0])
+    level_line(ax, x, y, laid_out("excess"), 0.5, casing="black", **LIMIT)
     decades(ax, x=True)
     return mesh
 
 
-def _key(figure: Any, n: int) -> None:
+def _key(figure: Any, table: xr.Dataset) -> None:
     keys = [
-        line_key(f"simulation, $n = {n}$", casing="white", **MEASURED[0]),
-        line_key("limit $n \\to \\infty$", casing="black", **LIMIT),
-        line_key("some Mixup helps", casing="black", **NEEDED),
-        line_key("paper's condition", casing="black", **CONDITION),
+        line_key(f"no change, $n = {int(table['n'][0])}$", casing="white", **MEASURED[0]),
+        line_key("Theorem 3.4: up to $0.5\\,p/n$", casing="black", **LIMIT),
     ]
-    legend(figure, keys, 2, handlelength=3.2, columnspacing=1.2)
+    alpha, rows = float(table["alpha"][_settings(table)[0]]), _smallest(table)
+    ends = ", ".join(f"{float(panel['helps_up_to']):.2g}" for panel in rows) or "?"
+    finding = rf"$\alpha = {alpha:g}$ helps up to $\langle\theta' - \theta,\, \theta\rangle = $ {ends} $p/n$"
+    legend(figure, keys, 2, handlelength=3.2, columnspacing=1.2, title=finding)
+
+
+def _smallest(table: xr.Dataset) -> list[xr.Dataset]:
+    """Return the rows at the smallest weight, which helps furthest."""
+    smallest = table.isel(n=0, mixup=_settings(table)[0])
+    return [panel for panel in map(smallest.isel, _rows(table)) if np.isfinite(panel["helps_up_to"])]
 
 
 def _rows(table: xr.Dataset) -> list[dict[str, int]]:
@@ -89,21 +96,20 @@ def _row_label(panel: xr.Dataset) -> str:
 def _caption(table: xr.Dataset) -> str:
     settings, rows = _settings(table), _rows(table)
     drawn = table.isel(n=[0], mixup=settings)
-    smallest = table.isel(n=0, mixup=settings[0])
     measured = ", ".join(
         f"{float(panel['helps_up_to']):.3g} ± {float(panel['helps_up_to_sd']):.1g} at p/n = "
         f"{float(panel['realized_ratio']):g}"
-        for panel in (smallest.isel(row) for row in rows)
+        for panel in _smallest(table)
     )
     number = table.sizes["ratio"] * table.sizes["theta_norm"]
     return (
         "Mean over training sets of ECE(mix) - ECE on test data of mean theta', of length |theta'| and at an angle to "
-        "the mean theta of the training data. Black: where it is 0; yellow, dashed: where it is in the limit p/n -> c. "
-        "White, solid: <theta' - theta, theta> = sigma^2 p/n, up to which some Mixup helps in the limit; dotted: "
-        "half of that, the condition of Theorem 3.4. The smallest weight helps in the simulation up to (in units of "
+        "the mean theta of the training data. Black: where it is 0; yellow, dashed: <theta' - theta, theta> = "
+        "sigma^2 p/(2n), up to which Theorem 3.4 says that Mixup helps. In the limit some Mixup helps up to twice "
+        "that; a given weight may help less far. The smallest weight helps in the simulation up to (in units of "
         f"sigma^2 p/n, mean and standard deviation over angles below 60 degrees) {measured}; the condition asks for "
-        f"0.5. The largest standard error of a cell is {float(drawn['ece_difference_se'].max()):.2g}; the colour is "
-        "linear up to 1/30 of the largest difference and logarithmic beyond. "
+        f"0.5. The largest standard error of a cell is {float(drawn['ece_difference_se'].max()):.2g}. "
+        f"{scale_text(largest_size(drawn['ece_difference'].values))}"
         f"{omitted('pairs of p/n and theta', len(rows), number)}"
         f"{omitted('Mixup settings', len(settings), table.sizes['mixup'])}"
         f"{omitted('sample sizes', 1, table.sizes['n'])}{settings_text(drawn, pairs_text(drawn))}"

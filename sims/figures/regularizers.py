@@ -7,12 +7,18 @@ from typing import Any
 
 import xarray as xr
 
-from mixjax.plots import COLORS, COLUMN_WIDTH, MARKERS, Figure, decades, heat_map, level_line, line_key, panels
+from mixjax.plots import COLORS, MARKERS, Figure, decades, level_line, line_key, panels, signed
 
-from .captions import theta_label
-from .marks import MEASURED, difference_bar, largest_size, legend
+from .captions import scale_text, theta_label
+from .marks import MEASURED, difference_bar, difference_map, largest_size, legend
 
-_SHOWN = {"Mixup": 1, "smoothing": 2, "weight decay, smoothing": 4, "weight decay, Mixup": 3}  # arm -> colour
+_SHOWN = {  # arm -> its words in the figure
+    "Mixup": "Mixup",
+    "smoothing": "smoothing",
+    "weight decay, Mixup": "decay\n+ Mixup",
+    "weight decay, smoothing": "decay\n+ smoothing",
+}
+_LINEAR = 1e-4
 
 
 def regularizers_figures() -> tuple[Figure, ...]:
@@ -24,38 +30,47 @@ def regularizers_figures() -> tuple[Figure, ...]:
 
 
 def _gain(table: xr.Dataset) -> Any:
-    """Draw NLL less that of the best weight decay: a row for each theta, without and with a temperature."""
-    thetas = table["theta_norm"].values
-    figure, axes = panels(2 * len(thetas), 2, height=1.15, width=COLUMN_WIDTH)
+    """Draw NLL less that of the best weight decay: a row for each arm, without and with a temperature."""
+    figure, axes = panels(2 * len(_SHOWN), 2, height=1.15, share_y="row")
     for number, ax in enumerate(axes):
-        row, column = divmod(number, 2)
-        criterion = table["criterion"].values[column]
-        nll = table[f"{criterion}_best"].isel(theta_norm=row).sel(criterion=criterion)
+        arm, criterion = list(_SHOWN)[number // 2], str(table["criterion"].values[number % 2])
         ax.axhline(0, color="0.6", linewidth=0.6)
-        for arm, color in _SHOWN.items():
-            change = nll.sel(arm=arm) - nll.sel(arm="weight decay")
-            ax.plot(nll["ratio"], change, color=COLORS[color], marker=MARKERS[color], markersize=2.4, linewidth=0.9,
-                    label=arm)  # fmt: skip
+        for order, theta_norm in enumerate(table["theta_norm"]):
+            change = _changes(table, criterion).sel(arm=arm, theta_norm=theta_norm)
+            color, marker = COLORS[order % len(COLORS)], MARKERS[order % len(MARKERS)]
+            ax.plot(change["ratio"], change, color=color, marker=marker, markersize=2.4, linewidth=0.9,
+                    label=theta_label(theta_norm))  # fmt: skip
         ax.set(xscale="log")
-        ax.set_yscale("symlog", linthresh=1e-3)
-        ax.set_yticks([-1e-2, 0, 1e-2, 1])
+        ax.set_yscale("symlog", linthresh=_LINEAR)
+        ax.set_yticks([0, 1e-2, 1] if "," not in arm else [-1e-3, -1e-4, 0])
         decades(ax, x=True)
-        if row == 0:
-            ax.set_title("no temperature" if column == 0 else "best temperature", pad=3)
-        if column == 0:
-            ax.set_ylabel(theta_label(nll["theta_norm"]))
+        if number % 2 == 0:
+            ax.set_ylabel(_SHOWN[arm])
+    axes[0].set_title("no temperature", pad=3)
+    axes[1].set_title("best temperature", pad=3)
     for ax in axes[-2:]:
         ax.set_xlabel("$p/n$")
     figure.supylabel("NLL $-$ NLL of the best weight decay", fontsize="medium")
-    legend(figure, axes[0], 2)
+    legend(figure, axes[0], 2, title=f"Beside weight decay Mixup buys at most {_most(table):.1g} of NLL")
     return figure
+
+
+def _changes(table: xr.Dataset, criterion: str) -> xr.DataArray:
+    nll = table[f"{criterion}_best"].sel(criterion=criterion)
+    return nll - nll.sel(arm="weight decay")
+
+
+def _most(table: xr.Dataset) -> float:
+    """Return the largest gain of Mixup beside the best weight decay, without a temperature."""
+    return max(0.0, -float(_changes(table, str(table["criterion"].values[0])).sel(arm="weight decay, Mixup").min()))
 
 
 def _gain_caption(table: xr.Dataset) -> str:
     return (
         "NLL of the best choice of each arm, less that of the best weight decay, in the limit; below 0 it buys "
-        "something. Mixup and smoothing alone have the weakest penalty that was tried. Vertical scale: linear within "
-        "0.001, logarithmic beyond. Right: after the best temperature, which leaves only the accuracy."
+        "something. Mixup and smoothing alone have the weakest penalty that was tried. Vertical scale: symmetric "
+        f"logarithmic, linear within {_LINEAR:g} of 0. Right: after the best temperature, which leaves only the "
+        "accuracy."
     )
 
 
@@ -70,7 +85,7 @@ def _map(kind: str, table: xr.Dataset) -> Any:
     for number, ax in enumerate(axes):
         panel = change.isel(map_alpha=number).transpose("map_penalty", "map_ratio")
         x, y = panel["map_ratio"].values, panel["map_penalty"].values
-        mesh = heat_map(ax, x, y, panel.values, center=0.0, limit=largest, linear=largest / 30)
+        mesh = difference_map(ax, x, y, panel.values, largest)
         level_line(ax, x, y, panel.values, 0.0, casing="white", **MEASURED[0])
         ax.set_title(rf"$\alpha = \beta = {float(panel['map_alpha']):g}$", pad=3)
         ax.set_ylabel(r"penalty $\mu$")
@@ -78,14 +93,16 @@ def _map(kind: str, table: xr.Dataset) -> Any:
         ax.set_yticks([1e-4, 1e-2, 1.0])
         ax.minorticks_off()
     axes[-1].set_xlabel("$p/n$")
-    legend(figure, [line_key("no change", casing="white", **MEASURED[0])], 1)
+    finding = f"Mixup changes the accuracy by {signed(round(float(change.min()), 2))} to +{float(change.max()):.2f}"
+    legend(figure, [line_key("no change", casing="white", **MEASURED[0])], 1, title=finding)
     difference_bar(figure, mesh, axes, "change of accuracy by Mixup  (red: better)", largest)
     return figure
 
 
 def _map_caption(kind: str, table: xr.Dataset) -> str:
     spectrum = "Sigma = I" if kind == "identity" else f"eigenvalues k^-{table.attrs['decay']:g}"
+    scale = scale_text(largest_size(table[f"accuracy_{kind}_change"].values)).rstrip()
     return (
         f"Accuracy with Mixup less that of the same penalty without, in the limit, {spectrum}, |theta| = 1: all that "
-        "is left after the best temperature. Colours: symmetric logarithmic beyond a thirtieth of the largest."
+        f"is left after the best temperature. {scale}"
     )

@@ -1,4 +1,4 @@
-"""Slices along p/n or n: Monte Carlo points and bands, the exact curve, and the limit."""
+"""Slices along p/n or n: the error with and without Mixup, and in how many training sets Mixup lowers it."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from mixjax.plots import COLORS, COLUMN_WIDTH, MARKERS, Figure, band_key, decades, line_key, panels, points_with_bars
+from mixjax.plots import COLORS, MARKERS, Figure, decades, line_key, panels, points_with_bars, points_with_intervals
 
 from .captions import (
+    BARS,
     NAMES,
     PLAIN_NAMES,
+    SHARE_BARS,
     omitted,
     pairs_text,
     panel_positions,
@@ -24,71 +26,93 @@ from .captions import (
 from .marks import legend
 
 DASHES = (0, (4, 2))
+PLAIN: dict[str, Any] = {"color": "0.35", "marker": "x"}
 
 
 def slice_figures(axis: str) -> tuple[Figure, ...]:
     """Return a figure for each metric, along "ratio" at each fixed n or along "n" at each fixed p."""
     return tuple(
-        Figure(
-            f"{metric}_difference",
-            partial(_slices, metric=metric, axis=axis),
-            partial(_caption, metric=metric, axis=axis),
-        )
+        Figure(metric, partial(_slices, metric=metric, axis=axis), partial(_caption, metric=metric, axis=axis))
         for metric in NAMES
     )
 
 
 def _slices(table: xr.Dataset, metric: str, axis: str) -> Any:
+    """Draw a row for each theta and fixed size: the errors on the left, the shares on the right."""
     positions = panel_positions(table, "theta_norm", _fixed(axis))
-    figure, axes = slice_panels(len(positions))
-    for ax, position in zip(axes, positions, strict=True):
-        panel = table.isel(position)
-        for order, setting in enumerate(setting_positions(table)):
-            _draw_line(ax, panel.isel(mixup=setting), f"{metric}_difference", axis, COLORS[order], MARKERS[order])
-        ax.axhline(0.0, color="0.4", linewidth=0.6, zorder=0)
-        ax.set_xscale("log")
+    figure, axes = panels(2 * len(positions), 2, height=1.45, share_y=False)
+    for left, right, position in zip(axes[::2], axes[1::2], positions, strict=True):
+        panel = table.isel(position).sortby(_along(axis))
         size = f", ${_fixed(axis)} = {int(panel[_fixed(axis)])}$" if table.sizes[_fixed(axis)] > 1 else ""
-        ax.set_title(theta_label(panel["theta_norm"]) + size, pad=3)
-        ax.ticklabel_format(axis="y", style="plain")
-    label_slices(axes, "$p/n$" if axis == "ratio" else "training sample size $n$", plain=axis == "ratio")
-    figure.supylabel(f"{NAMES[metric]}(mix) $-$ {NAMES[metric]}", fontsize="medium")
-    handles, _ = axes[0].get_legend_handles_labels()
-    handles += [line_key("exact", color="0.3"), line_key("limit $p/n \\to c$", color="0.3", linestyle=DASHES)]
-    handles.append(band_key("middle 90 % of training sets", "0.3"))
-    slice_legend(figure, handles)
+        _draw_errors(left, panel, metric, axis)
+        _draw_shares(right, panel, metric, axis)
+        left.set_ylabel(theta_label(panel["theta_norm"]) + size)
+        left.set(xscale="log", ylim=(0, None))
+        right.set_ylim(-0.05, 1.05)
+    name = NAMES[metric]
+    axes[0].set_title(name, pad=3)
+    axes[1].set_title(f"P({name}(mix) < {name})", pad=3)
+    label_slices(axes, "$p/n$" if axis == "ratio" else "$n$", columns=2, plain=axis == "ratio")
+    bound = "above a critical $p/n$" if axis == "ratio" else "only below a critical $n$"
+    keys = axes[0].get_legend_handles_labels()[0]
+    keys += [line_key("exact", color="0.3"), line_key("limit", color="0.3", linestyle=DASHES)]
+    slice_legend(figure, keys, f"Mixup lowers the {name} {bound} (dotted)")
     return figure
 
 
-def _draw_line(ax: Any, line: xr.Dataset, name: str, axis: str, color: str, marker: str) -> None:
-    coordinate = "realized_ratio" if axis == "ratio" else "n"
-    line = line.sortby(coordinate)
-    points_with_bars(ax, line[coordinate].values, line[name].values, line[f"{name}_se"].values, color=color,
-                     marker=marker, label=setting_label(line),
-                     band=(line[f"{name}_q05"].values, line[f"{name}_q95"].values))  # fmt: skip
-    fine = line[f"{coordinate}_curve"].values
-    ax.plot(fine, line[f"{name}_expected_curve"].values, color=color, linewidth=0.9)
-    ax.plot(fine, line[f"{name}_limit_curve"].values, color=color, linewidth=0.9, linestyle=DASHES)
+def _draw_errors(ax: Any, panel: xr.Dataset, metric: str, axis: str) -> None:
+    """Draw the mean error without Mixup, and with each setting, on the exact curve and the limit."""
+    plain = {end: panel[f"{metric}_{end}_curve"] for end in ("expected", "limit")}
+    _draw_line(ax, panel, metric, plain, axis, **PLAIN, label="no Mixup")
+    for order, setting in enumerate(setting_positions(panel)):
+        line = panel.isel(mixup=setting)
+        curves = {end: plain[end] + line[f"{metric}_difference_{end}_curve"] for end in plain}
+        style = {"color": COLORS[order], "marker": MARKERS[order], "label": setting_label(line)}
+        _draw_line(ax, line, f"{metric}_mix", curves, axis, **style)
+
+
+def _draw_line(
+    ax: Any, line: xr.Dataset, name: str, curves: dict[str, xr.DataArray], axis: str, *, color: str, **style: Any
+) -> None:
+    x, fine = line[_along(axis)].values, line[f"{_along(axis)}_curve"].values
+    points_with_bars(ax, x, line[name].values, line[f"{name}_se"].values, within=(0.0, 1.0), color=color, **style)
+    ax.plot(fine, curves["expected"], color=color, linewidth=0.9)
+    ax.plot(fine, curves["limit"], color=color, linewidth=0.9, linestyle=DASHES)
+
+
+def _draw_shares(ax: Any, panel: xr.Dataset, metric: str, axis: str) -> None:
+    """Draw the share of training sets whose error Mixup lowers, and where the limit turns."""
+    for order, setting in enumerate(setting_positions(panel)):
+        line = panel.isel(mixup=setting)
+        share, low, high = (line[f"{metric}_mix_better{end}"].values for end in ("", "_low", "_high"))
+        x, turns = line[_along(axis)].values, float(line[f"{metric}_critical_ratio"])
+        points_with_intervals(ax, x, share, low, high, color=COLORS[order], marker=MARKERS[order])
+        turns = turns if axis == "ratio" else float(panel["p"]) / turns
+        if x.min() < turns < x.max():
+            ax.axvline(turns, color=COLORS[order], linewidth=0.9, linestyle="dotted", zorder=0)
 
 
 def slice_panels(count: int) -> tuple[Any, Any]:
     """Make up to three panels below each other, or more in two columns."""
-    columns, width = (1, COLUMN_WIDTH) if count <= 3 else (2, 2 * COLUMN_WIDTH)
-    return panels(count, columns, height=1.75 if count > 1 else 2.3, width=width, share_y=False)
+    return panels(count, 1 if count <= 3 else 2, height=1.75 if count > 1 else 2.3, share_y=False)
 
 
-def label_slices(axes: Any, label: str, *, plain: bool) -> None:
+def label_slices(axes: Any, label: str, *, columns: int, plain: bool) -> None:
     """Name the horizontal axis below the lowest panel of each column."""
-    for ax in axes[-(1 if len(axes) <= 3 else 2) :]:
+    for ax in axes[-columns:]:
         ax.set_xlabel(label)
         ax.tick_params(labelbottom=True)
     if plain:
         decades(axes[0], x=True)  # the axis is shared
 
 
-def slice_legend(figure: Any, handles: Any) -> None:
-    """Name each mark above the panels."""
-    columns = 2 if figure.get_size_inches()[0] <= COLUMN_WIDTH else 4
-    legend(figure, handles, columns, handlelength=1.8, handletextpad=0.5, columnspacing=1.2)
+def slice_legend(figure: Any, handles: Any, finding: str) -> None:
+    """Say above the panels what they show, and name each mark."""
+    legend(figure, handles, 2, title=finding, handlelength=1.8, handletextpad=0.5, columnspacing=1.2)
+
+
+def _along(axis: str) -> str:
+    return "realized_ratio" if axis == "ratio" else "n"
 
 
 def _fixed(axis: str) -> str:
@@ -101,10 +125,16 @@ def _caption(table: xr.Dataset, metric: str, axis: str) -> str:
     positions = panel_positions(table, "theta_norm", _fixed(axis))
     count = table.sizes["theta_norm"] * table.sizes[_fixed(axis)]
     drawn = table.isel({"mixup": settings, _fixed(axis): np.unique([position[_fixed(axis)] for position in positions])})
+    claim = (
+        "Theorem 3.1 claims that some Mixup lowers the ECE for p/n in some interval"
+        if axis == "ratio"
+        else "Theorem 3.2 claims that any fixed Mixup raises the ECE where p/n is small enough and n large"
+    )
     return (
-        f"{name}(mix) - {name} against {'n at fixed p' if axis == 'n' else 'p/n'}. Points: mean over training sets "
-        "with bars of two standard errors (mostly smaller than the point); bands: from the 5 % to the 95 % quantile of "
-        "training sets; solid: the exact expectation at this n and p; dashed: the limit at the same p/n. "
+        f"Left: {name} without Mixup and with, against {'n at fixed p' if axis == 'n' else 'p/n'}: means over training "
+        "sets (points), the exact expectation at this n and p (solid), and the limit at the same p/n (dashed). Right: "
+        f"share of the training sets whose {name} Mixup lowers; dotted: where the limit turns. {claim}, with "
+        f"high probability ({'5.1' if axis == 'ratio' else '5.2'}: the MCE). {BARS}{SHARE_BARS}"
         f"{omitted('Mixup settings', len(settings), table.sizes['mixup'])}"
         f"{omitted(f'panels (theta, {_fixed(axis)})', len(positions), count)}"
         f"{settings_text(drawn, pairs_text(drawn))}"

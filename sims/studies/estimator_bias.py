@@ -26,6 +26,7 @@ from ..figures.estimator_bias import estimator_bias_figures
 from ..grid import AxisValue, axis, whole
 from ..reports.estimator_bias import estimator_bias_report
 from ..study import Piece, PiecewiseStudy
+from .comparison import wilson_interval
 from .judged_estimators import ESTIMATORS, INTERVALS, LAWS, Estimator, intervals, sample
 from .tables import described_dataset
 
@@ -126,7 +127,9 @@ def _table(config: EstimatorBias, pieces: Mapping[str, HostArrays]) -> xr.Datase
 
     truth = np.array([[float(e.truth(law)) for e in ESTIMATORS.values()] for law in map(_law, LAWS)])
     samples, sd, mean = stacked("samples"), stacked("sd"), stacked("mean")
-    dims = ("law", "size", "estimator", "bins")
+    coverage, drawn = stacked("coverage"), np.minimum(samples, config.interval_samples)
+    low, high = wilson_interval(coverage, drawn[..., None, None])
+    dims, covered = ("law", "size", "estimator", "bins"), ("law", "size", "interval", "bins")
     variables = {
         "truth": (("law", "estimator"), truth, "exact population value"),
         "mean": (dims, mean, "mean of the estimates"),
@@ -135,12 +138,10 @@ def _table(config: EstimatorBias, pieces: Mapping[str, HostArrays]) -> xr.Datase
         "sd": (dims, sd, "standard deviation of the estimates"),
         "rmse": (dims, np.sqrt(stacked("mse")), "root mean squared error"),
         "samples": (("law", "size"), samples, "samples drawn"),
-        "interval_samples": (("law", "size"), np.minimum(samples, config.interval_samples), "samples with intervals"),
-        "coverage": (
-            ("law", "size", "interval", "bins"),
-            stacked("coverage"),
-            "share of 95 % intervals that hold the exact value",
-        ),
+        "interval_samples": (("law", "size"), drawn, "samples with intervals"),
+        "coverage": (covered, coverage, "share of 95 % intervals that hold the exact value"),
+        "coverage_low": (covered, low, "lower end of the 95 % Wilson interval of the coverage"),
+        "coverage_high": (covered, high, "upper end of it"),
     }
     coordinates = {
         "law": list(LAWS),

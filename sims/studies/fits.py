@@ -136,12 +136,13 @@ def _logistic(
 
 
 def _limits(config: Fits) -> dict[str, np.ndarray]:
-    """Compute the limits of ECE and accuracy of each fit, [theta, fits, 1 + alphas, RATIOS]."""
+    """Compute the limits of ECE, accuracy and mean confidence of each fit, [theta, fits, 1 + alphas, RATIOS]."""
     t, alpha = _weights(config)[:, None], np.array([0.0, *positive_axis(config, "alpha")])[:, None]
     with jax.enable_x64(True):
         laws = [_limit_laws(config, float(theta), t, alpha) for theta in positive_axis(config, "theta_norm")]
         law = ScoreLaw(*(jnp.stack(part) for part in zip(*laws, strict=True)))
-        return {"ece": np.asarray(population_ece(law)), "accuracy": np.asarray(population_accuracy(law))}
+        ece, accuracy = np.asarray(population_ece(law)), np.asarray(population_accuracy(law))
+        return {"ece": ece, "accuracy": accuracy, "confidence": accuracy + np.asarray(population_signed_gap(law))}
 
 
 def _limit_laws(config: Fits, theta: float, t: np.ndarray, alpha: np.ndarray) -> tuple[jax.Array, jax.Array]:
@@ -165,19 +166,22 @@ def _table(config: Fits, pieces: Mapping[str, HostArrays]) -> xr.Dataset:
         "signed_plain": (plain, np.nanmean(signed[..., 0], axis=1), "mean confidence - accuracy without Mixup"),
         "ece_mix": (wide, np.nanmean(ece[..., 1:], axis=1), "ECE with Mixup"),
         "signed_mix": (wide, np.nanmean(signed[..., 1:], axis=1), "mean confidence - accuracy with Mixup"),
-        "accuracy_plain": (plain, np.nanmean(accuracy[..., 0], axis=1), "accuracy without Mixup"),
-        "accuracy_plain_se": (plain, standard_error(accuracy[..., 0], axis=1), "standard error of accuracy_plain"),
-        "accuracy_mix": (wide, np.nanmean(accuracy[..., 1:], axis=1), "accuracy with Mixup"),
-        "accuracy_mix_se": (wide, standard_error(accuracy[..., 1:], axis=1), "standard error of accuracy_mix"),
         "change": (wide, np.nanmean(change, axis=1), "ECE(mix) - ECE"),
         "change_se": (wide, standard_error(change, axis=1), "standard error of the difference (paired)"),
         "not_converged": (wide, np.isnan(change).mean(axis=1), "share of training sets without a fit, left out"),
         "ece_plain_limit": (fine, limit[:, :, 0], "limit of ece_plain"),
-        "accuracy_plain_limit": (fine, limits["accuracy"][:, :, 0], "limit of accuracy_plain"),
         "change_limit": (fine_mix, limit[:, :, 1:] - limit[:, :, :1], "limit of ECE(mix) - ECE, over all pairs"),
-        "accuracy_mix_limit": (fine_mix, limits["accuracy"][:, :, 1:], "limit of accuracy_mix, over all pairs"),
         "boundary": (("theta_norm", "alpha"), np.asarray(boundary), "p/n above which Mixup helps the average"),
     }
+    for name, values in {"accuracy": accuracy, "confidence": accuracy + signed}.items():
+        variables |= {
+            f"{name}_plain": (plain, np.nanmean(values[..., 0], axis=1), f"{name} without Mixup"),
+            f"{name}_plain_se": (plain, standard_error(values[..., 0], axis=1), f"standard error of {name}_plain"),
+            f"{name}_mix": (wide, np.nanmean(values[..., 1:], axis=1), f"{name} with Mixup"),
+            f"{name}_mix_se": (wide, standard_error(values[..., 1:], axis=1), f"standard error of {name}_mix"),
+            f"{name}_plain_limit": (fine, limits[name][:, :, 0], f"limit of {name}_plain"),
+            f"{name}_mix_limit": (fine_mix, limits[name][:, :, 1:], f"limit of {name}_mix, over all pairs"),
+        }
     coordinates = {
         **{name: positive_axis(config, name) for name in ("ratio", "theta_norm", "alpha")},
         "fit": fit_names(config),

@@ -40,7 +40,10 @@ def class_limits(key: jax.Array, number: int, t: float, draws: int) -> HostArray
 
 
 def class_changes(key: jax.Array, number: int, t: float, *, n: int, ratio: np.ndarray, replicates: int) -> HostArrays:
-    """Measure ECE(mix) - ECE, [kinds, ratio], mean over training sets and its standard error, for |theta| = 1."""
+    """Measure ECE(mix) - ECE, [kinds, ratio], mean over training sets and its standard error, for |theta| = 1.
+
+    The means of K classes need p >= K: p and the p/n that is used are returned, of the same shape.
+    """
     key_sets, key_draws = jax.random.split(key)
     p = np.maximum(number, np.rint(ratio * n)).astype(np.float32)
     sets = sample_class_sets(key_sets, n=np.float32(n), p=p, theta_norm=np.float32(1), num_classes=number,
@@ -53,7 +56,8 @@ def class_changes(key: jax.Array, number: int, t: float, *, n: int, ratio: np.nd
         )
 
     drawn = np.array([change(kind) for kind in KINDS])
-    return {"change": drawn.mean(axis=-1), "change_se": standard_error(drawn)}
+    used = np.broadcast_to(p.astype(np.float64), drawn.shape[:-1])
+    return {"change": drawn.mean(axis=-1), "change_se": standard_error(drawn), "p": used, "used_ratio": used / n}
 
 
 def class_variables(found: Mapping[str, np.ndarray]) -> dict[str, Described]:
@@ -67,4 +71,6 @@ def class_variables(found: Mapping[str, np.ndarray]) -> dict[str, Described]:
     return described | {
         "classes_change": (points, found["change"], "ECE(mix) - ECE of K classes, mean over training sets"),
         "classes_change_se": (points, found["change_se"], "standard error of classes_change (paired)"),
+        "classes_p": (points, found["p"], "p of classes_change, K at least"),
+        "classes_used_ratio": (points, found["used_ratio"], "p/n of classes_change"),
     }

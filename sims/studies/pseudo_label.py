@@ -20,6 +20,8 @@ import xarray as xr
 from mixjax.commands import option
 from mixjax.gaussian import (
     ScoreLaw,
+    best_weight,
+    expected_errors,
     limit_pseudo_label_scores,
     population_accuracy,
     population_ece,
@@ -33,7 +35,7 @@ from ..engine.program import Arrays, Experiment
 from ..figures.pseudo_label import pseudo_label_figures
 from ..grid import LARGEST, AxisValue, Grid, axis, grid_of, with_axes
 from ..study import GridStudy
-from .comparison import as_variable, fraction_variables, grid_dataset, mean_variables
+from .comparison import as_variable, fraction_variables, grid_dataset, mean_or_nan, mean_variables
 
 MOST_EXACT = 10_000  # unlabelled points that are drawn one by one by default
 MOST_RATIO = 1e30  # p / n_unlabeled, as large as if there were none
@@ -138,7 +140,24 @@ def pseudo_label_table(config: PseudoLabelConfig, grid: Grid, moments: Mapping[s
     for name, label in _LABELS.items():
         table = table.assign(mean_variables(grid, name, moments[name], label))
     event = "rho > 1, under-confident, with pseudo-labels"
-    return table.assign(fraction_variables(grid, "overshoot", moments["overshoot"], event)).assign(_limits(grid))
+    table = table.assign(fraction_variables(grid, "overshoot", moments["overshoot"], event))
+    return table.assign(_limits(grid)).assign(_against_labeled(grid, moments["ece_best"]))
+
+
+def _against_labeled(grid: Grid, mixed: Moments) -> dict[str, xr.Variable]:
+    """Compare pseudo-labels and Mixup with Mixup of the labelled data alone, whose expected ECE is exact."""
+    n, p, theta = (grid.cells[name].reshape(*grid.shape[:3], -1)[..., :1] for name in ("n", "p", "theta_norm"))
+    with jax.enable_x64(True):
+        t = np.minimum(np.asarray(best_weight(p / n, theta)), 0.5)
+        labeled = np.asarray(expected_errors(n=n, p=p, theta_norm=theta, t=t).ece)
+    labeled = np.broadcast_to(labeled, (*grid.shape[:3], np.prod(grid.shape[3:], dtype=int))).ravel()
+    label = "ECE of the labelled data with the Mixup weight that is best in the limit"
+    difference = f"{_LABELS['ece_best']} - {label}"
+    return {
+        "ece_labeled_best": as_variable(grid, labeled, f"{label}, its exact expectation"),
+        "labeled_best_difference": as_variable(grid, mean_or_nan(mixed) - labeled, difference),
+        "labeled_best_difference_se": as_variable(grid, mixed.standard_error, f"standard error of {difference}"),
+    }
 
 
 def _limits(grid: Grid) -> dict[str, xr.Variable]:

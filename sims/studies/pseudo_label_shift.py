@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from mixjax.commands import option
 from mixjax.runs import RunError
 
-from ..figures.pseudo_label import pseudo_label_shift_figures
+from ..figures.pseudo_label_shift import pseudo_label_shift_figures
 from ..grid import AxisValue, Grid, axis, with_axes
 from ..study import GridStudy
 from .out_of_domain import angles

@@ -1,7 +1,7 @@
-"""One-dimensional slices: Monte Carlo points and bands under the exact curves.
+"""One-dimensional slices: Monte Carlo points under the exact curves, and quantiles over training sets.
 
-The law over training sets is skewed and bounded, so that a band of a standard deviation would reach what no training
-set does: the bands are quantiles.
+The law over training sets is skewed and bounded, so that a standard deviation to either side would reach what no
+training set does: the table has quantiles.
 
 `high_dimension` (Theorem 3.1): ECE(mix) - ECE against p/n at fixed n, from the region where Mixup hurts to
 the region where it helps. `low_dimension` (Theorem 3.2): the same against n at fixed p, so that p/n -> 0, where
@@ -93,8 +93,8 @@ def _table(axis: str, config: HighDimension | LowDimension, grid: Grid, moments:
     change: dict[str, Any] = {axis: refined(grid.axes[axis], whole=axis == "n")}
     fine = grid_of(replace(config, **change))
     variables = expected_variables(fine, float64=False) | limit_variables(fine)
-    ends = ("_difference_expected", "_difference_limit")
-    return with_curves(table, axis, fine, {name: v for name, v in variables.items() if name.endswith(ends)})
+    curves = {name: v for name, v in variables.items() if name.endswith(("_expected", "_limit"))}
+    return with_curves(table, axis, fine, curves)
 
 
 EXPERIMENT_WITH_QUANTILES = Experiment(EXPERIMENT.sample, _score)

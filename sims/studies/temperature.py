@@ -42,6 +42,7 @@ from ..figures.temperature import temperature_figures
 from ..grid import AxisValue, Grid, grid_of, positive_axis, with_axes
 from ..study import GridStudy
 from .comparison import as_variable, fraction_variables, grid_dataset, mean_variables, negative_with_ties_half
+from .held_out_worth import worth_variables
 from .tables import described
 
 MOST_HELD_OUT = 1e7
@@ -93,6 +94,7 @@ def _score(sample: Sample, settings: Arrays) -> Arrays:
     values = {
         "ece": own[:, 0],
         "ece_temperature": scaled[:, 0],
+        "plain_difference": own[:, 0] - scaled[:, 0],
         "at_an_end": jnp.where((temperature > 0) & jnp.isfinite(temperature), 0.0, 1.0),
         "ece_mix_temperature": scaled[:, 1:-1],
         "combined_difference": scaled[:, 1:-1] - reference,
@@ -126,6 +128,7 @@ _AFTER, _POOLED = "ECE after temperature scaling", "with the held-out points in 
 _NAMES = {
     "ece": "ECE, plain",
     "ece_temperature": _AFTER,
+    "plain_difference": f"ECE, plain, - {_AFTER}",
     "at_an_end": "share of held-out sets whose temperature is 0 or infinite",
     "ece_mix": "ECE(mix)",
     "ece_best": "ECE of the best Mixup weight",
@@ -146,7 +149,7 @@ def _table(config: Temperature, grid: Grid, moments: Mapping[str, Moments]) -> x
             table = table.assign(fraction_variables(grid, name, value, event))
         else:
             table = table.assign(mean_variables(grid, name, value, _NAMES[name]))
-    return table.assign(_boundaries(grid))
+    return table.assign(worth_variables(table)).assign(_boundaries(grid))
 
 
 def _boundaries(grid: Grid) -> dict[str, xr.Variable]:

@@ -7,7 +7,7 @@ import pytest
 import xarray as xr
 
 from mixjax import sims
-from mixjax.plots import paper_style
+from mixjax.plots import COLUMN_WIDTH, paper_style
 from mixjax.sims.figures.captions import listed, representatives
 from mixjax.sims.studies import STUDIES
 
@@ -59,19 +59,22 @@ def test_no_signal_is_drawn_on_a_linear_axis(unsorted):
         assert ax.get_ylim() == (0, 1)
 
 
-def test_cells_that_tie_are_left_grey_and_the_caption_says_so(unsorted):
-    figure, caption = drawn(unsorted, "mce_mix_better")
-    no_mixup, mixup = (ax.collections[0].get_array().reshape(2, 3) for ax in panels_of(figure))
-    assert np.ma.getmaskarray(no_mixup).all()
-    assert np.ma.getmaskarray(mixup).tolist() == [[True] * 3, [False] * 3]
-    assert "grey: all of them tie" in caption
+def test_cells_that_tie_have_no_point_beside_the_boundary(unsorted):
+    """Without Mixup all tie; without a signal there is no boundary: one theta of one setting is left."""
+    figure, caption = drawn(unsorted, "mix_better")
+    for ax in panels_of(figure):
+        assert [len(line.get_xdata()) for line in ax.lines[:-1]] == [0, 3]
+    wanted = unsorted.isel(n=0, mixup=1, theta_norm=0)
+    points = panels_of(figure)[2].lines[1]
+    np.testing.assert_allclose(points.get_xdata(), wanted["realized_ratio"] / wanted["mce_critical_ratio"])
+    np.testing.assert_array_equal(points.get_ydata(), wanted["mce_mix_better"])
     assert "an exact tie counting one half" in caption
 
 
 @pytest.mark.slow
 def test_slices_in_no_order_are_drawn_in_order(table_of):
     table = table_of("high_dimension").isel(ratio=[2, 0, 1])
-    figure, _ = drawn(table, "ece_difference")
+    figure, _ = drawn(table, "ece")
     for line in panels_of(figure)[0].lines:
         assert (np.diff(line.get_xdata()) >= 0).all()
 
@@ -88,9 +91,8 @@ def test_sixteen_settings_are_six_panels(table_of):
     assert "Drawn: 6 of the 16 Mixup settings" in caption
 
 
-@pytest.mark.parametrize("name", ["ece_difference", "ece_mix_better"])
-def test_a_map_has_the_boundary_of_each_n(table_of, name):
-    figure, caption = drawn(repeated(table_of("phase_diagram"), "n", 2), name)
+def test_a_map_has_the_boundary_of_each_n(table_of):
+    figure, caption = drawn(repeated(table_of("phase_diagram"), "n", 2), "ece_difference")
     key = [text.get_text() for text in figure.legends[0].get_texts()]
     assert key == ["simulation, $n = 200$", "simulation, $n = 2000$", "limit $n \\to \\infty$"]
     assert "colours: n = 200" in caption
@@ -107,16 +109,17 @@ def test_the_two_boundaries_differ_in_color_and_style(table_of):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("study", "name"), [("high_dimension", "ece_difference"), ("capacity", "ece_derivative")])
+@pytest.mark.parametrize(("study", "name"), [("high_dimension", "ece"), ("capacity", "ece_derivative")])
 def test_each_n_has_its_panels(study, name, table_of):
     """Two n: twice the panels; eight: six of them, and the caption says so."""
     table = table_of(study)
     single, _ = drawn(table, name)
     double, _ = drawn(repeated(table, "n", 2), name)
     assert len(panels_of(double)) == 2 * len(panels_of(single))
-    assert any("n = 2000" in ax.get_title() or "n = 10000" in ax.get_title() for ax in panels_of(double))
+    labels = [ax.get_title() + ax.get_ylabel() for ax in panels_of(double)]
+    assert any("n = 2000" in label or "n = 10000" in label for label in labels)
     many, caption = drawn(repeated(table, "n", 8), name)
-    assert len(panels_of(many)) == 6
+    assert len(panels_of(many)) == (12 if study == "high_dimension" else 6)  # errors and shares
     assert "Drawn: 6 of the" in caption
 
 
@@ -132,15 +135,28 @@ def test_legends_are_outside_the_panels(study, table_of):
 
 
 @pytest.mark.slow
-def test_bands_stay_within_what_training_sets_do(table_of):
-    """The MCE derivative is two-pointed: no band. A difference of MCEs has one of quantiles."""
-    assert not panels_of(drawn(table_of("capacity"), "mce_derivative")[0])[0].patches
+def test_slices_show_the_errors_and_the_shares_with_intervals_inside_what_is_possible(table_of):
     table = table_of("high_dimension")
-    figure, caption = drawn(table, "mce_difference")
-    bands = [c for c in panels_of(figure)[0].collections if c.get_alpha()]
-    lowest = min(path.vertices[:, 1].min() for band in bands for path in band.get_paths())
-    assert lowest == table["mce_difference_q05"].isel(theta_norm=0).min()
-    assert "5 % to the 95 % quantile" in caption
+    figure, caption = drawn(table, "mce")
+    errors, shares = panels_of(figure)[:2]
+    for ax in (errors, shares):
+        ends = np.concatenate([np.array(c[2][0].get_segments())[:, :, 1].ravel() for c in ax.containers])
+        assert ends.min() >= 0 and ends.max() <= 1
+    (low, high), share = np.array(shares.containers[0][2][0].get_segments())[0, :, 1], table["mce_mix_better"]
+    first = share.isel(n=0, theta_norm=0, mixup=0).sortby("realized_ratio")[0]
+    assert low <= first <= high
+    turns = [line.get_xdata()[0] for line in shares.lines if line.get_linestyle() == ":"]
+    assert set(turns) <= set(table["mce_critical_ratio"].isel(theta_norm=0).values)
+    assert "share of the training sets whose MCE Mixup lowers" in caption
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("study", ["phase_diagram", "high_dimension", "capacity", "out_of_domain", "pseudo_label"])
+def test_figures_fit_in_one_column(study, table_of):
+    for figure in STUDIES[study].figures:
+        with paper_style():
+            made = figure.draw(table_of(study))
+        assert made is None or made.get_size_inches()[0] == COLUMN_WIDTH
 
 
 def test_long_axes_are_named_by_their_ends():

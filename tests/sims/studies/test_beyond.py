@@ -25,7 +25,7 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(scope="module")
 def table():
     return sims.run("beyond", n=60, ratio="0.25,4", theta_norm="1", alpha="1", epochs="1,30", positive_rate="0.5,0.9",
-                    imbalanced_ratio="0.05,1", classes="2,4", classes_ratio="0.1,2",
+                    imbalanced_ratio="0.05,1", classes="2,4", classes_ratio="0.05,2",
                     class_sets=30, draws=5000, replicates=150)  # fmt: skip
 
 
@@ -68,10 +68,18 @@ def test_two_classes_are_the_papers(table):
 def test_training_sets_of_two_classes_are_the_papers(table):
     """The change of 30 training sets at n = 60 beside its expectation, within 5 standard errors; both kinds alike."""
     row, t = table.sel(classes=2), np.array([0.0, 1 / 3])
-    ece = np.asarray(expected_errors(n=60, p=np.array([[6], [120]]), theta_norm=1.0, t=t).ece)
+    ece = np.asarray(expected_errors(n=60, p=np.array([[3], [120]]), theta_norm=1.0, t=t).ece)
     error = 5 * row["classes_change_se"] + 1e-3
     assert (np.abs(row["classes_change"] - (ece[:, 1] - ece[:, 0])) < error).all()
     np.testing.assert_allclose(*row["classes_change"].values, atol=1e-3)
+
+
+def test_k_classes_need_as_many_dimensions_and_the_table_tells(table):
+    """p/n = 0.05 at n = 60 is p = 3 for 2 classes, and 4 for 4."""
+    for kind in table["kind"].values:
+        cell = table.sel(kind=kind, classes_ratio=0.05)
+        assert cell["classes_p"].values.tolist() == [3, 4]
+        np.testing.assert_allclose(cell["classes_used_ratio"], [3 / 60, 4 / 60])
 
 
 def test_the_report_finds_the_boundary_of_the_limit(table):

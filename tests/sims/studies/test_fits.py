@@ -90,8 +90,19 @@ def test_the_report_finds_the_boundary_of_the_average(table):
     assert "at most 8.33% of a cell" in report
 
 
-def test_the_figure_has_a_panel_for_each_fit(table):
-    (figure,) = fits_figures()
-    drawn = figure.draw(table)
-    assert [ax.get_title() for ax in drawn.axes] == ["average", r"ridge, $\mu = 0.5$", r"logistic, $\mu = 0.02$"]
-    assert "12 literal training sets of n = 20" in figure.caption(table)
+def test_confidence_is_accuracy_and_gap(table):
+    whole = (table["not_converged"] == 0).all("alpha")  # or else means are over other training sets
+    for arm in ("plain", "mix"):
+        apart = table[f"confidence_{arm}"] - table[f"accuracy_{arm}"] - table[f"signed_{arm}"]
+        np.testing.assert_allclose(apart.where(whole, 0.0), 0.0, atol=1e-7)
+    plain = table["confidence_plain_limit"] - table["accuracy_plain_limit"]
+    assert (np.abs(plain) <= table["ece_plain_limit"] + 1e-9).all()
+
+
+def test_figures_have_a_panel_for_each_fit_and_for_accuracy_and_confidence(table):
+    changes, weakest = fits_figures()
+    drawn = changes.draw(table)
+    assert [ax.get_ylabel() for ax in drawn.axes] == ["average", "ridge\n$\\mu = $0.5", "logistic\n$\\mu = $0.02"]
+    assert [ax.get_ylabel() for ax in weakest.draw(table).axes] == ["accuracy", "mean confidence"]
+    for figure in (changes, weakest):
+        assert "12 literal training sets of n = 20" in figure.caption(table)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mixjax import sims
-from mixjax.gaussian import overshoot_ratio
+from mixjax.gaussian import best_weight, overshoot_ratio, population_ece, sample_scores
 from mixjax.sims.configuration import work_of
 
 SMALL = {"n": "20", "ratio": "0.5,5", "theta_norm": "1,2", "alpha": "0.5,5", "replicates": 2000}
@@ -52,6 +52,24 @@ def test_unlabeled_data_of_the_same_domain_are_no_shift(table_of):
         shifted = same.squeeze()
         noise = np.hypot(shifted[f"{name}_se"], plain.squeeze()[f"{name}_se"])
         assert (np.abs(shifted[name] - plain.squeeze()[name]) < 5 * noise).all(), name
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("study", ["pseudo_label", "pseudo_label_shift"])
+def test_mixup_of_the_labelled_data_alone_is_the_expectation_over_training_sets(table_of, study, key):
+    """2,000 training sets beside it, within 5 standard errors; the difference has the error of the mixed classifier."""
+    table = table_of(study)
+    cell = table.isel(n=0, ratio=0, theta_norm=0)
+    n, p = float(cell["n"]), float(cell["realized_p"])
+    weight = min(float(best_weight(p / n, float(cell["theta_norm"]))), 0.5)
+    drawn = population_ece(
+        sample_scores(key, n=n, p=p, theta_norm=float(cell["theta_norm"]), t=weight, replicates=2000)
+    )
+    exact = cell["ece_labeled_best"].values
+    assert np.ptp(exact) == 0
+    assert abs(float(drawn.mean()) - exact.flat[0]) < 5 * float(drawn.std()) / 2000**0.5
+    np.testing.assert_allclose(table["labeled_best_difference"], table["ece_best"] - table["ece_labeled_best"])
+    np.testing.assert_allclose(table["labeled_best_difference_se"], table["ece_best_se"])
 
 
 def test_a_run_of_other_sums_is_another_run():

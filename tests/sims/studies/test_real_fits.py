@@ -54,7 +54,7 @@ def test_the_figure_has_a_point_for_each_cell(table):
     assert len(drawn.axes) == 5
     assert sum(len(bars[0].get_xdata()) for bars in drawn.axes[0].containers) == 3
     assert [len(bars[0].get_xdata()) for bars in drawn.axes[1].containers] == [1]  # the change: of Mixup alone
-    assert "bars of two standard errors over 20 training sets" in figure.caption(table)
+    assert "mean of 20 training sets. Bars: 95 % intervals" in figure.caption(table)
 
 
 def test_where_n_is_large_mixup_is_left_out():

@@ -48,6 +48,7 @@ def test_numbers_are_those_of_the_draws(table):
         ("ece_best", own[3]),
         ("ece_temperature", scaled[0]),
         ("best_difference", own[3] - scaled[0]),
+        ("plain_difference", own[0] - scaled[0]),
         ("ece_estimated_pooled", np.concatenate(pooled)),
     ):
         np.testing.assert_allclose(cell[name], wanted.mean(), rtol=1e-3, atol=1e-6)
@@ -93,8 +94,16 @@ def test_boundaries_are_where_the_leading_order_equals_mixup(table):
 
 
 @pytest.mark.slow
+def test_worth_is_where_the_leading_order_says(table):
+    """At p/n = 2 and |theta| = 1 it is 0.11 to leading order, with an error of the interpolation from 0.1 to 1."""
+    cell = table.isel(n=0).sel(ratio=2, theta_norm=1)
+    assert 0.1 < float(cell["best_worth_from"]) <= float(cell["best_worth"]) <= float(cell["best_worth_to"]) < 0.16
+    assert np.isinf(table["best_worth"].sel(ratio=[0.1, 0.5], theta_norm=2)).all()  # 46 n, beyond those of the run
+
+
+@pytest.mark.slow
 def test_a_single_row_is_no_map(table):
     figures = {figure.name: figure for figure in temperature_figures()}
-    assert figures["ece_difference"].draw(table.isel(held_out_ratio=[0])) is None
+    assert figures["worth"].draw(table.isel(held_out_ratio=[0])) is None
     assert figures["pooled_difference"].draw(table.isel(ratio=[0])) is None
     assert figures["ece_against_held_out"].draw(table.isel(ratio=[0])) is not None
