@@ -92,6 +92,8 @@ def pooled() -> dict[str, float]:
     worse = table(FILE, "estimated_pooled_difference > 2 * estimated_pooled_difference_se", alpha=1, theta_norm=1)
     last = worse[worse.ratio == 8]
     return {
+        "fixed.low": most_trained(0.05),
+        "fixed.high": most_trained(0.9441),
         "pooled.1.small.cells": len(small),
         "pooled.1.large.cells": len(large),
         "pooled.1.large.worse": len(worse),
@@ -100,6 +102,12 @@ def pooled() -> dict[str, float]:
         "pooled.8.from": last.held_out_ratio.min(),
         "pooled.8.to": last.held_out_ratio.max(),
     }
+
+
+def most_trained(ratio: float) -> float:
+    """Return the most further points / n up to which training on them with Beta(1, 1) is clearly better."""
+    part = table(FILE, "mix_pooled_difference < -2 * mix_pooled_difference_se", alpha=1, theta_norm=1)
+    return float(part[np.isclose(part.ratio, ratio, rtol=1e-3)].held_out_ratio.max())
 
 
 def information() -> dict[str, float]:
