@@ -11,6 +11,7 @@ import numpy as np
 from scipy import optimize
 
 from mixjax.gaussian import critical_ratio, turning_ratio
+from tests.pages.shift_numbers import shift_numbers
 from tests.pages.tables import at, table
 from tests.paths import ROOT
 
@@ -20,7 +21,7 @@ LARGEST = 10_000_000
 
 
 def numbers() -> dict[str, float]:
-    return verdicts() | low_dimension() | others() | pseudo_labels() | capacity() | grid()
+    return verdicts() | low_dimension() | others() | pseudo_labels() | capacity() | shift_numbers()
 
 
 def entries() -> Mapping[str, Mapping[str, Any]]:
@@ -103,16 +104,3 @@ def capacity() -> dict[str, float]:
     peak = optimize.brentq(lambda v: 2 * v * np.tanh(v) - 1, 0.1, 2)
     assert (table("theorems/slope.csv").widest > peak).all()
     return needed | {"step.peak": peak}
-
-
-def grid() -> dict[str, float]:
-    """Return shares of the cells of results/pseudo_label: a cell has a row for each Mixup setting."""
-    cells = table("pseudo_label/table.csv", "alpha == 1")
-    hurt = cells[cells.final_difference > 2 * cells.final_difference_se]
-    return {
-        "grid.cells": len(cells),
-        "grid.help": (cells.final_difference < -2 * cells.final_difference_se).mean(),
-        "grid.hurt": len(hurt) / len(cells),
-        "grid.repaired": (hurt.repaired_difference < -2 * hurt.repaired_difference_se).mean(),
-        "grid.overshoot": (cells.overshoot > 0.5).mean(),
-    }
