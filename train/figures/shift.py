@@ -36,7 +36,6 @@ def _draw(stored: Stored) -> Any:
     for name, top, bottom in zip(SHIFTS, axes[0], axes[-1], strict=True):
         top.set_title(_counted(stored, name), pad=3, fontsize="medium")
         bottom.set_xlabel(SHIFTS[name].axis)
-    picture.suptitle("Severities at which Mixup lowers the ECE", fontsize="medium")
     picture.align_ylabels(axes[:, 0])
     legend(picture, axes[0][0], rows)
     return picture
@@ -48,7 +47,7 @@ def _counted(stored: Stored, shift: str) -> str:
     plain, mixed = ([row for row in rows if (row.arm == rows[0].arm) is first] for first in (True, False))
     pairs = [(one, base) for one, base in zip(mixed, plain, strict=True) if not (one.at_chance or base.at_chance)]
     lower = sum(stored.difference(one, base)["ece"].high < 0 for one, base in pairs)
-    return f"{shift}:\n{lower} of {len(pairs)}"
+    return f"ECE lower at\n{lower} of {len(pairs)}"
 
 
 def _rows(stored: Stored) -> list[Row]:
@@ -60,7 +59,7 @@ def _caption(stored: Stored) -> str:
     rows = _rows(stored)
     return (
         f"Final nets ({rows[0].net}) on test images that are turned, noisy or pale: ECE, confidence - accuracy, "
-        "accuracy. The titles count the severities at which the 95 % interval of the difference in ECE, seed by seed, "
-        f"is below 0, of those above 0 at which no net is near chance. Noise: standard deviation, as a share of the largest pixel. "
-        f"{seeds_text(rows)}"
+        "accuracy. Noise: standard deviation, as a share of the largest pixel. The titles count the severities at "
+        "which Mixup lowers the ECE: the 95 % interval of the difference, seed by seed, is below 0, of those above 0 at which no net "
+        f"is near chance. {seeds_text(rows)}"
     )

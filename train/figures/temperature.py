@@ -62,6 +62,6 @@ def _caption(stored: Stored) -> str:
     return (
         f"ECE, NLL and confidence - accuracy of nets of depth {rows[0].sizes['depth']}, with and without Mixup, as "
         f"they are and with a temperature fitted to a tenth of the training rows, held out. {seeds_text(rows)} "
-        "The title counts the widths at which the 95 % interval of the difference with temperatures, seed by seed, excludes 0. A net "
-        "that is right on all held-out rows has no best temperature, and keeps 1."
+        "The title counts the widths at which, both scaled by their temperatures, the 95 % interval of the difference, "
+        "seed by seed, excludes 0. A net that is right on all held-out rows has no best temperature, and keeps 1."
     )

@@ -24,7 +24,7 @@ def _draw(stored: Stored) -> Any:
     from matplotlib.figure import Figure as Picture
 
     rows = stored.arms("test")
-    names = [f"{ARM_NAMES.get(row.arm, row.arm).replace('one ', 'one' + chr(10))}{_size(row, rows)}" for row in rows]
+    names = [_name(row, rows) for row in rows]
     figure = Picture(figsize=(COLUMN_WIDTH, 1.0 + 0.42 * len(rows)), layout="constrained")
     axes = figure.subplots(2, 2, sharey=True).ravel()
     for ax, metric in zip(axes, _METRICS, strict=True):
@@ -51,8 +51,10 @@ def _finding(stored: Stored, rows: list[Row]) -> str:
     return f"Of {len(changes)} variants {worse} raise the ECE, {better} the accuracy"
 
 
-def _size(row: Row, rows: list[Row]) -> str:
-    return f" ({row.net})" if len({each.net for each in rows}) > 1 else ""
+def _name(row: Row, rows: list[Row]) -> str:
+    """Return the name of a variant, in two lines if it is long, and of its net where there are several."""
+    size = f" ({row.net})" if len({each.net for each in rows}) > 1 else ""
+    return ARM_NAMES.get(row.arm, row.arm).replace("one lambda", "one\nlambda") + size
 
 
 def _caption(stored: Stored) -> str:
