@@ -37,7 +37,7 @@ def test_shifted_images(shift, signs):
     found = found[found.at_chance == 0]
     assert clear(found) == signs
     if shift == "contrast":
-        assert found.ece_mean.is_monotonic_increasing is False
+        assert not found.ece_mean.is_monotonic_increasing
         assert found.ece_mean[found.severity <= 0.7].is_monotonic_increasing
 
 

@@ -60,6 +60,6 @@ def _caption(stored: Stored) -> str:
     return (
         f"Final nets ({rows[0].net}) on test images that are turned, noisy or pale: ECE, confidence - accuracy, "
         "accuracy. Noise: standard deviation, as a share of the largest pixel. The titles count the severities at "
-        "which Mixup lowers the ECE: the 95 % interval of the difference, seed by seed, is below 0, of those above 0 at which no net "
-        f"is near chance. {seeds_text(rows)}"
+        "which Mixup lowers the ECE (the 95 % interval of the difference, seed by seed, is below 0), of those above 0 "
+        f"at which no net is near chance. {seeds_text(rows)}"
     )
