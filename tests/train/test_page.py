@@ -48,7 +48,9 @@ def test_width_and_depth_on_digits(result):
     assert set(clear(found)) == {1}
     if result == "depth":
         assert found.ece_mean.is_monotonic_increasing
+        assert clear(found, "nll") == [1] * 9
     else:
+        assert sorted(clear(found, "nll")) == [0] * 7 + [1]
         assert found.ece_mean.iloc[0] > 1.9 * found.ece_mean.iloc[1:].max()
 
 

@@ -24,7 +24,7 @@ METRIC_NAMES = {
     "mce": "MCE",
     "signed_gap": "confidence\n$-$ accuracy",
     "nll": "NLL (nats)",
-    "relative_loss": "test loss, relative to no Mixup",
+    "relative_loss": "relative test loss",
 }
 _RANGES = {"signed_gap": (-1.0, 1.0), "nll": (0.0, np.inf), "relative_loss": (0.0, np.inf)}  # of the others [0, 1]
 ARM_NAMES = {"erm": "no Mixup", "mixup": "Mixup"}

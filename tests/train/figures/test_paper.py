@@ -75,7 +75,7 @@ def test_the_page_of_the_figures_has_each_and_no_other_picture():
     sections = re.split(r"^## ", text, flags=re.MULTILINE)[1:]
     assert set().union(*(numbers(section.splitlines()[0]) for section in sections)) == set(range(1, 10))
     for section in sections:
-        for folder, picture in re.findall(r"\(\.\./results/training/(\w+)/figures/(\w+)\.png\)", section):
+        for folder, picture in re.findall(r"!\[[^]]*\]\(\.\./results/training/(\w+)/figures/(\w+)\.png\)", section):
             axis = {"width": "width", "depth": "depth", "pseudo": "epochs"}[folder.split("_")[0]]
             metric = {"epochs": "ece"}.get(picture, picture)
             for number in numbers(section.splitlines()[0]):
