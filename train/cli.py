@@ -24,7 +24,8 @@ from .figures.lines import ARM_NAMES
 from .loop.placement import is_first, join
 from .running import experiment_of, load_records, run
 from .runs.options import command_line, option_words
-from .runs.publishing import publish
+from .runs.publishing import publish, redraw
+from .runs.stored import stored_of
 from .runs.summary import Cell, accuracy_floor, cells_of, summarize
 from .runs.tensorboard import write_events
 
@@ -32,6 +33,7 @@ USAGE = """usage: {prog} EXPERIMENT [--preset quick|digits|fashion|paper] [--dat
        {prog} figures RUN [--format png,pdf,svg]    draw the figures of a stored run again
        {prog} tensorboard RUN    write event files of what is recorded so far
        {prog} publish RUN DIR    write its figures, a table and their origin into a folder
+       {prog} redraw DIR         draw the figures of a published table anew
        {prog} prepare DATASET --from ARCHIVE    an official archive into a TFDS folder
 
 experiments:
@@ -85,7 +87,7 @@ def _experiment(prog: str, name: str, arguments: list[str]) -> int:
     if not is_first():
         return 0
     with explained(out):
-        pictures = write_figures(experiment.figures, records, out / "figures")
+        pictures = write_figures(experiment.figures, stored_of(records), out / "figures")
     _print_summary(cells_of(records))
     print(f"records: {out / 'records.jsonl'}\nsummary: {out / 'summary.csv'}")
     for picture in pictures:
@@ -163,12 +165,14 @@ def _print_summary(cells: list[Cell]) -> None:
 
 
 def _figures(folder: Path, formats: Sequence[str] = ("png",)) -> Sequence[object]:
-    return write_figures(experiment_of(folder).figures, load_records(folder), folder / "figures", formats=formats)
+    stored = stored_of(load_records(folder))
+    return write_figures(experiment_of(folder).figures, stored, folder / "figures", formats=formats)
 
 
 _RUN, _PUBLISHED = "runs/training/width", "results/training/width"
 _FOLDER_COMMANDS: dict[str, tuple[Callable[..., Sequence[object]], tuple[str, ...]]] = {
     "figures": (_figures, (_RUN,)),
     "publish": (lambda run_folder, folder: [publish(run_folder, folder)], (_RUN, _PUBLISHED)),
+    "redraw": (lambda folder: [redraw(folder)], (_PUBLISHED,)),
     "tensorboard": (lambda folder: [write_events(folder)], (_RUN,)),
 }

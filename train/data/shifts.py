@@ -60,7 +60,7 @@ def pale(images: Images, lost: float, max_pixel: int) -> Shifted:
 
 
 SHIFTS = {
-    "rotation": Shift(rotated, (0.0, 10.0, 20.0, 30.0, 45.0, 60.0), "rotation (degrees)"),
-    "noise": Shift(noisy, (0.0, 0.1, 0.2, 0.3, 0.4, 0.5), "noise (s.d., share of the largest pixel)"),
-    "contrast": Shift(pale, (0.0, 0.25, 0.5, 0.7, 0.8, 0.9), "contrast lost (share)"),
+    "rotation": Shift(rotated, (0.0, 10.0, 20.0, 30.0, 45.0, 60.0), "rotation\n(degrees)"),
+    "noise": Shift(noisy, (0.0, 0.1, 0.2, 0.3, 0.4, 0.5), "noise\n(s.d.)"),
+    "contrast": Shift(pale, (0.0, 0.25, 0.5, 0.7, 0.8, 0.9), "contrast lost\n(share)"),
 }

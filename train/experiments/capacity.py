@@ -1,4 +1,4 @@
-"""Figures 1 to 4 and 6, 8, 9: calibration with and without Mixup against the width and the depth of a net.
+"""Calibration with and without Mixup against the width and the depth of a net, as in most figures of the paper.
 
 The paper's claim: Mixup may hurt small nets and helps the larger ones more and more. Plain nets that are deep or start
 small may stay at chance, where any net is calibrated: every figure comes with the accuracy, and such nets are marked.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from ..config import MLPConfig
 from ..figures.capacity import capacity_figures
+from ..figures.paper import paper_figures
 from ..loop.job import Arm, Job
 from .experiment import Experiment
 
@@ -32,7 +33,7 @@ _FASHION = {"dataset": "fashion_mnist"}
 _NORMED = {"norm": "batch"}  # 24 plain layers that start with `he` diverge at this learning rate
 WIDTH = Experiment(
     name="width",
-    summary="Figures 1 and 4, left: calibration against width, with and without Mixup",
+    summary=f"calibration against width, with and without Mixup (paper: {paper_figures('width')})",
     config=MLPConfig,
     presets={
         "quick": {"width": (30, 100, 300), "epochs": 25, "seeds": 2},
@@ -45,7 +46,7 @@ WIDTH = Experiment(
 )
 DEPTH = Experiment(
     name="depth",
-    summary="Figures 1 and 4, right: calibration against depth, with and without Mixup",
+    summary=f"calibration against depth, with and without Mixup (paper: {paper_figures('depth')})",
     config=MLPConfig,
     presets={
         "quick": {"width": (80,), "depth": (1, 2, 4, 8), "epochs": 25, "seeds": 2},

@@ -12,6 +12,7 @@ from mixjax.plots import Figure
 from ..config import Config
 from ..loop.job import Job
 from ..loop.training import TrainedJob
+from ..runs.stored import Stored
 
 __all__ = ["Evaluation", "Experiment", "Figure", "Records"]
 
@@ -28,5 +29,5 @@ class Experiment:
     config: type[Config]
     presets: Mapping[str, Mapping[str, Any]]  # the options that differ from the defaults
     jobs: Callable[[Any], tuple[Job, ...]]  # of a configuration
-    figures: tuple[Figure[Records], ...]  # made from the records alone, the main one first
+    figures: tuple[Figure[Stored], ...]  # made from what is stored alone, the main one first
     evaluate: Evaluation | None = None  # further records of the final nets of a job

@@ -1,4 +1,4 @@
-"""Figure 7: pseudo-labels, inserted at the midpoint of training, without and with Mixup in the second half.
+"""Pseudo-labels, inserted at the midpoint of training, without and with Mixup in the second half.
 
 Half of the training rows have labels. All arms train on these for the first half of the epochs, which is done once for
 all of them. Then the net labels the other half itself (hard labels, no threshold, images as they are, in evaluation
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from ..config import ResNetConfig
 from ..figures.epochs import epoch_figures
+from ..figures.paper import paper_figures
 from ..figures.reliability import reliability_figure
 from ..loop.job import Arm, Job, Phase
 from ..nets.shapes import ResNetShape
@@ -41,7 +42,8 @@ def jobs(config: ResNetConfig) -> tuple[Job, ...]:
 
 PSEUDO_LABEL = Experiment(
     name="pseudo_label",
-    summary="Figure 7: a ResNet whose unlabelled half gets pseudo-labels at the midpoint, without and with Mixup",
+    summary="a ResNet whose unlabelled half gets pseudo-labels at the midpoint, without and with Mixup "
+    f"(paper: {paper_figures('epochs')})",
     config=ResNetConfig,
     presets={
         "quick": {"width_multiplier": 0.125, "epochs": 10, "seeds": 2},

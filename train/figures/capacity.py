@@ -1,71 +1,125 @@
-"""Figures 1, 2, 3, 4, 6, 8, 9: a metric against the width or the depth of the nets, with and without Mixup."""
+"""A metric against the width or the depth of the nets, with and without Mixup: the paper's figures of capacity.
+
+The title of a panel says at how many sizes Mixup changes the metric: the 95 % interval of the difference excludes 0.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
+from scipy.special import stdtrit
 
-from mixjax.plots import COLUMN_WIDTH, decades, panels
+from mixjax.plots import decades, panels
 
-from ..experiments.experiment import Figure, Records
-from ..runs.summary import Cell, cells_of
+from ..experiments.experiment import Figure
+from ..runs.stored import Row, Stored
+from ..runs.summary import SeedSummary
 from .lines import METRIC_NAMES, draw_arms, legend, seeds_text
+from .paper import paper_figures
 from .reliability import reliability_figure
 
-__all__ = ["capacity_figures"]
+__all__ = ["capacity_figures", "ratio_of_means"]
 
-_PAPER = {
-    "ece": "Figures 1 and 4",
-    "rms_ece": "Figures 8 and 9",
-    "mce": "Figures 2 and 3",
-    "relative_loss": "Figure 6",
-    "accuracy": "not in the paper; to be read with each of the others",
-    "signed_gap": "not in the paper; above 0 is overconfident",
+_CHANGES = {  # what Mixup changes, in the title
+    "ece": "ECE",
+    "rms_ece": "ECE$_2$",
+    "mce": "MCE",
+    "relative_loss": "test loss",
+    "accuracy": "accuracy",
+    "signed_gap": "overconfidence",
 }
+_BEYOND = {
+    "accuracy": "to be read with each of the others",
+    "signed_gap": "above 0 is overconfident",
+}
+_LEAST_ROWS = 1000  # of a test set; the worst bin of a smaller one may hold one row
 
 
-def capacity_figures(axis: str) -> tuple[Figure, ...]:
+def capacity_figures(axis: str) -> tuple[Figure[Stored], ...]:
     """Return a figure a metric, along "width" or "depth", with a panel for each value of the other."""
     figures = [Figure(name, partial(_draw, axis=axis, metric=name), partial(_caption, axis=axis, metric=name))
-               for name in _PAPER]  # fmt: skip
+               for name in _CHANGES]  # fmt: skip
     return (*figures, reliability_figure())
 
 
-def _draw(records: Records, axis: str, metric: str) -> Any:
-    cells = cells_of(records, "test")
-    other = "depth" if axis == "width" else "width"
-    fixed = sorted({cell.first[other] for cell in cells})
-    figure, axes = panels(
-        len(fixed), 1 if len(fixed) < 4 else 2, height=2.2, width=COLUMN_WIDTH * (1 + (len(fixed) > 3))
-    )
-    bases = {(cell.net): cell for cell in reversed(cells)}
+def _draw(stored: Stored, axis: str, metric: str) -> Any:
+    if metric == "mce" and stored.test_rows < _LEAST_ROWS:
+        return None
+    rows, other = stored.arms("test"), "depth" if axis == "width" else "width"
+    fixed = sorted({row.sizes[other] for row in rows})
+    several = len(fixed) > 1
+    figure, axes = panels(len(fixed), 1, height=2.2)
     for ax, value in zip(axes, fixed, strict=True):
-        own = [cell for cell in cells if cell.first[other] == value]
-        draw_arms(ax, own, lambda cell: cell.first[axis], partial(_values, metric=metric, bases=bases))
+        own = [row for row in rows if row.sizes[other] == value]
+        draw_arms(ax, own, lambda row: row.sizes[axis], metric, partial(_value, stored=stored, metric=metric))
         ax.set_xscale("log")
-        ax.set_title(f"{other} {value}", pad=3)
+        ax.set_title(f"{f'{other} {value}' if several else 'Mixup'}: {_finding(stored, own, axis, metric)}", pad=3)
         if metric in ("signed_gap", "relative_loss"):
             ax.axhline(1.0 if metric == "relative_loss" else 0.0, color="0.4", linewidth=0.6, zorder=0)
         decades(ax, x=True)
     axes[-1].set_xlabel("units of a hidden layer" if axis == "width" else "hidden layers")
     figure.supylabel(METRIC_NAMES[metric], fontsize="medium")
-    legend(figure, axes[0], cells)
+    legend(figure, axes[0], rows)
     return figure
 
 
-def _values(cell: Cell, metric: str, bases: dict[str, Cell]) -> np.ndarray:
+def _base(row: Row, stored: Stored) -> Row:
+    """Return the first arm of the same net: the one without Mixup."""
+    return next(each for each in stored.arms("test") if each.net == row.net)
+
+
+def _value(row: Row, stored: Stored, metric: str) -> SeedSummary:
     if metric != "relative_loss":
-        return cell.metrics[metric]
-    return cell.metrics["nll"] / bases[cell.net].metrics["nll"]  # seed by seed
+        return row.metrics[metric]
+    base = _base(row, stored)
+    if base is row:
+        return SeedSummary(1.0, 1.0, 1.0, 0.0)
+    change = stored.difference(row, base)["nll"]
+    return ratio_of_means(row.metrics["nll"], base.metrics["nll"], change, row.seeds)
 
 
-def _caption(records: Records, axis: str, metric: str) -> str:
-    cells = cells_of(records, "test")
+def ratio_of_means(above: SeedSummary, below: SeedSummary, change: SeedSummary, seeds: int) -> SeedSummary:
+    r"""Summarise the ratio of two means over the same seeds, from what a table holds.
+
+    .. math:: r = \bar a / \bar b, \quad \mathrm{sd} = \frac1{\bar b}\sqrt{s_a^2 - 2 r c + r^2 s_b^2},
+              \quad c = (s_a^2 + s_b^2 - s_{a-b}^2) / 2
+
+    The interval is that of Student's t for the residuals a - r b (the delta method).
+
+    Args:
+      above, below: summaries of a and b; the mean of b is not 0.
+      change: summary of a - b, seed by seed.
+      seeds: how many; the ends are NaN for one.
+    """
+    ratio = above.mean / below.mean
+    covariance = (above.sd**2 + below.sd**2 - change.sd**2) / 2
+    variance = above.sd**2 - 2 * ratio * covariance + ratio**2 * below.sd**2
+    sd = float(np.sqrt(np.maximum(variance, 0))) / abs(below.mean)
+    reach = float(stdtrit(seeds - 1, 0.975)) * sd / seeds**0.5 if seeds > 1 else np.nan
+    return SeedSummary(ratio, ratio - reach, ratio + reach, sd)
+
+
+def _finding(stored: Stored, rows: Sequence[Row], axis: str, metric: str) -> str:
+    """Say at how many sizes Mixup lowers a metric and raises it, beyond what seeds make of it."""
+    name = "nll" if metric == "relative_loss" else metric
+    changes = [stored.difference(row, _base(row, stored))[name] for row in rows if _base(row, stored) is not row]
+    found = {"lower": sum(each.high < 0 for each in changes), "higher": sum(each.low > 0 for each in changes)}
+    said = ", ".join(f"{word} at {count}" for word, count in found.items() if count)
+    sizes = f"{len(changes)} {axis}{'s' * (len(changes) > 1)}"
+    return f"{_CHANGES[metric]} {said} of {sizes}" if said else f"no clear change of {_CHANGES[metric]}, {sizes}"
+
+
+def _caption(stored: Stored, axis: str, metric: str) -> str:
+    rows = stored.arms("test")
     name = METRIC_NAMES[metric].replace("$_2$", "_2").replace("\n$-$", " -")
-    accuracy = [cell.metrics["accuracy"].mean() for cell in cells]
+    accuracy = [row.metrics["accuracy"].mean for row in rows]
+    paper = f"not in the paper; {_BEYOND[metric]}" if metric in _BEYOND else f"paper: {paper_figures(axis, metric)}"
+    ratio = " The loss is divided by the mean loss without Mixup." if metric == "relative_loss" else ""
     return (
-        f"{name[0].upper()}{name[1:]} against {axis}, with and without Mixup (paper: {_PAPER[metric]}). "
-        f"{seeds_text(cells)} Accuracies: {min(accuracy):.3f} to {max(accuracy):.3f}."
+        f"{name[0].upper()}{name[1:]} against {axis}, with and without Mixup ({paper}).{ratio} {seeds_text(rows)} "
+        f"The title counts the {axis}s at which the 95 % interval of the difference, seed by seed, excludes 0. "
+        f"Accuracies: {min(accuracy):.3f} to {max(accuracy):.3f}."
     )

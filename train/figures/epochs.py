@@ -1,4 +1,4 @@
-"""Figure 7: calibration over the epochs, and the insertion of pseudo-labels."""
+"""Calibration over the epochs, and the insertion of pseudo-labels: the paper's figure of pseudo-labels."""
 
 from __future__ import annotations
 
@@ -9,21 +9,26 @@ import numpy as np
 from mixjax.plots import BAND, COLORS, decades, panels
 
 from ..experiments.experiment import Figure, Records
-from .lines import LINES, METRIC_NAMES
+from ..runs.stored import Stored
+from ..runs.summary import summarize
+from .lines import LINES, METRIC_NAMES, interval
+from .paper import paper_figures
 
 __all__ = ["epoch_figures"]
 
 _METRICS = ("ece", "accuracy", "signed_gap")
 
 
-def epoch_figures() -> tuple[Figure, ...]:
-    """Return the figure, with a panel a metric."""
+def epoch_figures() -> tuple[Figure[Stored], ...]:
+    """Return the figure, with a panel a metric; without records there is none."""
     return (Figure("epochs", _draw, _caption),)
 
 
-def _draw(records: Records) -> Any:
+def _draw(stored: Stored) -> Any:
+    rows = [record for record in stored.records if record["evaluation"] == "test"]
+    if not rows:
+        return None
     figure, axes = panels(len(_METRICS), 1, height=1.5, share_y=False)
-    rows = [record for record in records if record["evaluation"] == "test"]
     arms = list(dict.fromkeys(record["arm"] for record in rows))
     for ax, metric in zip(axes, _METRICS, strict=True):
         for order, arm in enumerate(arms):
@@ -31,6 +36,7 @@ def _draw(records: Records) -> Any:
         ax.axvline(_midpoint(rows) + 0.5, color="0.4", linewidth=0.7, linestyle=(0, (4, 2)))
         ax.set_ylabel(METRIC_NAMES[metric])
     axes[0].set_yscale("log")  # the first epochs are far above all that comes after
+    axes[0].set_ylim(bottom=0.5 * min(row["ece"] for row in rows))
     decades(axes[0], y=True)
     axes[2].axhline(0, color="0.4", linewidth=0.6, zorder=0)
     axes[0].annotate("pseudo-labels", (_midpoint(rows) + 0.5, 1), (3, -2), xycoords=("data", "axes fraction"),
@@ -43,12 +49,10 @@ def _draw(records: Records) -> Any:
 
 def _draw_arm(ax: Any, rows: Records, metric: str, order: int, arm: str) -> None:
     epochs = sorted({row["epoch"] for row in rows})
-    values = [np.array([row[metric] for row in rows if row["epoch"] == epoch]) for epoch in epochs]
-    ends = [[each.min() for each in values], [each.max() for each in values]]
+    found = [summarize(np.array([row[metric] for row in rows if row["epoch"] == epoch])) for epoch in epochs]
+    ends = np.array([interval(each, metric) for each in found]).T
     ax.fill_between(epochs, *ends, color=COLORS[order], alpha=BAND, linewidth=0)
-    ax.plot(
-        epochs, [each.mean() for each in values], color=COLORS[order], linestyle=LINES[order], linewidth=1, label=arm
-    )
+    ax.plot(epochs, [each.mean for each in found], color=COLORS[order], linestyle=LINES[order], linewidth=1, label=arm)
 
 
 def _midpoint(rows: Records) -> int:
@@ -56,13 +60,15 @@ def _midpoint(rows: Records) -> int:
     return max((row["epoch"] for row in rows if "pseudo_label_accuracy" in row), default=0)
 
 
-def _caption(records: Records) -> str:
-    rows = [record for record in records if record["evaluation"] == "test"]
+def _caption(stored: Stored) -> str:
+    rows = [record for record in stored.records if record["evaluation"] == "test"]
     inserted = [row for row in rows if "pseudo_label_accuracy" in row]
     accuracy, error = (np.mean([row[f"pseudo_label_{name}"] for row in inserted]) for name in ("accuracy", "ece"))
+    seeds = len({row["seed"] for row in rows})
+    bands = "; bands: 95 % interval (Student's t over seeds, cut to the possible range)" if seeds > 1 else ""
     return (
-        "ECE, accuracy and confidence - accuracy over the epochs (paper: Figure 7). Half of the training rows have "
-        "labels; at the dashed line the net's own labels of the other half are inserted "
-        f"(accuracy {accuracy:.3f}, ECE {error:.3f}). "
-        f"Lines: mean of {len({row['seed'] for row in rows})} seeds; bands: from the smallest seed to the largest."
+        f"ECE, accuracy and confidence - accuracy over the epochs (paper: {paper_figures('epochs')}). Half of the "
+        "training rows have labels; at the dashed line the net's own labels of the other half are inserted "
+        f"(accuracy {accuracy:.3f}, ECE {error:.3f}). Lines: mean of {seeds} seeds{bands}. The scale of the ECE is "
+        "logarithmic."
     )

@@ -1,4 +1,7 @@
-"""A metric of each arm along an axis: the mean over seeds, a band from the smallest seed to the largest."""
+"""A metric of each arm along an axis: the mean over seeds, and its 95 % interval as a band.
+
+Intervals are those of Student's t over seeds, cut to the range that the metric can have.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +12,10 @@ import numpy as np
 
 from mixjax.plots import BAND, COLORS, COLUMN_WIDTH, MARKERS
 
-from ..runs.summary import Cell, accuracy_floor
+from ..runs.stored import Row
+from ..runs.summary import SeedSummary
 
-__all__ = ["ARM_NAMES", "METRIC_NAMES", "draw_arms", "legend", "seeds_text"]
+__all__ = ["ARM_NAMES", "LINES", "METRIC_NAMES", "draw_arms", "interval", "legend", "seeds_text"]
 
 METRIC_NAMES = {
     "accuracy": "accuracy",
@@ -20,31 +24,43 @@ METRIC_NAMES = {
     "mce": "MCE",
     "signed_gap": "confidence\n$-$ accuracy",
     "nll": "NLL (nats)",
-    "relative_loss": "test loss, relative to no Mixup",
+    "relative_loss": "relative test loss",
 }
+_RANGES = {"signed_gap": (-1.0, 1.0), "nll": (0.0, np.inf), "relative_loss": (0.0, np.inf)}  # of the others [0, 1]
 ARM_NAMES = {"erm": "no Mixup", "mixup": "Mixup"}
 LINES = ("-", "--", ":", "-.", (0, (1, 1)), (0, (5, 1)))
 
 
+def interval(found: SeedSummary, metric: str) -> tuple[float, float]:
+    """Return the ends of a 95 % interval, cut to the range of the metric; NaN for one seed."""
+    low, high = np.clip([found.low, found.high], *_RANGES.get(metric, (0.0, 1.0)))
+    return float(low), float(high)
+
+
 def draw_arms(
-    ax: Any, cells: Sequence[Cell], position: Callable[[Cell], float], values: Callable[[Cell], np.ndarray]
+    ax: Any,
+    rows: Sequence[Row],
+    position: Callable[[Row], float],
+    metric: str,
+    value: Callable[[Row], SeedSummary] | None = None,
 ) -> None:
     """Draw a line for each arm, in their order, with hollow points where a net is near chance."""
-    for order, arm in enumerate(dict.fromkeys(cell.arm for cell in cells)):
-        own = sorted((cell for cell in cells if cell.arm == arm), key=position)
-        x, by_cell = np.array([position(cell) for cell in own]), [values(cell) for cell in own]
-        mean = np.array([each.mean() for each in by_cell])
+    value = value or (lambda row: row.metrics[metric])
+    for order, arm in enumerate(dict.fromkeys(row.arm for row in rows)):
+        own = sorted((row for row in rows if row.arm == arm), key=position)
+        x, found = np.array([position(row) for row in own]), [value(row) for row in own]
+        mean = np.array([each.mean for each in found])
         color, label = COLORS[order % len(COLORS)], ARM_NAMES.get(arm, arm)
-        ends = [[each.min() for each in by_cell], [each.max() for each in by_cell]]
+        ends = np.array([interval(each, metric) for each in found]).T
         ax.fill_between(x, *ends, color=color, alpha=BAND, linewidth=0)
         ax.plot(x, mean, color=color, linestyle=LINES[order % len(LINES)], linewidth=1, label=label)
-        chance = np.array([cell.at_chance for cell in own])
+        chance = np.array([row.at_chance for row in own])
         for hollow in (False, True):
             ax.plot(x[chance == hollow], mean[chance == hollow], linestyle="", marker=MARKERS[order % len(MARKERS)],
                     markersize=3.2, color=color, markerfacecolor="white" if hollow else color)  # fmt: skip
 
 
-def legend(figure: Any, ax: Any, cells: Sequence[Cell]) -> None:
+def legend(figure: Any, ax: Any, rows: Sequence[Row]) -> None:
     """Add a legend of the arms above the panels, and of hollow points if there are any."""
     from matplotlib.lines import Line2D
 
@@ -54,22 +70,19 @@ def legend(figure: Any, ax: Any, cells: Sequence[Cell]) -> None:
         Line2D([], [], color=color, linestyle=line, marker=marker, markersize=3.2, linewidth=1, label=label)
         for (color, line, marker), label in zip(styles, labels, strict=True)
     ]
-    if any(cell.at_chance for cell in cells):
-        text = f"accuracy below {_floor(cells):.2g}"
-        keys.append(Line2D([], [], color="0.3", linestyle="", marker="o", markersize=3.2, mfc="white", label=text))
+    if any(row.at_chance for row in rows):
+        keys.append(
+            Line2D([], [], color="0.3", linestyle="", marker="o", markersize=3.2, mfc="white", label="near chance")
+        )
     columns = 2 if figure.get_size_inches()[0] <= COLUMN_WIDTH else 4
     figure.legend(handles=keys, loc="outside upper center", ncols=columns, frameon=False, handlelength=2.2)
 
 
-def seeds_text(cells: Sequence[Cell]) -> str:
-    """Return the sentence of a caption on seeds, bands and hollow points."""
-    count = max(len(cell.seeds) for cell in cells)
-    hollow = f" Hollow points: some seed's accuracy is below {_floor(cells):.2g}."
-    chance = hollow if any(cell.at_chance for cell in cells) else ""
+def seeds_text(rows: Sequence[Row], marks: str = "Lines: mean of {} seeds at their last epoch; bands") -> str:
+    """Return the sentences of a caption on seeds, intervals and hollow points."""
+    count = max(row.seeds for row in rows)
+    hollow = " Hollow points: some seed is near chance."
+    chance = hollow if any(row.at_chance for row in rows) else ""
     if count == 1:
         return f"One seed, at its last epoch.{chance}"
-    return f"Lines: mean of {count} seeds at their last epoch; bands: from the smallest seed to the largest.{chance}"
-
-
-def _floor(cells: Sequence[Cell]) -> float:
-    return accuracy_floor(cells[0].first["classes"])
+    return f"{marks.format(count)}: 95 % interval (Student's t over seeds, cut to the possible range).{chance}"

@@ -10,20 +10,25 @@ from mixjax.plots import COLORS, COLUMN_WIDTH, MARKERS, panels
 from mixjax.report.diagram import draw_diagonal
 
 from ..experiments.experiment import Figure, Records
+from ..loop.metrics import NUM_BINS
+from ..runs.stored import Stored
 from .lines import ARM_NAMES, LINES
 
 __all__ = ["reliability_figure"]
 
 _MOST_PANELS = 6
+_LEAST_ROWS = 100 * NUM_BINS  # of all seeds; with fewer most bins are empty, or noise
 
 
-def reliability_figure() -> Figure:
-    """Return the figure: test rows of all seeds together, at the last epoch."""
+def reliability_figure() -> Figure[Stored]:
+    """Return the figure: test rows of all seeds together, at the last epoch; none without records or with few rows."""
     return Figure("reliability", _draw, _caption)
 
 
-def _draw(records: Records) -> Any:
-    rows = [record for record in records if record["evaluation"] == "reliability"]
+def _draw(stored: Stored) -> Any:
+    rows = [record for record in stored.records if record["evaluation"] == "reliability"]
+    if stored.test_rows * len({row["seed"] for row in rows}) < _LEAST_ROWS:
+        return None
     nets = _shown(rows)
     columns = min(2, len(nets))
     figure, axes = panels(len(nets), columns, height=1.75 if columns > 1 else 2.8, width=COLUMN_WIDTH)
@@ -60,8 +65,8 @@ def _shown(rows: Records) -> list[str]:
     return [nets[index] for index in chosen]
 
 
-def _caption(records: Records) -> str:
-    rows = [record for record in records if record["evaluation"] == "reliability"]
+def _caption(stored: Stored) -> str:
+    rows = [record for record in stored.records if record["evaluation"] == "reliability"]
     nets, shown = {row["net"] for row in rows}, _shown(rows)
     seeds = len({row["seed"] for row in rows})
     some = f" {len(shown)} of the {len(nets)} nets." if len(shown) < len(nets) else ""

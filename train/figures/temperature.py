@@ -7,8 +7,8 @@ from typing import Any
 
 from mixjax.plots import decades, panels
 
-from ..experiments.experiment import Figure, Records
-from ..runs.summary import Cell, cells_of
+from ..experiments.experiment import Figure
+from ..runs.stored import Row, Stored
 from .lines import ARM_NAMES, METRIC_NAMES, draw_arms, legend, seeds_text
 
 __all__ = ["temperature_figure"]
@@ -16,43 +16,52 @@ __all__ = ["temperature_figure"]
 _METRICS = ("ece", "nll", "signed_gap")
 
 
-def temperature_figure() -> Figure:
+def temperature_figure() -> Figure[Stored]:
     """Return the figure: a panel a metric."""
     return Figure("temperature", _draw, _caption)
 
 
-def _draw(records: Records) -> Any:
-    cells = _cells(records)
+def _draw(stored: Stored) -> Any:
+    rows = _rows(stored)
     figure, axes = panels(len(_METRICS), 1, height=1.55, share_y=False)
     for ax, metric in zip(axes, _METRICS, strict=True):
-        draw_arms(ax, cells, lambda cell: cell.first["width"], lambda cell: cell.metrics[metric])  # noqa: B023
+        draw_arms(ax, rows, lambda row: row.sizes["width"], metric)
         ax.set_xscale("log")
         ax.set_ylabel(METRIC_NAMES[metric])
         decades(ax, x=True)
     axes[2].axhline(0, color="0.4", linewidth=0.6, zorder=0)
+    axes[0].set_title(_finding(stored), pad=3)
     axes[-1].set_xlabel("units of a hidden layer")
-    legend(figure, axes[0], cells)
+    figure.align_ylabels()
+    legend(figure, axes[0], rows)
     return figure
 
 
-def _cells(records: Records) -> list[Cell]:
-    """Return the cells of the last depth, those with a temperature as arms of their own."""
-    cells = cells_of(records, "test", "temperature")
+def _finding(stored: Stored) -> str:
+    """Say at how many widths Mixup changes the ECE after a temperature, beyond what seeds make of it."""
+    deepest = _rows(stored)[0].sizes["depth"]
+    rows = [row for row in stored.arms("temperature") if row.sizes["depth"] == deepest]
+    plain, mixed = ([row for row in rows if (row.arm == rows[0].arm) is first] for first in (True, False))
+    changes = [stored.difference(one, base)["ece"] for one, base in zip(mixed, plain, strict=True)]
+    clear = sum(each.high < 0 or each.low > 0 for each in changes)
+    return f"Scaled, Mixup changes the ECE at {clear} of {len(changes)} widths"
+
+
+def _rows(stored: Stored) -> list[Row]:
+    """Return the rows of the last depth, those with a temperature as arms of their own."""
+    rows = stored.arms("test", "temperature")
     return [
-        replace(cell, arm=ARM_NAMES[cell.arm] + (" + temperature" if cell.evaluation == "temperature" else ""))
-        for cell in cells
-        if cell.first["depth"] == cells[-1].first["depth"]
+        replace(row, arm=ARM_NAMES[row.arm] + (" + temperature" if row.evaluation == "temperature" else ""))
+        for row in rows
+        if row.sizes["depth"] == rows[-1].sizes["depth"]
     ]
 
 
-def _caption(records: Records) -> str:
-    cells = _cells(records)
-    held_out = next(row["held_out"] for row in records if row["evaluation"] == "temperature")
-    unfitted = sum(not row["fitted"] for row in records if row["evaluation"] == "temperature")
-    without = (
-        f" {unfitted} nets are right on all held-out rows, have no best temperature and keep 1." if unfitted else ""
-    )
+def _caption(stored: Stored) -> str:
+    rows = _rows(stored)
     return (
-        f"ECE, NLL and confidence - accuracy of nets of depth {cells[0].first['depth']}, with and without Mixup, as "
-        f"they are and with a temperature fitted to {held_out} held-out rows. {seeds_text(cells)}{without}"
+        f"ECE, NLL and confidence - accuracy of nets of depth {rows[0].sizes['depth']}, with and without Mixup, as "
+        f"they are and with a temperature fitted to a tenth of the training rows, held out. {seeds_text(rows)} "
+        "The title counts the widths at which, both scaled by their temperatures, the 95 % interval of the difference, "
+        "seed by seed, excludes 0. A net that is right on all held-out rows has no best temperature, and keeps 1."
     )

@@ -4,53 +4,63 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from mixjax.plots import COLORS, COLUMN_WIDTH
 
-from ..experiments.experiment import Figure, Records
-from ..runs.summary import Cell, cells_of, summarize
-from .lines import ARM_NAMES, METRIC_NAMES
+from ..experiments.experiment import Figure
+from ..runs.stored import Row, Stored
+from .lines import ARM_NAMES, METRIC_NAMES, interval, seeds_text
 
 __all__ = ["variants_figure"]
 
 _METRICS = ("ece", "signed_gap", "nll", "accuracy")
 
 
-def variants_figure() -> Figure:
+def variants_figure() -> Figure[Stored]:
     """Return the figure: a panel a metric, a row a variant."""
     return Figure("variants", _draw, _caption)
 
 
-def _draw(records: Records) -> Any:
+def _draw(stored: Stored) -> Any:
     from matplotlib.figure import Figure as Picture
 
-    cells = cells_of(records, "test")
-    names = [f"{ARM_NAMES.get(cell.arm, cell.arm)}{_size(cell, cells)}" for cell in cells]
-    figure = Picture(figsize=(2 * COLUMN_WIDTH, 0.7 + 0.2 * len(cells)), layout="constrained")
-    axes = figure.subplots(1, len(_METRICS), sharey=True)
+    rows = stored.arms("test")
+    names = [_name(row, rows) for row in rows]
+    figure = Picture(figsize=(COLUMN_WIDTH, 1.0 + 0.42 * len(rows)), layout="constrained")
+    axes = figure.subplots(2, 2, sharey=True).ravel()
     for ax, metric in zip(axes, _METRICS, strict=True):
-        for row, cell in enumerate(cells):
-            values = cell.metrics[metric]
-            found = summarize(values)
-            ax.plot(values, np.full(len(values), row), ".", color="0.6", markersize=3, zorder=1)
-            reach = 0.0 if np.isnan(found.low) else found.high - found.mean
-            ax.errorbar(found.mean, row, xerr=reach, fmt="o", color=COLORS[0], markersize=3.2, elinewidth=0.9,
-                        mfc="white" if cell.at_chance else COLORS[0])  # fmt: skip
-        ax.set_ylim(len(cells) - 0.5, -0.5)
-        ax.set_yticks(range(len(cells)), names)
+        for place, row in enumerate(rows):
+            found = row.metrics[metric]
+            ax.plot(interval(found, metric), [place, place], color=COLORS[0], linewidth=0.9)
+            ax.plot(
+                found.mean, place, "o", color=COLORS[0], markersize=3.2, mfc="white" if row.at_chance else COLORS[0]
+            )
+        ax.axvline(rows[0].metrics[metric].mean, color="0.6", linewidth=0.6, linestyle=(0, (4, 2)), zorder=0)
+        ax.set_ylim(len(rows) - 0.5, -0.5)
+        ax.set_yticks(range(len(rows)), names)
         ax.set_xlabel(METRIC_NAMES[metric])
     axes[1].axvline(0, color="0.4", linewidth=0.6, zorder=0)
+    figure.suptitle(_finding(stored, rows), fontsize="medium")
     return figure
 
 
-def _size(cell: Cell, cells: list[Cell]) -> str:
-    return f" ({cell.net})" if len({each.net for each in cells}) > 1 else ""
+def _finding(stored: Stored, rows: list[Row]) -> str:
+    """Say how many variants raise the ECE, and how many the accuracy, beyond what seeds make of it."""
+    bases = {row.net: row for row in reversed(rows)}
+    changes = [stored.difference(row, bases[row.net]) for row in rows if row is not bases[row.net]]
+    worse, better = (sum(each[name].low > 0 for each in changes) for name in ("ece", "accuracy"))
+    return f"Of {len(changes)} variants {worse} raise the ECE, {better} the accuracy"
 
 
-def _caption(records: Records) -> str:
-    cells = cells_of(records, "test")
+def _name(row: Row, rows: list[Row]) -> str:
+    """Return the name of a variant, in two lines if it is long, and of its net where there are several."""
+    size = f" ({row.net})" if len({each.net for each in rows}) > 1 else ""
+    return ARM_NAMES.get(row.arm, row.arm).replace("one lambda", "one\nlambda") + size
+
+
+def _caption(stored: Stored) -> str:
+    rows = stored.arms("test")
     return (
-        "Final nets of each variant: seeds (grey), their mean and its 95 % interval (Student's t, "
-        f"{len(cells[0].seeds)} seeds). A confidence - accuracy below 0 is underconfident."
+        f"Final nets of each variant. {seeds_text(rows, 'Points: mean of {} seeds at their last epoch; bars')} Dashed: "
+        "no Mixup. The title counts the variants whose difference from no Mixup, seed by seed, has a 95 % interval "
+        "above 0. A confidence - accuracy below 0 is underconfident."
     )

@@ -1,4 +1,4 @@
-"""Fully connected ReLU nets: the paper's sweeps over width and depth (Figures 1 and 4)."""
+"""Fully connected ReLU nets: the paper's sweeps over width and depth."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class MLP(nnx.Module):
     Raises:
       ValueError: for sizes below 1 and unknown names.
 
-    Reference: Figures 1 to 4 of the paper.
+    Reference: Section 3.2 of the paper (additional supporting experiments) and its appendix.
 
     Example:
       >>> from flax import nnx

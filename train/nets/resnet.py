@@ -1,4 +1,4 @@
-"""The pre-activation ResNet-18 for small images: the paper's pseudo-label experiments (Figure 7).
+"""The pre-activation ResNet-18 for small images: the paper's pseudo-label experiments.
 
 K. He, X. Zhang, S. Ren, J. Sun, "Identity mappings in deep residual networks" (ECCV 2016), in the form that "the
 standard pre-activation ResNet with 18 layers" has in public code for CIFAR: a 3x3 convolution of stride 1, four stages
@@ -47,7 +47,7 @@ class PreActResNet18(nnx.Module):
     Raises:
       ValueError: for sizes below 1, and a multiplier that is not finite and positive.
 
-    Reference: Figure 7 of the paper; He et al., "Identity mappings in deep residual networks" (ECCV 2016).
+    Reference: Section 4 of the paper; He et al., "Identity mappings in deep residual networks" (ECCV 2016).
 
     Example:
       >>> from flax import nnx

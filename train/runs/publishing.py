@@ -1,19 +1,27 @@
-"""Publishing a finished run: figures, summary.csv, and where they come from."""
+"""Publishing a finished run: figures, summary.csv, and where they come from; drawing published figures anew."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from mixjax.commands.publishing import origin_table, picture_section, refuse_other_files, write_readme
 from mixjax.plots import write_figures
-from mixjax.runs import Location, RunError, read_manifest, write_atomically
+from mixjax.runs import Location, RunError, provenance, read_manifest, write_atomically
 from mixjax.runs.origin import read_provenance
+from mixjax.runs.untrusted import read_text
 
+from ..experiments import EXPERIMENTS, Experiment
 from ..running import experiment_of, load_records
+from .stored import Stored, rows_of, stored_of
 from .summary import summary_csv
 
-__all__ = ["publish"]
+__all__ = ["publish", "redraw"]
+
+_TEST_ROWS = re.compile(r"and (\d+) test rows")
+_REDRAWN = "| figures |"
 
 
 def publish(run: Path, folder: Path) -> Location:
@@ -26,11 +34,46 @@ def publish(run: Path, folder: Path) -> Location:
     experiment, records, spec = experiment_of(run), load_records(run), read_manifest(run)["spec"]
     refuse_other_files(folder)
     origin = _origin(run, spec)
-    pictures = write_figures(experiment.figures, records, folder / "figures")
+    pictures = write_figures(experiment.figures, stored_of(records), folder / "figures")
     write_atomically(folder / "summary.csv", summary_csv(records).encode())
+    return _write(folder, experiment, origin, pictures)
+
+
+def redraw(folder: Path) -> Location:
+    """Draw the figures of a published result anew, as far as its summary.csv has what they show; return the README.
+
+    Figures of single epochs and bins need the records of the run: their pictures and captions stay. A figure that the
+    folder does not have is not added.
+
+    Raises:
+      RunError: if the folder holds no published result of an experiment.
+    """
+    experiment, origin, stored = _published(folder)
+    known = [figure for figure in experiment.figures if (folder / "figures" / f"{figure.name}.png").exists()]
+    drawn = write_figures(known, stored, folder / "figures")
+    made = provenance()
+    note = f"{_REDRAWN} drawn anew from `summary.csv` by mixjax {made['mixjax']} ({made['commit']})"
+    kept = [figure.name for figure in known if figure.name not in {picture.stem for picture in drawn}]
+    note += f"; of the run itself: {', '.join(kept)}" if kept else ""
+    table = [line for line in origin.splitlines() if not line.startswith(_REDRAWN)]
+    pictures = [folder / "figures" / f"{figure.name}.png" for figure in known]
+    return _write(folder, experiment, "\n".join([*table, f"{note} |"]), pictures)
+
+
+def _published(folder: Path) -> tuple[Experiment, str, Stored]:
+    """Return the experiment, the table of its origin, and what is stored of a published result."""
+    try:
+        text, table = read_text(folder / "README.md"), read_text(folder / "summary.csv")
+        experiment = EXPERIMENTS[text.splitlines()[0].removeprefix("# ")]
+        origin = next(part for part in text.split("\n\n") if part.startswith("| | |"))
+        return experiment, origin, Stored(rows_of(table), int(_TEST_ROWS.findall(origin)[0]), [])
+    except (OSError, ValueError, LookupError, StopIteration):
+        raise RunError(f"{folder} holds no published result of {', '.join(EXPERIMENTS)}") from None
+
+
+def _write(folder: Path, experiment: Experiment, origin: str, pictures: Sequence[Location]) -> Location:
     summary = f"{experiment.summary[0].upper()}{experiment.summary[1:]}."
-    sections = [f"# {experiment.name}", summary, origin]
-    return write_readme(folder, [*sections, *map(picture_section, pictures)])
+    return write_readme(folder, [f"# {experiment.name}", summary, origin, *map(picture_section, pictures)])
 
 
 def _origin(run: Path, spec: dict[str, Any]) -> str:

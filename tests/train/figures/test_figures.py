@@ -1,14 +1,19 @@
-"""Every figure of every experiment, drawn from records alone; captions say the seeds."""
+"""Every figure of every experiment, drawn from what is stored; captions say the seeds, and bands are 95 % intervals."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import stats
 
-from mixjax.plots import paper_style, write_figures
+from mixjax.plots import COLUMN_WIDTH, paper_style, write_figures
 from mixjax.train.data.shifts import SHIFTS
 from mixjax.train.experiments import EXPERIMENTS
+from mixjax.train.figures.capacity import ratio_of_means
+from mixjax.train.figures.lines import interval
 from mixjax.train.loop.metrics import METRICS
+from mixjax.train.runs.stored import Stored, rows_of, stored_of
+from mixjax.train.runs.summary import SeedSummary, summarize, summary_csv
 
 BINS = 15
 ARMS = {
@@ -43,7 +48,7 @@ def scored(common, accuracy, rng, name):
         more = {f"pseudo_label_{metric}": 0.5 for metric in ("accuracy", "ece", "signed_gap")}
         inserted = more if name == "pseudo_label" and epoch == 1 and common["arm"] != "supervised" else {}
         yield {**common, "epoch": epoch, "evaluation": "test", **figures(accuracy, rng), **inserted}
-    table = {"count": [20] * BINS, "confidence": list(np.linspace(0.05, 1, BINS)), "accuracy_in_bin": [0.5] * BINS}
+    table = {"count": [100] * BINS, "confidence": list(np.linspace(0.05, 1, BINS)), "accuracy_in_bin": [0.5] * BINS}
     yield {**common, "epoch": 2, "evaluation": "reliability", **table}
 
 
@@ -63,8 +68,8 @@ SLOW = {"depth": pytest.param("depth", marks=pytest.mark.slow)}  # its figures a
 @pytest.mark.few(1)
 @pytest.mark.parametrize("name", [SLOW.get(name, name) for name in EXPERIMENTS])
 def test_each_is_drawn_and_says_how_many_seeds(name, tmp_path, rng):
-    pictures = write_figures(EXPERIMENTS[name].figures, records_of(name, 3, rng), tmp_path)
-    assert pictures
+    pictures = write_figures(EXPERIMENTS[name].figures, stored_of(records_of(name, 3, rng)), tmp_path)
+    assert [picture.stem for picture in pictures] == [figure.name for figure in EXPERIMENTS[name].figures]
     for picture in pictures:
         assert picture.read_bytes().startswith(b"\x89PNG") and picture.stat().st_size > 5_000
         assert "3 seeds" in picture.with_suffix(".txt").read_text(), picture.stem
@@ -73,8 +78,9 @@ def test_each_is_drawn_and_says_how_many_seeds(name, tmp_path, rng):
 
 @pytest.mark.parametrize("name", ["width", "depth"])
 def test_one_seed_is_said_to_be_one(name, rng):
+    stored = stored_of(records_of(name, 1, rng))
     for figure in EXPERIMENTS[name].figures:
-        caption = figure.caption(records_of(name, 1, rng)).lower()
+        caption = figure.caption(stored).lower()
         assert "one seed" in caption or "1 seed " in caption, figure.name
 
 
@@ -82,12 +88,12 @@ def test_nets_at_chance_are_hollow_and_the_caption_says_so(rng):
     """Report 29."""
     figure = EXPERIMENTS["width"].figures[0]
     for accuracy, hollow in ((0.9, False), (0.2, True)):
-        records = records_of("width", 2, rng, accuracy)
+        stored = stored_of(records_of("width", 2, rng, accuracy))
         with paper_style():
-            (ax, *_) = figure.draw(records).axes
+            (ax, *_) = figure.draw(stored).axes
         faces = {line.get_markerfacecolor() for line in ax.lines if line.get_marker() in "os" and len(line.get_xdata())}
         assert ("white" in faces) is hollow
-        assert ("Hollow points" in figure.caption(records)) is hollow
+        assert ("Hollow points" in figure.caption(stored)) is hollow
 
 
 def test_nets_of_another_depth_are_not_put_on_one_line(rng):
@@ -96,20 +102,108 @@ def test_nets_of_another_depth_are_not_put_on_one_line(rng):
     shallow = records_of("temperature", 2, rng)
     deep = [{**row, "depth": 4, "net": f"mlp-{row['width']}x4", "job": f"{row['job']}-4"} for row in shallow]
     with paper_style():
-        (ax, *_) = figure.draw(shallow + deep).axes
+        (ax, *_) = figure.draw(stored_of(shallow + deep)).axes
     assert {len(line.get_xdata()) for line in ax.lines if line.get_linestyle() != "None"} == {2}
-    assert "of depth 4" in figure.caption(shallow + deep)
+    assert "of depth 4" in figure.caption(stored_of(shallow + deep))
 
 
-def test_the_relative_loss_is_of_the_same_seed(rng):
-    """Its line for no Mixup is 1 everywhere."""
+def test_the_relative_loss_is_a_ratio_of_means(rng):
+    """Its line for no Mixup is 1 everywhere, and its interval that of the residuals of the ratio."""
     figure = next(each for each in EXPERIMENTS["width"].figures if each.name == "relative_loss")
-    records = records_of("width", 2, rng)
+    records = records_of("width", 3, rng)
     with paper_style():
-        (ax, *_) = figure.draw(records).axes
+        (ax, *_) = figure.draw(stored_of(records)).axes
     heights = {line.get_label(): line.get_ydata() for line in ax.lines if len(line.get_ydata()) == 2}
     np.testing.assert_allclose(heights["no Mixup"], 1)
     last = [r for r in records if r["evaluation"] == "test" and r["epoch"] == 2]
-    nll = {(r["width"], r["arm"], r["seed"]): r["nll"] for r in last}
-    expected = [np.mean([nll[w, "mixup", s] / nll[w, "erm", s] for s in (0, 1)]) for w in (10, 100)]
-    np.testing.assert_allclose(heights["Mixup"], expected)
+    nll = {(r["width"], r["arm"]): [] for r in last}
+    for row in last:
+        nll[row["width"], row["arm"]].append(row["nll"])
+    expected = [np.mean(nll[width, "mixup"]) / np.mean(nll[width, "erm"]) for width in (10, 100)]
+    np.testing.assert_allclose(heights["Mixup"], expected, rtol=1e-4)  # the table has five digits
+
+
+def test_the_interval_of_a_ratio(rng):
+    """Against the t interval of the residuals a - r b, which have mean 0."""
+    above, below = rng.uniform(0.5, 1, (2, 6))
+    found = ratio_of_means(summarize(above), summarize(below), summarize(above - below), 6)
+    ratio = above.mean() / below.mean()
+    residuals = (above - ratio * below) / below.mean()
+    assert found.mean == pytest.approx(ratio)
+    ends = stats.t.interval(0.95, 5, loc=ratio, scale=stats.sem(residuals))
+    np.testing.assert_allclose((found.low, found.high), ends)
+    alone = ratio_of_means(*(summarize(values[:1]) for values in (above, below, above - below)), 1)
+    assert np.isnan([alone.low, alone.high]).all()
+
+
+@pytest.mark.parametrize(
+    ("metric", "ends"),
+    [("ece", (0, 1)), ("accuracy", (0, 1)), ("signed_gap", (-1, 1)), ("nll", (0, 5)), ("relative_loss", (0, 5))],
+)
+def test_intervals_stay_in_the_range_of_the_metric(metric, ends):
+    assert interval(SeedSummary(0.5, -3.0, 5.0, 1.0), metric) == ends
+    assert interval(SeedSummary(0.5, 0.25, 0.75, 1.0), metric) == (0.25, 0.75)
+    assert np.isnan(interval(SeedSummary(0.5, np.nan, np.nan, np.nan), metric)).all()
+
+
+def test_bands_are_the_intervals_of_the_table(rng):
+    figure, stored = EXPERIMENTS["width"].figures[0], stored_of(records_of("width", 3, rng))
+    with paper_style():
+        (ax, *_) = figure.draw(stored).axes
+    for band, arm in zip(ax.collections, ("erm", "mixup"), strict=True):
+        own = [row.metrics["ece"] for row in stored.arms("test") if row.arm == arm]
+        edges = {(round(float(x)), round(float(y), 6)) for x, y in band.get_paths()[0].vertices}
+        expected = {(width, round(end, 6)) for width, each in zip((10, 100), own, strict=True)
+                    for end in interval(each, "ece")}  # fmt: skip
+        assert expected <= edges
+
+
+@pytest.mark.parametrize(
+    ("changes", "title"),
+    [
+        ((-0.05, -0.05), "Mixup: ECE lower at 2 of 2 widths"),
+        ((0.05, -0.05), "Mixup: ECE lower at 1, higher at 1 of 2 widths"),
+        ((0.0, 0.0), "Mixup: no clear change of ECE, 2 widths"),
+    ],
+)
+def test_the_title_says_what_mixup_does(changes, title, rng):
+    records = [row for row in records_of("width", 3, rng) if row["evaluation"] == "test"]
+    for row in records:
+        shift = changes[row["width"] == 100] * (row["arm"] == "mixup")
+        row["ece"] = 0.1 + shift + 1e-3 * (row["seed"] - 1) * (1 if row["arm"] == "erm" else -1)
+    with paper_style():
+        (ax, *_) = EXPERIMENTS["width"].figures[0].draw(stored_of(records)).axes
+    assert ax.get_title() == title
+
+
+def test_small_test_sets_have_no_figure_of_the_worst_bin(rng):
+    records = records_of("width", 3, rng)
+    stored = stored_of(records)
+    assert stored.test_rows == 100 * BINS
+    figure = next(each for each in EXPERIMENTS["width"].figures if each.name == "mce")
+    few = Stored(stored.rows, 355, [])
+    with paper_style():
+        assert figure.draw(few) is None
+        assert figure.draw(stored) is not None
+
+
+@pytest.mark.parametrize("name", ["width", "temperature", "variants", "shift"])
+def test_a_table_is_enough_for_all_but_epochs_and_bins(name, rng):
+    """The same rows, captions and one column, with the records and without."""
+    records = records_of(name, 3, rng)
+    whole = stored_of(records)
+    table = Stored(rows_of(summary_csv(records)), whole.test_rows, [])
+    assert table.rows == whole.rows
+    for figure in EXPERIMENTS[name].figures:
+        with paper_style():
+            drawn = figure.draw(table)
+        assert (drawn is None) == (figure.name == "reliability")
+        if drawn is not None:
+            assert figure.caption(table) == figure.caption(whole)
+            assert drawn.get_size_inches()[0] == COLUMN_WIDTH
+
+
+@pytest.mark.parametrize("text", ["net,arm\na,b\n", "a page of something else\nline\n"])
+def test_another_table_is_refused(text):
+    with pytest.raises(ValueError, match="not a summary of nets"):
+        rows_of(text)

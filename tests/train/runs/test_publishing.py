@@ -12,7 +12,7 @@ from mixjax.runs import RunDirectory, RunError
 from mixjax.train.experiments import EXPERIMENTS
 from mixjax.train.experiments.capacity import WIDTH
 from mixjax.train.loop.metrics import METRICS
-from mixjax.train.runs.publishing import publish
+from mixjax.train.runs.publishing import publish, redraw
 from mixjax.train.runs.records import write_records
 from mixjax.train.runs.summary import summary_csv
 
@@ -110,6 +110,39 @@ def test_published_results_are_made_anew_and_nothing_else_is_touched(finished, p
     with pytest.raises(RunError, match="holds files that are not published results; choose another folder"):
         publish(finished, mine)
     assert [path.name for path in mine.iterdir()] == ["README.md"]
+
+
+def test_published_figures_are_drawn_anew_from_the_table(published, tmp_path):
+    """The origin stays, and says what was drawn; pictures that a table has not are kept, and none is added."""
+    folder = shutil.copytree(published, tmp_path / "again")
+    origin = [line for line in (folder / "README.md").read_text().splitlines() if line.startswith("| ")]
+    (folder / "figures" / "rms_ece.png").unlink()
+    (folder / "figures" / "rms_ece.txt").unlink()
+    before = (folder / "figures" / "ece.txt").read_text()
+    (folder / "figures" / "ece.txt").write_text("old")
+    assert redraw(folder) == redraw(folder) == folder / "README.md"  # again: one row on figures, not two
+    text = (folder / "README.md").read_text()
+    (note,) = [line for line in text.splitlines() if line.startswith("| figures |")]
+    assert note.startswith("| figures | drawn anew from `summary.csv` by mixjax")
+    assert [line for line in text.splitlines() if line.startswith("| ") and line != note] == origin
+    assert (folder / "figures" / "ece.txt").read_text() == before
+    assert before.strip() in text
+    assert "rms_ece.png" not in text and not (folder / "figures" / "rms_ece.png").exists()
+    assert (folder / "summary.csv").read_text() == summary_csv(list(records()))
+
+
+@pytest.mark.parametrize("missing", ["README.md", "summary.csv", "origin", "experiment"])
+def test_what_cannot_be_drawn_anew(published, tmp_path, missing):
+    folder = shutil.copytree(published, tmp_path / "again")
+    readme = folder / "README.md"
+    if missing == "origin":
+        readme.write_text("# width\n\nmy own\n")
+    elif missing == "experiment":
+        readme.write_text(readme.read_text().replace("# width", "# heights", 1))
+    else:
+        (folder / missing).unlink()
+    with pytest.raises(RunError, match="holds no published result of width, depth"):
+        redraw(folder)
 
 
 @pytest.mark.parametrize("damage", ["unfinished", "no provenance", "half a provenance", "no data"])

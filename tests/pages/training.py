@@ -1,0 +1,176 @@
+"""The numbers of docs/training.md."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pandas as pd
+from scipy.special import stdtrit
+
+from tests.pages.tables import at
+from tests.paths import ROOT
+
+RESULTS = "training"
+CHANGE = "mixup - erm"
+
+
+def numbers() -> dict[str, float]:
+    return (
+        speed() | variants() | shifts() | width() | depth() | pseudo_labels() | temperatures()
+        | fashion_width() | fashion_depth() | fashion_pseudo_labels()
+    )  # fmt: skip
+
+
+def of(result: str, arm: str, evaluation: str = "test", **values: object) -> pd.Series:
+    """Return the row of an arm of a result."""
+    return at(f"{RESULTS}/{result}/summary.csv", arm=arm, evaluation=evaluation, **values)
+
+
+def interval(name: str, row: pd.Series, metric: str = "ece", sign: int = 1) -> dict[str, float]:
+    """Return a mean and the ends of its interval; with the sign -1 those of what is lost."""
+    ends = sorted(sign * row[f"{metric}_{end}"] for end in ("low", "high"))
+    return {name: sign * row[f"{metric}_mean"], f"{name}.low": ends[0], f"{name}.high": ends[1]}
+
+
+def unpaired(name: str, one: pd.Series, other: pd.Series, metric: str = "ece") -> dict[str, float]:
+    """Return one mean minus another of other nets, with the interval of Welch."""
+    parts = [(row[f"{metric}_sd"] ** 2 / row.seeds, row.seeds - 1) for row in (one, other)]
+    variance = sum(part for part, _ in parts)
+    freedom = variance**2 / sum(part**2 / count for part, count in parts)
+    reach = stdtrit(freedom, 0.975) * variance**0.5
+    found = one[f"{metric}_mean"] - other[f"{metric}_mean"]
+    return {name: found, f"{name}.low": found - reach, f"{name}.high": found + reach}
+
+
+def speed() -> dict[str, float]:
+    file = ROOT / "results" / "benchmarks" / "training" / "training.json"
+    ratios = json.loads(file.read_text())["results"]["steps"]["ratios"]
+    names = {"grey": "MLP 784-400x8", "color": "MLP 3072-400x8"}
+    names |= {f"x{part}": f"PreAct ResNet-18, x{part} channels, 28x28" for part in ("0.125", "1")}
+    return {f"speed.{short}": ratios[name] for short, name in names.items()}
+
+
+def variants() -> dict[str, float]:
+    plain, mixed, reg = (of("variants", arm) for arm in ("erm", "mixup", "RegMixup"))
+    values = {"plain.accuracy": plain.accuracy_mean, "plain.gap": plain.signed_gap_mean, "plain.ece": plain.ece_mean}
+    values |= {"mixup.gap": mixed.signed_gap_mean, "mixup.ece": mixed.ece_mean, "plain.nll": plain.nll_mean}
+    names = {"row": "Mixup, one lambda a row", "manifold": "manifold Mixup", "cutmix": "CutMix"}
+    values |= {f"{short}.ece": of("variants", arm).ece_mean for short, arm in names.items()}
+    values |= {"reg.ece": reg.ece_mean, "reg.accuracy": reg.accuracy_mean, "reg.nll": reg.nll_mean}
+    better = interval("reg.better", of("variants", "RegMixup - erm"), "accuracy")
+    return values | better | interval("mixup.harm", of("variants", CHANGE))
+
+
+def shifts() -> dict[str, float]:
+    def row(arm: str, shift: str, severity: float) -> pd.Series:
+        return of("shift", arm, shift, severity=severity)
+
+    values = {}
+    for shift, severities in {"rotation": (10, 20, 30), "noise": (0.1, 0.2, 0.3, 0.4, 0.5)}.items():
+        for severity in severities:
+            change = row(CHANGE, shift, severity)
+            sign = 1 if change.ece_mean > 0 else -1
+            values |= interval(f"{shift}.{severity:g}", change, sign=sign)
+    hardest = row("erm", "rotation", 30)
+    values |= {"rotation.accuracy": hardest.accuracy_mean, "rotation.gap": hardest.signed_gap_mean}
+    return values | {f"contrast.{arm}": row(arm, "contrast", 0.7).ece_mean for arm in ("erm", "mixup")}
+
+
+def width() -> dict[str, float]:
+    def row(arm: str, units: int) -> pd.Series:
+        return of("width", arm, net=f"mlp-{units}x8")
+
+    values = {}
+    for units in (10, 18, 550):
+        values |= interval(f"width.{units}", row(CHANGE, units))
+    narrow = row("mixup", 10)
+    values |= {"width.failed": narrow.train_accuracy_mean, "width.plain": row("erm", 10).train_accuracy_mean}
+    return values | unpaired("width.shrinks", row(CHANGE, 18), row(CHANGE, 550))
+
+
+def depth() -> dict[str, float]:
+    rows = {layers: of("depth", CHANGE, net=f"mlp-80x{layers}") for layers in (1, 24)}
+    return interval("depth.1", rows[1]) | interval("depth.24", rows[24])
+
+
+def inserted(result: str) -> float:
+    """Return how many of the pseudo-labels are right, from the caption: the table is of last epochs."""
+    caption = (ROOT / "results" / RESULTS / result / "figures" / "epochs.txt").read_text()
+    found = re.search(r"accuracy (0\.\d+), ECE", caption)
+    assert found is not None
+    return float(found[1])
+
+
+def pseudo_labels() -> dict[str, float]:
+    arms = ("supervised", "pseudo-label", "pseudo-label + Mixup")
+    alone, added, mixed = (of("pseudo_label", arm) for arm in arms)
+    values = {
+        "digits.inserted": inserted("pseudo_label"),
+        "digits.alone": alone.ece_mean,
+        "digits.added": added.ece_mean,
+    }
+    values |= {"digits.mixed": mixed.ece_mean, "digits.gap": -mixed.signed_gap_mean}
+    return values | interval("digits.change", of("pseudo_label", "pseudo-label - supervised"))
+
+
+def temperatures() -> dict[str, float]:
+    values = {}
+    for units in (30, 100, 300):
+        for arm in ("erm", "mixup"):
+            for evaluation in ("test", "temperature"):
+                row = of("temperature", arm, evaluation, net=f"mlp-{units}x8")
+                values[f"temperature.{units}.{arm}.{evaluation}"] = row.ece_mean
+        if units > 30:
+            del values[f"temperature.{units}.erm.test"], values[f"temperature.{units}.mixup.test"]
+            change = of("temperature", CHANGE, "temperature", net=f"mlp-{units}x8")
+            values |= interval(f"temperature.{units}.change", change)
+    return values
+
+
+def fashion_width() -> dict[str, float]:
+    def row(arm: str, units: int) -> pd.Series:
+        return of("width_fashion_mnist", arm, net=f"mlp-{units}x8")
+
+    values = interval("fashion.10", row(CHANGE, 10))
+    for units in (30, 100, 300, 1000):
+        values |= interval(f"fashion.{units}", row(CHANGE, units), sign=-1)
+    for name, units in (("narrow", 10), ("wide", 1000)):
+        plain = row("erm", units)
+        values |= {f"fashion.{name}.gap": plain.signed_gap_mean, f"fashion.{name}.fit": plain.train_accuracy_mean}
+    values |= {"fashion.left": row("mixup", 1000).ece_mean}
+    values |= unpaired("fashion.grows", row(CHANGE, 30), row(CHANGE, 300))
+    values |= unpaired("fashion.last", row(CHANGE, 300), row(CHANGE, 1000))
+    ends = [abs(row(CHANGE, units)[f"accuracy_{end}"]) for units in (30, 100, 300, 1000) for end in ("low", "high")]
+    narrow = interval("fashion.accuracy", row(CHANGE, 10), "accuracy")
+    return values | {"fashion.accuracies": max(ends)} | narrow
+
+
+def fashion_depth() -> dict[str, float]:
+    def row(arm: str, layers: int) -> pd.Series:
+        return of("depth_fashion_mnist", arm, net=f"mlp-80x{layers}")
+
+    values = {}
+    for layers in (1, 2, 4, 8):
+        values |= interval(f"layers.{layers}", row(CHANGE, layers), sign=-1)
+    for layers in (16, 24):
+        values |= interval(f"layers.{layers}", row(CHANGE, layers))
+    values |= {f"layers.fit.{layers}": row("erm", layers).train_accuracy_mean for layers in (1, 16, 24)}
+    values |= {"layers.accuracy": row("erm", 4).accuracy_mean, "layers.gap": row("erm", 4).signed_gap_mean}
+    return (
+        values
+        | {"layers.gap.16": row("erm", 16).signed_gap_mean}
+        | interval("layers.gap.24", row("erm", 24), "signed_gap")
+    )
+
+
+def fashion_pseudo_labels() -> dict[str, float]:
+    name = "pseudo_label_fashion_mnist"
+    arms = ("supervised", "pseudo-label", "pseudo-label + Mixup")
+    alone, added, mixed = (of(name, arm) for arm in arms)
+    values = {"fashion.inserted": inserted(name), "fashion.alone": alone.ece_mean, "fashion.added": added.ece_mean}
+    values |= {"fashion.mixed": mixed.ece_mean}
+    change = of(name, "pseudo-label - supervised")
+    values |= interval("fashion.lost", change, "accuracy", -1) | interval("fashion.change", change)
+    values |= interval("fashion.repair", of(name, "pseudo-label + Mixup - pseudo-label"), sign=-1)
+    return values | interval("fashion.beyond", of(name, "pseudo-label + Mixup - supervised"), sign=-1)
