@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -37,6 +38,11 @@ def origin_table(made: Mapping[str, Any], computing: str, rows: Mapping[str, str
         f"{packages}Python {made['python']}",
     }
     return "\n".join(["| | |", "|---|---|", *(f"| {name} | {text} |" for name, text in origin.items())])
+
+
+def read_published(text: str) -> dict[str, str]:
+    """Return the rows of `origin_table` in the text of a README, by their heading; empty if it has none."""
+    return {name: content.strip("`") for name, content in re.findall(r"^\| (\w+) \| (.*) \|$", text, re.MULTILINE)}
 
 
 def picture_section(picture: Location) -> str:
