@@ -40,7 +40,7 @@ def compare(file: str, then: str | None, now: str | None, tolerance: float = TOL
 
     Example:
       >>> from mixjax.sims.comparing import compare
-      >>> compare("table.csv", "n,ece\\n1,.5\\n2,.25\\n", "n,ece\\n1,.5\\n2,.26\\n").text
+      >>> compare("table.csv", "n,ece\n1,.5\n2,.25\n", "n,ece\n1,.5\n2,.26\n").text
       'different in 1 of 4 numbers, most in line 3 (n = 2): ece is 0.25 then and 0.26 now'
     """
     if then == now:

@@ -123,3 +123,17 @@ def test_without_flax_it_says_what_to_install(monkeypatch, key):
     monkeypatch.setitem(sys.modules, "flax", None)
     with pytest.raises(ImportError, match=r"pip install 'mixjax\[generative\]'"):
         learn_inverse(key, X, Y, theta=THETA)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_last_digits_of_the_rows_do_not_change_what_is_learned_in_float64(dtype, data, key):
+    """Every row is one digit larger, as on another processor: 1e-10 away in float64, and in float32 a visible way."""
+    x, y = (np.asarray(values, dtype) for values in data)
+    learned, other = (
+        learn_inverse(key, rows, y, theta=np.asarray(THETA, dtype), num_steps=STEPS, **SMALL)
+        for rows in (x, np.nextafter(x, np.inf, dtype=dtype))
+    )
+    apart = np.abs(learned(x) - other(x)).max()
+    assert learned(x).dtype == dtype
+    assert apart < 1e-10 if dtype == np.float64 else apart > 1e-6
