@@ -63,7 +63,7 @@ def test_a_changed_cell_is_named(copy, again):
     assert not found.agrees
     text = str(found)
     assert "different in 1 of" in text
-    assert "most in line 5 (ratio = " in text
+    assert "most in line 5 (p = 10, ratio = 0.2, theta_norm = 2, alpha = 1): " in text
     assert f"ece is 0.7 then and {before} now" in text
     assert "standard errors" in text
     assert text.endswith("versions, commit and processor are the same")
