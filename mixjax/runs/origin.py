@@ -129,10 +129,15 @@ def cpu_name() -> str:
     "AMD EPYC (AuthenticAMD 25/17, AVX-512)"; where the system tells less, that is left out.
     """
     try:
-        first = Path("/proc/cpuinfo").read_text().split("\n\n")[0]
+        return _processor(Path("/proc/cpuinfo").read_text())
     except OSError:
         return platform.machine()
-    told = {name.strip(): text.strip() for name, _, text in (line.partition(":") for line in first.splitlines())}
+
+
+def _processor(text: str) -> str:
+    """Return `cpu_name` of the first processor in /proc/cpuinfo."""
+    lines = (line.partition(":") for line in text.split("\n\n")[0].splitlines())
+    told = {name.strip(): value.strip() for name, _, value in lines}
     flags = {*told.get("flags", "").split(), *told.get("Features", "").split()}
     vectors = next((name for flag, name in _VECTORS.items() if flag in flags), "")
     kind = f"{told.get('vendor_id', '')} {told.get('cpu family', '')}/{told.get('model', '')}".strip(" /")
