@@ -1,5 +1,7 @@
 """Simulation studies: `mixjax sims STUDY`, or `sims.run(study, ...)` and `sims.load(folder)` from Python.
 
+`sims.reproduce(folder, out)` runs a published study again, and compares the tables.
+
 In a clone the folder is also `import sims` and `python -m sims`; both names are one package (`mixjax.aliases`).
 """
 
@@ -13,11 +15,13 @@ else:  # both are imported when they are first used, so that `python -m sims` ca
 
     if TYPE_CHECKING:
         from .loading import load
+        from .reproducing import reproduce
         from .running import run
 
-    __all__ = ["load", "run"]
+    __all__ = ["load", "reproduce", "run"]
+    _MODULES = {"load": ".loading", "reproduce": ".reproducing", "run": ".running"}
 
     def __getattr__(name: str) -> Any:
         if name not in __all__:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return getattr(import_module({"load": ".loading", "run": ".running"}[name], __name__), name)
+        return getattr(import_module(_MODULES[name], __name__), name)

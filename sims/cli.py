@@ -11,14 +11,16 @@ from typing import Any
 from mixjax.commands import CommandLine, FolderCommand, Parser, display_path, exit_status, named, whole
 from mixjax.commands.progress import ProgressBar, print_markdown, tell
 from mixjax.plots import write_figures
-from mixjax.runs import Location, explained, located, modified, write_atomically
+from mixjax.runs import Location, RunError, explained, located, modified, write_atomically
 
 from .cluster.cluster import cluster_of
+from .comparing import TOLERANCE
 from .configuration import work_of
 from .engine.execution import ExecutionOptions, execute
 from .loading import explain_missing, load
 from .merging import merge
 from .publishing import publish
+from .reproducing import NotOfStudiesError, read_result, reproduce_result
 from .status import describe, status
 from .studies import STUDIES
 from .study import PiecewiseStudy, Study
@@ -28,6 +30,7 @@ USAGE = """usage: {prog} STUDY [--preset quick|default|full] [--out DIR] [axes]
        {prog} figures RUN [--format png,pdf,svg]    draw the figures of a stored run again
        {prog} verify RUN       compare a stored run with the exact expectations
        {prog} publish RUN DIR  write its figures, a table and their origin into a folder
+       {prog} reproduce DIR... [--out RUNS]    run what was published again, and compare the tables
        {prog} status RUN       how much of a run is done, and how long the rest takes
        {prog} merge RUN... --out DIR    one run from parts that several machines have made
 
@@ -47,7 +50,7 @@ def main(arguments: Sequence[str], prog: str = "python -m sims") -> int:
         STUDIES,
         lambda name, rest: _study(prog, name, rest),
         {name: FolderCommand(_with_table(function), example) for name, (function, example) in _FOLDER_COMMANDS.items()},
-        {"merge": lambda rest: _merge(prog, rest)},
+        {"merge": lambda rest: _merge(prog, rest), "reproduce": lambda rest: _reproduce(prog, rest)},
     )
     interrupted = "Interrupted. Finished work is stored; the same command goes on from it."
     return exit_status(lambda: line(arguments), interrupted)
@@ -163,6 +166,53 @@ def _merge(prog: str, arguments: list[str]) -> int:
     merged = merge(given.runs, given.out, warn=tell, allow_mixed=given.allow_mixed)
     print(describe(merged, given.out))
     return _conclude(merged.study, given.out) if merged.state == "finished" else 0
+
+
+def _reproduce(prog: str, arguments: list[str]) -> int:
+    """Reproduce each folder; return 0 if all tables agree, 1 if one does not, 2 if one could not be made."""
+    parser = Parser(f"{prog} reproduce", description="Run published results again, and compare the tables.")
+    parser.add_argument("folders", nargs="+", type=located, metavar="DIR", help="published results")
+    parser.add_argument(
+        "--out", default="runs/reproduced", type=located, help="where to run them (default: %(default)s)"
+    )
+    parser.add_argument("--tolerance", type=float, default=TOLERANCE, help="part of itself by which a number may differ"
+                        " (default: %(default)g)")  # fmt: skip
+    parser.add_argument("--allow-mixed", action="store_true", help="resume what another version or device began")
+    given = parser.parse_args(arguments)
+    if not 0 <= given.tolerance < 1:
+        raise RunError(f"--tolerance must be from 0 to below 1, got {given.tolerance:g}")
+    if missing := [folder for folder in given.folders if not folder.exists()]:
+        raise RunError(f"there is no {missing[0]}")
+    found = [_reproduced(folder, given, alone=len(given.folders) == 1) for folder in given.folders]
+    if all(status is None for status in found):
+        raise RunError("none of these folders holds what a study of sims made")
+    return max(status for status in found if status is not None)
+
+
+def _reproduced(folder: Location, given: argparse.Namespace, alone: bool) -> int | None:
+    """Reproduce a folder, say what was found, and return the status; None, with the reason, for other results.
+
+    An error that the user can mend is raised if the folder is `alone`, and else said, so that the others follow.
+    """
+    try:
+        published = read_result(folder)
+        tell(f"{folder}: {published.study}, which took {published.made.get('seconds', '?')} s when it was made")
+        with ProgressBar() as show:
+            options = ExecutionOptions(
+                progress=lambda done, total: show(done, total, _doing(published.study, done, total)),
+                announce=tell,
+                warn=tell,
+                allow_mixed=given.allow_mixed,
+            )
+            found = reproduce_result(published, given.out / folder.name, given.tolerance, options)
+    except RunError as error:
+        if alone:
+            raise
+        skipped = isinstance(error, NotOfStudiesError)
+        print(f"{folder}: {'skipped' if skipped else 'not made'}: {error}", flush=True)
+        return None if skipped else 2
+    print(*(f"{folder}: {line}" for line in str(found).splitlines()), sep="\n", flush=True)
+    return 0 if found.agrees else 1
 
 
 def _figures(folder: Location, formats: Sequence[str] = ("png",)) -> int:

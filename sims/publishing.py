@@ -24,6 +24,8 @@ from .verification import report, verifiable
 def publish(run: Location, folder: Location) -> Location:
     """Write figures, captions, tables, verification.txt and README.md of a run into a folder; return the README.
 
+    provenance.json holds the study, its configuration and what made the run, for `reproduce`.
+
     Raises:
       RunError: if the run is not finished, or the folder holds files that are not published results.
     """
@@ -36,9 +38,9 @@ def publish(run: Location, folder: Location) -> Location:
     if not (folder / "README.md").exists():
         write_readme(folder, sections)  # from here on an interrupted publication may be overwritten
     pictures = write_figures(study.figures, table, folder / "figures")
-    tables = _tables_by_axes(table) if isinstance(study, PiecewiseStudy) else {"table": _csv(points)}
-    for name, content in tables.items():
+    for name, content in tables_of(table).items():
         write_atomically(folder / f"{name}.csv", content.encode())
+    write_atomically(folder / "provenance.json", _provenance(run, table).encode())
     if text:
         write_atomically(folder / "verification.txt", text.encode())
         sections.append(f"Against the exact expectations (`verification.txt`):\n\n```\n{text}```")
@@ -47,6 +49,20 @@ def publish(run: Location, folder: Location) -> Location:
         for name, text in study.files(table).items():
             write_atomically(folder / name, text.encode())
     return write_readme(folder, [*sections, *map(picture_section, pictures)])
+
+
+def tables_of(table: xr.Dataset) -> dict[str, str]:
+    """Return the CSV files of the table of a run, by name without suffix: one of a grid, one for each set of axes."""
+    if isinstance(STUDIES[table.attrs["study"]], PiecewiseStudy):
+        return _tables_by_axes(table)
+    return {"table": _csv(without_curves(table))}
+
+
+def _provenance(run: Location, table: xr.Dataset) -> str:
+    """Return the study, its configuration, and what made the run."""
+    made = {name: value for name, value in read_provenance(run).items() if name != "dataset_sha256"}
+    about = {"study": table.attrs["study"], "config": json.loads(table.attrs["config"])}
+    return json.dumps(about | made, indent=2) + "\n"
 
 
 def _verification(run: Location, table: xr.Dataset) -> str:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mixjax.runs.errors import RunError
+from mixjax.runs.origin import PACKAGES
 from mixjax.runs.storage import Location
 from mixjax.runs.untrusted import read_text
 from mixjax.runs.writing import write_atomically
@@ -21,10 +23,11 @@ def origin_table(made: Mapping[str, Any], computing: str, rows: Mapping[str, str
     """Make the table that a published README begins with.
 
     Args:
-      made: the provenance of the run.
+      made: the provenance of the run; of `PACKAGES` the versions that it has.
       computing: text to add to its time.
       rows: further rows, by their heading, after the command.
     """
+    packages = "".join(f"{name} {made[name]}, " for name in PACKAGES if name in made)
     origin = {
         "command": f"`{made['command']}`",
         **rows,
@@ -32,9 +35,14 @@ def origin_table(made: Mapping[str, Any], computing: str, rows: Mapping[str, str
         "machine": f"{made['device']}, {made['cores']} cores, {made['memory_gib']} GiB; "
         f"devices: {made['devices']} {made['platform']}",
         "versions": f"mixjax {made['mixjax']} ({made['commit']}), jax {made['jax']}, jaxlib {made['jaxlib']}, "
-        f"Python {made['python']}",
+        f"{packages}Python {made['python']}",
     }
     return "\n".join(["| | |", "|---|---|", *(f"| {name} | {text} |" for name, text in origin.items())])
+
+
+def read_published(text: str) -> dict[str, str]:
+    """Return the rows of `origin_table` in the text of a README, by their heading; empty if it has none."""
+    return {name: content.strip("`") for name, content in re.findall(r"^\| (\w+) \| (.*) \|$", text, re.MULTILINE)}
 
 
 def picture_section(picture: Location) -> str:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.typing import DTypeLike
 from jaxtyping import PRNGKeyArray
 
 from mixjax.generative.network import LeakyReluNetwork
@@ -68,7 +69,7 @@ def _frame(first: np.ndarray, count: int) -> np.ndarray:
 
 
 def affine_network(
-    key: PRNGKeyArray, affine: AffineStart, *, width: int, num_hidden: int, slope: float
+    key: PRNGKeyArray, affine: AffineStart, *, width: int, num_hidden: int, slope: float, dtype: DTypeLike = np.float32
 ) -> LeakyReluNetwork:
     """Build a network equal to an affine map: units come in pairs of opposite sign, s(u) - s(-u) = (1 + slope) u.
 
@@ -76,7 +77,7 @@ def affine_network(
     """
     half, (matrix, center) = width // 2, affine
     keys = jax.random.split(key, num_hidden)
-    frames = [np.asarray(jnp.linalg.qr(normal(k, (half, half), np.float32))[0], np.float64) for k in keys]
+    frames = [np.asarray(jnp.linalg.qr(normal(k, (half, half), dtype))[0], np.float64) for k in keys]
     so_far = frames[0][:, : len(matrix)]
     matrices = [_paired_out(so_far @ matrix)]
     for frame in frames[1:]:
@@ -84,8 +85,8 @@ def affine_network(
         so_far = frame @ so_far
     matrices.append(_paired_in(so_far.T) / (1 + slope))
     biases = [-matrices[0] @ center, *(np.zeros(len(m)) for m in matrices[1:])]
-    first, second = (tuple(jnp.asarray(a, np.float32) for a in part) for part in (matrices, biases))
-    return LeakyReluNetwork(first, second, jnp.float32(slope))
+    first, second = (tuple(jnp.asarray(a, dtype) for a in part) for part in (matrices, biases))
+    return LeakyReluNetwork(first, second, jnp.asarray(slope, dtype))
 
 
 def _paired_out(matrix: np.ndarray) -> np.ndarray:

@@ -6,6 +6,8 @@ import hashlib
 import os
 import platform
 import subprocess
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +17,18 @@ from mixjax.runs.untrusted import read_json
 
 ROOT = Path(__file__).resolve().parents[2]  # of the source tree, if this is one
 SOURCES = ("mixjax", "sims", "train")  # the folders whose code makes the numbers of a run
+PACKAGES = ("numpy", "scipy", "flax", "optax")  # beside jax and jaxlib, whose code makes numbers
 ENVIRONMENT = ("mixjax", "commit", "jax", "jaxlib", "platform", "device", "x64", "xla_flags")  # sets the last digits
+_VECTORS = {"avx512f": "AVX-512", "avx2": "AVX2", "avx": "AVX", "sve": "SVE", "asimd": "NEON"}  # the widest first
 _STORED = ("command", "seconds", "mixjax", "commit", "jax", "jaxlib", "python", "platform", "device", "devices",
            "cores", "memory_gib")  # fmt: skip
 
 
 def provenance() -> dict[str, str | int]:
-    """Return versions, source commit and machine; no path, user or host name."""
+    """Return versions, source commit and machine; no path, user or host name.
+
+    Of `PACKAGES` it names those that are installed. The device is `cpu_name` on CPUs, or else what JAX calls it.
+    """
     import jax
     import jaxlib
 
@@ -35,6 +42,7 @@ def provenance() -> dict[str, str | int]:
         "jax": jax.__version__,
         "jaxlib": jaxlib.__version__,
         "python": platform.python_version(),
+        **_versions(),
         "platform": devices[0].platform,
         "device": devices[0].device_kind if devices[0].platform != "cpu" else cpu_name(),
         "devices": len(devices),
@@ -105,10 +113,33 @@ def _flags() -> str:
     return " ".join(sorted(flag for flag in os.environ.get("XLA_FLAGS", "").split() if not flag.startswith(left_out)))
 
 
+def _versions() -> dict[str, str]:
+    """Return the versions of `PACKAGES`, without importing them."""
+    found = {}
+    for name in PACKAGES:
+        with suppress(PackageNotFoundError):
+            found[name] = version(name)
+    return found
+
+
 def cpu_name() -> str:
-    """Return the model of the CPU, as far as the system tells."""
+    """Return the model of the CPU, its vendor and family, and its widest vector instructions.
+
+    XLA and BLAS choose their code by these, so that the last digits of a number may depend on them. An example is
+    "AMD EPYC (AuthenticAMD 25/17, AVX-512)"; where the system tells less, that is left out.
+    """
     try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        return _processor(Path("/proc/cpuinfo").read_text())
     except OSError:
         return platform.machine()
-    return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), platform.machine())
+
+
+def _processor(text: str) -> str:
+    """Return `cpu_name` of the first processor in /proc/cpuinfo."""
+    lines = (line.partition(":") for line in text.split("\n\n")[0].splitlines())
+    told = {name.strip(): value.strip() for name, _, value in lines}
+    flags = {*told.get("flags", "").split(), *told.get("Features", "").split()}
+    vectors = next((name for flag, name in _VECTORS.items() if flag in flags), "")
+    kind = f"{told.get('vendor_id', '')} {told.get('cpu family', '')}/{told.get('model', '')}".strip(" /")
+    about = ", ".join(part for part in (kind, vectors) if part)
+    return told.get("model name", platform.machine()) + (f" ({about})" if about else "")

@@ -40,7 +40,7 @@ class Generative:
     d: int = option(24, "Dimension of x, for linear and leaky-ReLU g")
     theta_norm: AxisValue = option("1", "|theta| of the data: one number; h_hat is learned for 1, as in the paper")
     alpha: AxisValue = option("1", "Of the Mixup law Beta(alpha, alpha): one number")
-    training_seeds: int = option(5, "Repetitions of everything")
+    training_seeds: int = option(8, "Repetitions of everything")
     training_sets: int = option(8, "Training sets of the classifiers, for each seed and n")
     steps: int = option(1000, "Of the training of h_hat")
     draws: int = option(1 << 19, "Test draws for each h_hat")

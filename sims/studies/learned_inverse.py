@@ -1,11 +1,15 @@
-"""One learned h_hat of the generative study: learn it, estimate classifiers on its features, and measure both."""
+"""One learned h_hat of the generative study: learn it, estimate classifiers on its features, and measure both.
+
+g, the rows and the training are in float64, since in float32 the last digits, which differ from one kind of CPU to
+another, decide which network the training ends at (`mixjax.generative.learned`). The rest is in float32.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import partial
 from itertools import product
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -72,13 +76,9 @@ def streams_of(rows: Iterable[int], seeds: int, setting: Setting) -> set[str]:
 
 def measure(family: str, rows: int, seed: int, setting: Setting) -> HostArrays:
     """Learn one h_hat, and measure it and its classifiers."""
+    generator, inverse, learned, z, y = _learned(family, rows, seed, setting)
     theta, target = class_mean(setting.p, setting.theta_norm), class_mean(setting.p, 1.0)
-    generator = FAMILIES[family](_key(setting, "generator", family, seed), setting.p, setting.d)
-    inverse = generator.inverse()
-    z, y = sample_data(_key(setting, "rows", family, rows, seed), n=rows, theta=theta)
     x = generator(z)
-    learned = learn_inverse(_key(setting, "learning", family, rows, seed), x, y, theta=target, num_steps=setting.steps)
-
     estimates = [
         _estimates(_key(setting, "training sets", family, n, seed), generator, (inverse, learned), theta,
                    setting.weight, n=n, sets=setting.sets)
@@ -103,6 +103,21 @@ def measure(family: str, rows: int, seed: int, setting: Setting) -> HostArrays:
         "delta_square": _by_direction(delta.square.value, len(found)),
         **_stretches(generator, learned, z[:2048]),
     }
+
+
+def _learned(family: str, rows: int, seed: int, setting: Setting) -> tuple[Any, ...]:
+    """Return g, its inverse, the learned h_hat, and the z and y that it was learned from: learned in float64."""
+    with jax.enable_x64(True):
+        theta, target = class_mean(setting.p, setting.theta_norm), class_mean(setting.p, 1.0)
+        generator = FAMILIES[family](_key(setting, "generator", family, seed), setting.p, setting.d)
+        z, y = sample_data(_key(setting, "rows", family, rows, seed), n=rows, theta=theta)
+        key = _key(setting, "learning", family, rows, seed)
+        learned = learn_inverse(key, generator(z), y, theta=target, num_steps=setting.steps)
+        return jax.tree.map(_single, (generator, generator.inverse(), learned, z, y))
+
+
+def _single(array: jax.Array) -> jax.Array:
+    return array.astype(np.float32) if jnp.issubdtype(array.dtype, jnp.floating) else array.astype(np.int32)
 
 
 @partial(jax.jit, static_argnames=("n", "sets"))

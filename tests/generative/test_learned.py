@@ -123,3 +123,15 @@ def test_without_flax_it_says_what_to_install(monkeypatch, key):
     monkeypatch.setitem(sys.modules, "flax", None)
     with pytest.raises(ImportError, match=r"pip install 'mixjax\[generative\]'"):
         learn_inverse(key, X, Y, theta=THETA)
+
+
+@pytest.mark.slow
+def test_last_digits_of_the_rows_do_not_change_what_is_learned_in_float64(data, key):
+    """Every row is one digit larger, as on another processor; in float32 one digit alone is 1e-7."""
+    x, y = (np.asarray(values, np.float64) for values in data)
+    theta = np.asarray(THETA, np.float64)
+    learned, other = (
+        learn_inverse(key, rows, y, theta=theta, num_steps=STEPS, **SMALL) for rows in (x, np.nextafter(x, np.inf))
+    )
+    assert learned(x).dtype == np.float64
+    np.testing.assert_allclose(learned(x), other(x), rtol=0, atol=1e-10)

@@ -2,8 +2,10 @@
 
 import json
 import os
+import platform
 import re
 import subprocess
+from importlib.metadata import version
 
 import pytest
 
@@ -19,9 +21,29 @@ def test_provenance_names_versions_machine_and_sources():
     assert made["cores"] >= 1
     if (ROOT / ".git").exists():
         assert re.fullmatch(r"[0-9a-f]{12}(-modified-[0-9a-f]{8})?", str(made["commit"]))
+    for name in ("numpy", "scipy"):
+        assert made[name] == version(name)
     text = json.dumps(made)
     for secret in (os.path.expanduser("~"), os.uname().nodename, os.getcwd()):
         assert len(secret) < 4 or secret not in text
+
+
+@pytest.mark.parametrize(
+    ("lines", "name"),
+    [
+        (
+            "vendor_id\t: AuthenticAMD\ncpu family\t: 25\nmodel\t\t: 17\nmodel name\t: AMD EPYC\n"
+            "flags\t\t: fpu avx avx2 avx512f\n",
+            "AMD EPYC (AuthenticAMD 25/17, AVX-512)",
+        ),
+        ("vendor_id: GenuineIntel\nmodel name: A: B @ 2.0GHz\nflags: avx2 avx", "A: B @ 2.0GHz (GenuineIntel, AVX2)"),
+        ("model name: a\nflags: sse\n\nprocessor: 1\nmodel name: b\nflags: avx", "a"),
+        ("BogoMIPS: 50\nFeatures: fp asimd sve", f"{platform.machine()} (SVE)"),
+        ("", platform.machine()),
+    ],
+)
+def test_a_processor_has_a_family_and_instructions(lines, name):
+    assert origin._processor(lines) == name
 
 
 @pytest.fixture
