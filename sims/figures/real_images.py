@@ -40,12 +40,14 @@ def _difference(table: xr.Dataset, data: str, name: str) -> Any:
     table = table.isel(pair=(table["data_set"] == data).values)
     if not table.sizes["pair"]:
         return None
-    figure, axes = plots.panels(table.sizes["pair"], 2, height=1.25 if table.sizes["pair"] > 2 else 2.4)
+    figure, axes = _panels(table, 2, height=0.8, margin=1.6)
     for ax, pair in zip(axes, table["pair"].values, strict=True):
         _difference_panel(ax, table.sel(pair=pair), name)
     figure.suptitle(_finding(table, data, name), fontsize="medium")
     scale = rf"linear to $\pm${_LINEAR[name]:g}"
-    figure.supylabel(f"{_ERRORS[name]}: Mixup \N{MINUS SIGN} plain ({scale})", fontsize="medium")
+    figure.supylabel(
+        f"{_ERRORS[name]}:\nMixup \N{MINUS SIGN} plain ({scale})", fontsize="medium", multialignment="center"
+    )
     rows = "drawn rows" if data == "control" else "images"
     keys = [*_weights(table), plots.line_key("Definition 3.1", color="0.3"),
             plots.line_key("Gaussian rows", color="0.3", linestyle=":")]  # fmt: skip
@@ -69,7 +71,7 @@ def _difference_panel(ax: Any, one: xr.Dataset, name: str) -> None:
     plots.decades(ax, x=True)
     ax.set_xlabel("$p/n$")
     ax.label_outer()
-    ax.set_title(rf"{one['pair'].item()} ($|\theta| = {float(one['theta_norm']):.2f}$)", fontsize=7)
+    ax.set_title(rf"{one['pair'].item().split(': ')[-1]} ($|\theta| = {float(one['theta_norm']):.2f}$)", fontsize=7)
 
 
 def _finding(table: xr.Dataset, data: str, name: str) -> str:
@@ -77,8 +79,11 @@ def _finding(table: xr.Dataset, data: str, name: str) -> str:
     clear, agree = (int(counts[f"helps_{end}"] + counts[f"hurts_{end}"]) for end in ("clear", "agree"))
     if data == "control":
         return f"Controls: {agree} of {clear} clear signs are those of Definition 3.1"
+    label = NAMES[data].replace("digits", "Digits")
+    if not counts["hurts_clear"]:
+        return f"{label}: no cell is clear where\nDefinition 3.1 says that Mixup hurts"
     return (
-        f"{NAMES[data]}: of {int(counts['hurts_clear'])} clear cells where Definition 3.1 says\n"
+        f"{label}: of {int(counts['hurts_clear'])} clear cells where Definition 3.1 says\n"
         f"that Mixup hurts, it hurts in {int(counts['hurts_agree'])}"
     )
 
@@ -86,7 +91,7 @@ def _finding(table: xr.Dataset, data: str, name: str) -> str:
 def _boundary(table: xr.Dataset) -> Any:
     """Draw a line for each pair and weight: the boundary of Definition 3.1, of Gaussian rows, and of the rows."""
     positions = setting_positions(table)
-    figure, (ax,) = plots.panels(1, 1, height=0.9 + 0.3 * table.sizes["pair"])
+    figure, (ax,) = plots.panels(1, 1, height=1.9 + 0.24 * table.sizes["pair"])
     edge = 0.8 * float(table["ratio"].min())
     for place, pair in enumerate(table["pair"].values):
         for order, position in enumerate(positions):
@@ -124,12 +129,13 @@ def _boundary_finding(table: xr.Dataset) -> str:
     found = table["square_critical"].isel(pair=(table["data_set"] != "control").values).notnull()
     total = found.sizes["pair"] * found.sizes["mixup"]
     images, gaussian = (int(found.sel(rows=rows).sum()) for rows in _KINDS)
-    return f"Images have a boundary in {images} of {total} pairs and weights,\nGaussian rows of the same moments in {gaussian}"
+    text = f"Images have a boundary in {images} of {total} pairs and weights"
+    return f"{text},\nGaussian rows of the same moments in {gaussian}"
 
 
 def _scores(table: xr.Dataset) -> Any:
     """Draw the density of the score along theta in each class, on a logarithmic axis, beside that of Definition 3.1."""
-    figure, axes = plots.panels(table.sizes["pair"], 3, height=0.95)
+    figure, axes = _panels(table, 3, height=0.7, margin=1.1)
     score = table["score"].values
     for ax, pair in zip(axes, table["pair"].values, strict=True):
         one = table.sel(pair=pair)
@@ -149,6 +155,12 @@ def _scores(table: xr.Dataset) -> Any:
     keys = [plots.line_key(f"class ${sign}1$", color=color) for sign, color in zip("+-", plots.COLORS, strict=False)]
     legend(figure, keys, 2, where="lower")
     return figure
+
+
+def _panels(table: xr.Dataset, columns: int, *, height: float, margin: float) -> tuple[Any, Any]:
+    """Make a panel for each pair, of a height a row, with a margin for title, labels and legend."""
+    rows = -(-table.sizes["pair"] // columns)
+    return plots.panels(table.sizes["pair"], columns, height=height + margin / rows)
 
 
 def _weights(table: xr.Dataset) -> list[Any]:

@@ -23,10 +23,9 @@ def _origin(table: xr.Dataset) -> str:
     prints = {data: code for data, code in json.loads(table.attrs["fingerprints"]).items() if code}
     rows = ", ".join(f"{data} {code}" for data, code in prints.items())
     return (
-        "Errors are ECE_2 squared, debiased, unless another is named. ± and what follows it, or two numbers in "
-        "brackets, are a 95 % interval for other rows of the same kind (Student's t): of a control over its "
-        f"{int(table['row_sets'].max())} row sets, of images over the divisions of the only one, with the correction "
-        f"of Nadeau and Bengio (`sims/studies/divisions.py`). {_claimed(table)}"
+        "Errors are ECE_2 squared, debiased, unless another is named. What follows ±, and two numbers in brackets, are "
+        "a 95 % interval for other rows of the same kind (Student's t): of images over the divisions of their rows, "
+        f"with the correction of Nadeau and Bengio (`sims/studies/divisions.py`){_claimed(table)}. "
         f"Rows: {rows} (the beginning of their SHA-256)."
     )
 
@@ -34,8 +33,11 @@ def _origin(table: xr.Dataset) -> str:
 def _claimed(table: xr.Dataset) -> str:
     known = table.isel(pair=table["row_sets"].values > 1)
     parts = [f"{float(known['square_claimed'].sel(pair=pair)):.2f} ({pair})" for pair in known["pair"].values]
-    text = "On controls the standard error that it claims is this multiple of the spread over row sets"
-    return f"{text}: {', '.join(parts)}. " if parts else ""
+    text = (
+        f"; of controls over {int(table['row_sets'].max())} independent row sets of each. There the standard error "
+        "that the correction would claim is this multiple of the spread over row sets"
+    )
+    return f"{text}: {', '.join(parts)}" if parts else ""
 
 
 def signs(table: xr.Dataset, name: str = "square") -> xr.Dataset:
