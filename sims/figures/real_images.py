@@ -12,93 +12,130 @@ import xarray as xr
 from mixjax import plots
 from mixjax.plots import Figure
 
+from ..reports.real_images import NAMES, boundary_interval, signs
 from .captions import made_with, setting_label, setting_positions
 from .marks import legend
 
-_DATA = {"control": "o", "digits": "s", "fashion_mnist": "^"}
-_DATA_NAMES = {"control": "control", "digits": "digits", "fashion_mnist": "Fashion-MNIST"}
-_NAMES = {"square": "ECE$_2^2$, debiased", "ece": "ECE, plug-in"}
+_ERRORS = {"square": "ECE$_2^2$, debiased", "ece": "ECE, plug-in"}
+_LINEAR = {"square": 1e-3, "ece": 1e-2}  # up to here the axis of a difference is linear
+_KINDS = {"images": {}, "Gaussian rows": {"markerfacecolor": "white"}}
+_BARS = (
+    "95 % intervals (Student's t; of images with the correction of Nadeau and Bengio for divisions of the same rows, "
+    "of controls over row sets)"
+)
 
 
 def real_images_figures() -> tuple[Figure, ...]:
+    parts = (("fashion_mnist", "square"), ("digits", "square"), ("control", "square"), ("fashion_mnist", "ece"))
+    differences = [
+        Figure(f"{name}_{data}", partial(_difference, data=data, name=name), partial(_difference_caption, name=name))
+        for data, name in parts
+    ]
+    boundary, scores = Figure("boundary", _boundary, _boundary_caption), Figure("scores", _scores, _scores_caption)
+    return (differences[0], boundary, scores, *differences[1:])
+
+
+def _difference(table: xr.Dataset, data: str, name: str) -> Any:
+    """Draw a panel for each pair of a data set: rows as points, Gaussian rows dotted, the exact law as lines."""
+    table = table.isel(pair=(table["data_set"] == data).values)
+    if not table.sizes["pair"]:
+        return None
+    figure, axes = _panels(table, 2, height=0.8, margin=1.6)
+    for ax, pair in zip(axes, table["pair"].values, strict=True):
+        _difference_panel(ax, table.sel(pair=pair), name)
+    figure.suptitle(_finding(table, data, name), fontsize="medium")
+    scale = rf"linear to $\pm${_LINEAR[name]:g}"
+    figure.supylabel(
+        f"{_ERRORS[name]}:\nMixup \N{MINUS SIGN} plain ({scale})", fontsize="medium", multialignment="center"
+    )
+    rows = "drawn rows" if data == "control" else "images"
+    keys = [*_weights(table), plots.line_key("Definition 3.1", color="0.3"),
+            plots.line_key("Gaussian rows", color="0.3", linestyle=":")]  # fmt: skip
+    legend(figure, [*keys, _mark(rows, color="0.3")], 2, where="lower")
+    return figure
+
+
+def _difference_panel(ax: Any, one: xr.Dataset, name: str) -> None:
+    ratio = (one["p"] / one["n"]).values
+    for order, position in enumerate(setting_positions(one)):
+        cell, color = one.isel(mixup=position), plots.COLORS[order]
+        measured = cell[f"{name}_difference"]
+        half = (cell["half_width"] * cell[f"{name}_difference_se"]).sel(rows="images")
+        ax.plot(ratio, cell[f"{name}_difference_exact"], color=color, linewidth=0.8)
+        ax.plot(ratio, measured.sel(rows="Gaussian rows"), color=color, linewidth=0.8, linestyle=":")
+        look: dict[str, Any] = {"color": color, "markersize": 2.2, "elinewidth": 0.7, "linewidth": 0}
+        ax.errorbar(ratio, measured.sel(rows="images"), half, marker=plots.MARKERS[order], **look)
+    ax.axhline(0, color="0.4", linewidth=0.6, zorder=0)
+    ax.set_xscale("log")
+    ax.set_yscale("symlog", linthresh=_LINEAR[name], linscale=1.2)
+    plots.decades(ax, x=True)
+    ax.set_xlabel("$p/n$")
+    ax.label_outer()
+    ax.set_title(rf"{one['pair'].item().split(': ')[-1]} ($|\theta| = {float(one['theta_norm']):.2f}$)", fontsize=7)
+
+
+def _finding(table: xr.Dataset, data: str, name: str) -> str:
+    counts = signs(table, name).sel(rows="images").sum("pair")
+    clear, agree = (int(counts[f"helps_{end}"] + counts[f"hurts_{end}"]) for end in ("clear", "agree"))
+    if data == "control":
+        return f"Controls: {agree} of {clear} clear signs are those of Definition 3.1"
+    label = NAMES[data].replace("digits", "Digits")
+    if not counts["hurts_clear"]:
+        return f"{label}: no cell is clear where\nDefinition 3.1 says that Mixup hurts"
     return (
-        Figure("square_difference", partial(_difference, name="square"), partial(_difference_caption, name="square")),
-        Figure("boundary", _boundary, _boundary_caption),
-        Figure("scores", _scores, _scores_caption),
-        Figure("ece_difference", partial(_difference, name="ece"), partial(_difference_caption, name="ece")),
+        f"{label}: of {int(counts['hurts_clear'])} clear cells where Definition 3.1 says\n"
+        f"that Mixup hurts, it hurts in {int(counts['hurts_agree'])}"
     )
 
 
-def _difference(table: xr.Dataset, name: str) -> Any:
-    """Draw a panel for each pair: images as points, Gaussian rows dotted, the exact law as lines."""
-    figure, axes = _panels(table, height=1.6)
-    for ax, pair in zip(axes, table["pair"].values, strict=True):
-        one = table.sel(pair=pair)
-        ratio = one["p"] / one["n"]
-        for order, position in enumerate(setting_positions(table)):
-            cell, color = one.isel(mixup=position), plots.COLORS[order]
-            difference, error = cell[f"{name}_difference"], cell[f"{name}_difference_se"].sel(rows="images")
-            ax.plot(ratio, cell[f"{name}_difference_exact"], color=color, linewidth=0.9)
-            ax.plot(ratio, difference.sel(rows="Gaussian rows"), color=color, linewidth=0.9, linestyle=":")
-            plots.points_with_bars(ax, ratio.values, difference.sel(rows="images").values, error.values, color=color,
-                                   marker=plots.MARKERS[order], label=setting_label(cell))  # fmt: skip
-        ax.axhline(0, color="0.4", linewidth=0.6, zorder=0)
-        ax.set_xscale("log")
-        ax.set_yscale("symlog", linthresh=1e-3 if name == "square" else 1e-2, linscale=1.2)
-        plots.decades(ax, x=True)
-        ax.set_title(rf"{pair} ($|\theta| = {float(one['theta_norm']):.2f}$)")
-        ax.set_xlabel("$p/n$")
-        ax.label_outer()
-    figure.supylabel(f"{_NAMES[name]}: Mixup \N{MINUS SIGN} plain", fontsize="medium")
-    keys = [plots.line_key("Definition 3.1, exact", color="0.3"),
-            plots.line_key("Gaussian rows, same moments", color="0.3", linestyle=":")]  # fmt: skip
-    legend(figure, [*axes[0].get_legend_handles_labels()[0], *keys], 3, where="lower")
-    return figure
-
-
 def _boundary(table: xr.Dataset) -> Any:
-    """Draw the measured boundary against that of Definition 3.1, a point for each pair and weight."""
-    figure, axes = plots.panels(2, 2, height=3.0, width=2 * plots.COLUMN_WIDTH)
-    law = table["square_critical_exact"]
-    lowest, highest = (float(end) for end in (table["ratio"].min(), table["ratio"].max()))
-    for ax, rows in zip(axes, ("Gaussian rows", "images"), strict=True):
-        for order, position in enumerate(setting_positions(table)):
-            for data, marker in _DATA.items():
-                kept = (table["data_set"] == data).values
-                found = table["square_critical"].sel(rows=rows).isel(mixup=position).values[kept]
-                error = table["square_critical_se"].sel(rows=rows).isel(mixup=position).values[kept]
-                look: dict[str, Any] = {"color": plots.COLORS[order], "markersize": 4.5, "linewidth": 0}
-                none, x = np.isnan(found), law.isel(mixup=position).values[kept]
-                bars = np.nan_to_num(np.array([np.minimum(error, found * 0.999), error]), nan=0.0)
-                ax.errorbar(x[~none], found[~none], bars[:, ~none], marker=marker, elinewidth=0.7, **look)
-                ax.plot(x[none], np.full(none.sum(), lowest), marker=marker, markerfacecolor="white", **look)
-        ends = [lowest * 0.8, highest]
-        ax.plot(ends, ends, color="0.4", linewidth=0.6, zorder=0)
-        ax.set(xscale="log", yscale="log", xlim=ends, ylim=ends, title=rows)
-        ax.set_xlabel("boundary of Definition 3.1, $p/n$")
-        plots.decades(ax, x=True, y=True)
-    axes[0].set_ylabel("measured boundary, $p/n$")
-    return _with_boundary_legend(figure, table)
-
-
-def _with_boundary_legend(figure: Any, table: xr.Dataset) -> Any:
-    from matplotlib.lines import Line2D
-
-    plain: dict[str, Any] = {"linewidth": 0, "markersize": 4.5}
-    keys = [
-        Line2D([], [], marker="o", color=plots.COLORS[order], label=setting_label(table.isel(mixup=position)), **plain)
-        for order, position in enumerate(setting_positions(table))
-    ]
-    here = [data for data in _DATA if data in table["data_set"].values]
-    keys += [Line2D([], [], marker=_DATA[data], color="0.3", label=_DATA_NAMES[data], **plain) for data in here]
-    keys.append(Line2D([], [], marker="o", color="0.3", markerfacecolor="white", label="none found", **plain))
-    legend(figure, keys, 4, where="lower")
+    """Draw a line for each pair and weight: the boundary of Definition 3.1, of Gaussian rows, and of the rows."""
+    positions = setting_positions(table)
+    figure, (ax,) = plots.panels(1, 1, height=1.9 + 0.24 * table.sizes["pair"])
+    edge = 0.8 * float(table["ratio"].min())
+    for place, pair in enumerate(table["pair"].values):
+        for order, position in enumerate(positions):
+            one, height = table.sel(pair=pair).isel(mixup=position), place + 0.8 * (order + 0.5) / len(positions) - 0.4
+            color, law = plots.COLORS[order], float(one["square_critical_exact"])
+            ax.plot(law, height, marker="|", color="black", markersize=5, linewidth=0)
+            for shift, (rows, look) in zip((0.04, -0.08), _KINDS.items(), strict=True):
+                _boundary_mark(ax, one.sel(rows=rows), height + shift, edge, marker=plots.MARKERS[order], color=color,
+                               look=look)  # fmt: skip
+    ax.set(xscale="log", xlim=(edge, 1.25 * float(table["ratio"].max())), ylim=(table.sizes["pair"] - 0.5, -0.5))
+    ax.set_yticks(range(table.sizes["pair"]), table["pair"].values)
+    ax.hlines(np.arange(1, table.sizes["pair"]) - 0.5, *ax.get_xlim(), color="0.85", linewidth=0.5, zorder=0)
+    ax.set_xlabel("$p/n$ above which Mixup lowers ECE$_2$")
+    plots.decades(ax, x=True)
+    figure.suptitle(_boundary_finding(table), fontsize="medium")
+    keys = [*_weights(table), plots.line_key("Definition 3.1", color="black", marker="|", linestyle="none"),
+            _mark("drawn rows, images", color="0.3"), _mark("Gaussian rows", color="0.3", **_KINDS["Gaussian rows"]),
+            plots.line_key("none found", color="0.3", marker="<", linestyle="none", markersize=4)]  # fmt: skip
+    legend(figure, keys, 2, where="lower")
     return figure
+
+
+def _boundary_mark(ax: Any, one: xr.Dataset, height: float, edge: float, *, marker: str, color: str, look: Any) -> None:
+    ratio, low, high = (float(value) for value in boundary_interval(one))
+    style: dict[str, Any] = {"color": color, "markersize": 2.8, "markeredgewidth": 0.7, "linewidth": 0} | look
+    if np.isnan(ratio):
+        ax.plot(1.13 * edge, height, marker="<", **style)
+        return
+    if np.isfinite(low):
+        ax.hlines(height, low, high, color=color, linewidth=0.7)
+    ax.plot(ratio, height, marker=marker, **style)
+
+
+def _boundary_finding(table: xr.Dataset) -> str:
+    found = table["square_critical"].isel(pair=(table["data_set"] != "control").values).notnull()
+    total = found.sizes["pair"] * found.sizes["mixup"]
+    images, gaussian = (int(found.sel(rows=rows).sum()) for rows in _KINDS)
+    text = f"Images have a boundary in {images} of {total} pairs and weights"
+    return f"{text},\nGaussian rows of the same moments in {gaussian}"
 
 
 def _scores(table: xr.Dataset) -> Any:
     """Draw the density of the score along theta in each class, on a logarithmic axis, beside that of Definition 3.1."""
-    figure, axes = _panels(table, height=1.35)
+    figure, axes = _panels(table, 3, height=0.7, margin=1.1)
     score = table["score"].values
     for ax, pair in zip(axes, table["pair"].values, strict=True):
         one = table.sel(pair=pair)
@@ -106,52 +143,76 @@ def _scores(table: xr.Dataset) -> Any:
             density = one["histogram"].sel({"class": f"{side:+.0f}"}).values
             mean = side * float(one["theta_norm"])
             ax.plot(score, np.exp(-0.5 * (score - mean) ** 2) / np.sqrt(2 * np.pi), color=color, linewidth=0.8)
-            ax.step(score, np.where(density > 0, density, np.nan), color=color, where="mid", linewidth=0.8)
-            ax.fill_between(score, density, 1e-6, color=color, step="mid", alpha=plots.BAND, linewidth=0)
-        ax.set(yscale="log", ylim=(1e-4, 1), title=pair)
-    figure.supxlabel(r"score along $\theta$", fontsize="medium")
+            ax.fill_between(score, density, 1e-6, color=color, step="mid", alpha=2 * plots.BAND, linewidth=0)
+        ax.set(yscale="log", ylim=(1e-4, 1), yticks=(1e-4, 1e-2, 1), xticks=(-5, 0, 5))
+        ax.set_xlabel(r"score along $\theta$")
+        ax.label_outer()
+        ax.set_title(pair, fontsize=7)
+    of_images = (table["skewness"] < 0).isel(pair=(table["data_set"] != "control").values)
+    title = f"{int(of_images.sum())} of {of_images.size} classes of images lean towards the other class"
+    figure.suptitle(title, fontsize="medium")
     figure.supylabel("density in each class", fontsize="medium")
     keys = [plots.line_key(f"class ${sign}1$", color=color) for sign, color in zip("+-", plots.COLORS, strict=False)]
-    legend(figure, keys, 2)
+    legend(figure, keys, 2, where="lower")
     return figure
 
 
-def _panels(table: xr.Dataset, *, height: float) -> tuple[Any, Any]:
-    return plots.panels(table.sizes["pair"], 3, height=height, width=2 * plots.COLUMN_WIDTH)
+def _panels(table: xr.Dataset, columns: int, *, height: float, margin: float) -> tuple[Any, Any]:
+    """Make a panel for each pair, of a height a row, with a margin for title, labels and legend."""
+    rows = -(-table.sizes["pair"] // columns)
+    return plots.panels(table.sizes["pair"], columns, height=height + margin / rows)
+
+
+def _weights(table: xr.Dataset) -> list[Any]:
+    """Make the entry of each weight."""
+    return [
+        _mark(setting_label(table.isel(mixup=position)), color=plots.COLORS[order], marker=plots.MARKERS[order])
+        for order, position in enumerate(setting_positions(table))
+    ]
+
+
+def _mark(label: str, *, marker: str = "o", **style: Any) -> Any:
+    return plots.line_key(label, marker=marker, linestyle="none", markersize=3, **style)
 
 
 def _difference_caption(table: xr.Dataset, name: str) -> str:
     biased = " The plug-in is biased upwards where an error is small and test rows are few." if name == "ece" else ""
     return (
-        f"{_NAMES[name].replace('$_2^2$', '_2 squared')}: Mixup minus plain against p/n, for two whitened classes. "
-        "Points: images, with bars of two standard errors; dotted: Gaussian rows of the same class means and "
-        "covariances; lines: the exact law of Definition 3.1 at the same n, p and |theta|. Below 0 Mixup is better "
-        f"calibrated.{biased} {_settings(table)}"
+        f"{_ERRORS[name].replace('$_2^2$', '_2 squared')}: Mixup minus plain against p/n, for two whitened classes. "
+        "Points: images, or rows drawn from Definition 3.1 (control), with "
+        f"{_BARS}; dotted: Gaussian rows of the same class means and covariances; lines: the exact law of Definition "
+        "3.1 at the same n, p and |theta|. Below 0 Mixup is better calibrated. Clear cells of the title: p/n and "
+        f"weights whose interval is without 0. Symmetric log scale, linear up to {_LINEAR[name]:g} on either side of 0."
+        f"{biased} {_settings(table)}"
     )
 
 
 def _boundary_caption(table: xr.Dataset) -> str:
     return (
-        "The p/n above which Mixup lowers ECE_2, measured (debiased, with bars of one standard error) against that of "
-        "Definition 3.1 at the same p and |theta|; a point for each pair of classes and each (alpha, beta). Left: "
-        "Gaussian rows of the same class means and covariances. Right: images. Hollow, at the lower edge: the measured "
-        f"difference never falls from above 0, it is below 0 or noise at every p/n. {_settings(table)}"
+        "The p/n above which Mixup lowers ECE_2 (debiased) for each pair of classes and each (alpha, beta): that of "
+        "Definition 3.1 at the same n, p and |theta| (black), and measured, with Gaussian rows of the same class means "
+        f"and covariances (hollow) and with the images, or rows drawn from Definition 3.1 (filled). Bars: {_BARS}, of "
+        "the logarithm; no bar where leaving one division out leaves no boundary. Arrows at the left edge: the "
+        f"measured difference never falls from above 0, it is below 0 or noise at every p/n. {_settings(table)}"
     )
 
 
 def _scores_caption(table: xr.Dataset) -> str:
     return (
-        "Density of theta'z/|theta| in each class of whitened rows that had no part in the whitening (filled steps), "
-        f"beside the normal densities of Definition 3.1 (lines). {_settings(table)}"
+        "Density of theta'z/|theta| in each class of whitened rows that had no part in the whitening (filled), beside "
+        "the normal densities of Definition 3.1 (lines). A class leans towards the other one where its skewness "
+        f"outwards is negative. {_settings(table)}"
     )
 
 
 def _settings(table: xr.Dataset) -> str:
     config = json.loads(table.attrs["config"])
-    dimensions = dict(zip(table["data_set"].values, table["p"].values, strict=True))
-    sizes = ", ".join(f"p = {p} ({_DATA_NAMES[data]})" for data, p in dimensions.items())
-    return (
-        f"Settings: {sizes}; {int(table['divisions'].min())} to {int(table['divisions'].max())} divisions of the rows "
-        f"of a pair with 20 training sets each, seed {config['seed']}. Without units. "
-        f"{made_with(table)}"
-    )
+    sizes = "; ".join(_sizes_of(table, data) for data in NAMES if data in table["data_set"].values)
+    return f"Settings: {sizes}; 20 training sets a division, seed {config['seed']}. Without units. {made_with(table)}"
+
+
+def _sizes_of(table: xr.Dataset, data: str) -> str:
+    part = table.isel(pair=(table["data_set"] == data).values)
+    low, high, sets = (int(value) for value in (part["divisions"].min(), part["divisions"].max(), part["row_sets"][0]))
+    rows = f"{sets} row sets with {low} divisions each" if sets > 1 else f"{low} to {high} divisions of the rows"
+    return f"{NAMES[data]}: p = {int(part['p'][0])}, {rows}"

@@ -57,16 +57,17 @@ PAIRS = (
 )
 
 
-def rows_of(pair: Pair) -> tuple[np.ndarray, np.ndarray]:
+def rows_of(pair: Pair, row_set: int = 0) -> tuple[np.ndarray, np.ndarray]:
     """Return rows of the two classes, float32 [N, d] each: as many of every class as the smallest of the data set has.
 
-    Pixels are from 0 to 1, training and test images together.
+    Pixels are from 0 to 1, training and test images together. A control has as many independent row sets as wanted;
+    of images there is one.
 
     Raises:
       MissingDataError: if the data set is not on this machine.
     """
     if pair.data == CONTROL:
-        noise = np.random.default_rng(_CONTROL_SEED).standard_normal((2, _CONTROL_ROWS, pair.p), np.float32)
+        noise = np.random.default_rng([_CONTROL_SEED, row_set]).standard_normal((2, _CONTROL_ROWS, pair.p), np.float32)
         shift = np.float32(pair.theta_norm / np.sqrt(pair.p))
         return noise[0] + shift, noise[1] - shift
     images, labels = _pixels(pair.data)

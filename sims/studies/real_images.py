@@ -4,7 +4,8 @@ Paper: the generative model of Section 3.3, with an h_hat that is fitted to data
 classes of images are whitened (`sims.studies.subsamples`), so that Definition 3.1 holds as far as two
 moments of held-out rows can make it hold; p/n is varied by the size n of training sets drawn from them, and the plain
 and the Mixup classifiers of Section 3.1 are scored on other rows. Beside what is measured: the exact law of
-Definition 3.1 at the same n, p and |theta|, and the same measurement on Gaussian rows of the same moments.
+Definition 3.1 at the same n, p and |theta|, and the same measurement on Gaussian rows of the same moments. Controls
+are drawn from Definition 3.1, many row sets of each.
 """
 
 from __future__ import annotations
@@ -50,14 +51,15 @@ class RealImages:
     )
     alpha: AxisValue = option("0.2,1,5", "alpha of lambda ~ Beta(alpha, beta)")
     beta: AxisValue = option("same", "beta, one for each alpha or one for all; 'same' is alpha")
-    rows: int = option(1_000_000, "Test rows to score for each pair, size and weight")
-    most_divisions: int = option(100, "Divisions of the rows of a pair, at most; 4 at least")
+    rows: int = option(2_000_000, "Test rows to score for each pair, size and weight")
+    most_divisions: int = option(100, "Divisions of a row set, at most; 4 at least")
+    row_sets: int = option(20, "Independent row sets of each control, which share its test rows; images are one")
     seed: int = option(0, "Of every draw")
 
 
 def _pieces(config: RealImages) -> dict[str, Piece]:
     """Return a piece for each pair of classes whose data are here; warn where to get the others."""
-    for name, least in (("rows", 1), ("most_divisions", LEAST_DIVISIONS)):
+    for name, least in (("rows", 1), ("most_divisions", LEAST_DIVISIONS), ("row_sets", 1)):
         whole(name, getattr(config, name), least)
     ratios_of(config), mixup_settings(config.alpha, config.beta)
     pairs, missing = present()
@@ -81,25 +83,28 @@ def sizes_of(pair: Pair, config: RealImages, rows: int) -> tuple[np.ndarray, np.
 
 
 def measure(pair: Pair, config: RealImages) -> HostArrays:
-    """Measure errors of every division, kind of rows, size and weight (the first is 0), and compute the exact law's."""
-    rows = np.stack(rows_of(pair))
-    sizes, enough = sizes_of(pair, config, rows.shape[1])
+    """Measure errors of every row set, division, kind of rows, size and weight (0 first), and the exact law's."""
+    rows = np.stack([rows_of(pair, row_set) for row_set in range(config.row_sets if pair.data == CONTROL else 1)])
+    sets, _, count, _ = rows.shape
+    sizes, enough = sizes_of(pair, config, count)
     weights = np.concatenate([[0.0], mixup_settings(config.alpha, config.beta)["t"]]).astype(np.float32)
     key = key_of(config.seed, pair.name)
     used, longest = jnp.asarray(np.where(enough, sizes, 2), np.int32), int(sizes[enough].max(initial=2))
-    test_rows = 2 * REPLICATES * (rows.shape[1] // 3)
-    number = int(np.clip(config.rows // test_rows, LEAST_DIVISIONS, config.most_divisions))
+    wanted = config.rows // (2 * REPLICATES * (count // 3) * sets)
+    number = sets * int(np.clip(wanted, LEAST_DIVISIONS, config.most_divisions))
     images = jnp.asarray(rows)
 
     def of_division(index: int) -> tuple[Scores, Shape, jax.Array]:
         key_rows, key_sets = jax.random.split(jax.random.fold_in(key, index))
-        division = divided(key_rows, images, p=pair.p)
+        division = divided(key_rows, images[index * sets // number], p=pair.p)
         scores = scored(key_sets, division.rows, used, jnp.asarray(weights), replicates=REPLICATES, longest=longest)
         return jax.device_get((scores, division.shape, division.shrinkage))
 
     with ThreadPoolExecutor(usable_cores()) as pool:  # the first one alone compiles
         found = [of_division(0), *pool.map(of_division, range(1, number))]
-    scores, shape, shrinkage = jax.tree.map(lambda *parts: np.stack(parts).astype(np.float64), *found)
+    scores, shape, shrinkage = jax.tree.map(
+        lambda *parts: np.stack(parts).astype(np.float64).reshape(sets, -1, *np.shape(parts[0])), *found
+    )
     errors = {name: np.where(enough[:, None], values, np.nan) for name, values in scores._asdict().items()}
     exact = _exact(jax.random.fold_in(key, number), shape.theta_square.mean(), sizes, pair.p, weights)
     return {**errors, **shape._asdict(), **exact, "shrinkage": shrinkage, "n": sizes}
@@ -121,6 +126,7 @@ def _table(config: RealImages, pieces: Mapping[str, HostArrays]) -> xr.Dataset:
         "p": ("pair", [pair.p for pair in pairs]),
         "rows": list(KINDS),
         "ratio": ratios_of(config),
+        "side": ["helps", "hurts"],
         "class": ["+1", "-1"],
         "score": 0.5 * (HISTOGRAM[1:] + HISTOGRAM[:-1]),
         **{name: ("mixup", values) for name, values in mixup_settings(config.alpha, config.beta).items()},
@@ -138,9 +144,9 @@ STUDY = PiecewiseStudy(
     summary="Mixup on whitened pairs of classes of digits and of Fashion-MNIST, against the boundary of the theory",
     config=RealImages,
     presets={
-        "quick": {"ratio": "0.05:8:7:log", "alpha": "1", "rows": 100_000, "most_divisions": 20},
+        "quick": {"ratio": "0.05:8:7:log", "alpha": "1", "rows": 100_000, "most_divisions": 20, "row_sets": 5},
         "default": {},
-        "full": {"ratio": "0.03:8:24:log", "rows": 20_000_000, "most_divisions": 1000},
+        "full": {"ratio": "0.03:8:24:log", "rows": 20_000_000, "most_divisions": 1000, "row_sets": 100},
     },
     pieces=_pieces,
     table=_table,

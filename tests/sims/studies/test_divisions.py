@@ -5,7 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mixjax.sims.studies.divisions import crossing, crossing_and_error, mean_and_error
+from mixjax.sims.studies.divisions import (
+    TEST_SHARE,
+    claimed_errors,
+    claimed_to_found,
+    crossing,
+    crossing_and_error,
+    half_width,
+    mean_and_error,
+)
 
 RATIOS = np.geomspace(0.1, 10, 9)
 
@@ -40,7 +48,7 @@ def test_of_ratios_that_repeat_the_first_counts():
 def test_the_error_is_that_of_nadeau_and_bengio(rng):
     """s^2 (1/D + q) with q test rows to each of the others."""
     parts = rng.standard_normal((7, 3))
-    mean, error = mean_and_error(parts)
+    mean, error = mean_and_error(parts[None])
     np.testing.assert_allclose(mean, parts.mean(axis=0))
     variance = ((parts - parts.mean(axis=0)) ** 2).sum(axis=0) / 6
     np.testing.assert_allclose(error**2, variance * (1 / 7 + 1 / 2), rtol=1e-12)
@@ -56,7 +64,7 @@ def test_the_error_allows_for_other_rows(rng):
     for _ in range(200):
         rows = rng.standard_normal(90)
         parts = np.array([rng.permutation(rows)[:30].mean() for _ in range(20)])
-        mean, error = mean_and_error(parts)
+        mean, error = mean_and_error(parts[None])
         found.append(mean)
         claimed.append(error**2)
         naive.append(parts.var(ddof=1) / 20)
@@ -65,16 +73,45 @@ def test_the_error_allows_for_other_rows(rng):
     assert np.mean(naive) < np.var(found) - spread
 
 
-def test_the_error_of_a_crossing(rng):
-    """Lines whose place has noise: by the delta method d(place) = place * d(value), within 10 % at this small noise."""
-    noise = 0.02 * rng.standard_normal(40)
-    parts = np.log(2.0) + noise[:, None] - np.log(RATIOS)[None]
-    place, error = crossing_and_error(RATIOS, parts)
+def test_of_several_row_sets_the_mean_of_each_is_one_number(rng):
+    """The textbook error of independent means, whatever the divisions; the claims of single sets by the formula."""
+    parts = rng.standard_normal((6, 1, 2)) + 0.1 * rng.standard_normal((6, 4, 2))
+    mean, error = mean_and_error(parts)
+    sets = parts.mean(axis=1)
+    np.testing.assert_allclose(mean, sets.mean(axis=0))
+    np.testing.assert_allclose(error**2, sets.var(axis=0, ddof=1) / 6)
+    claimed = parts.var(axis=1, ddof=1) * (1 / 4 + TEST_SHARE)
+    np.testing.assert_allclose(claimed_errors(parts) ** 2, claimed)
+    ratios = claimed.mean(axis=0) / sets.var(axis=0, ddof=1)
+    np.testing.assert_allclose(claimed_to_found(parts), np.sqrt(np.median(ratios)))
+    assert np.isnan(claimed_to_found(parts[:1]))
+
+
+def test_the_half_width_is_students():
+    """The quantiles of the table in every textbook: 9 and 19 degrees of freedom, and the normal one in the limit."""
+    assert half_width(1, 10) == pytest.approx(2.262, abs=5e-4)
+    assert half_width(20, 4) == pytest.approx(2.093, abs=5e-4)
+    assert half_width(1, 10**6) == pytest.approx(1.960, abs=5e-4)
+
+
+def test_the_error_of_a_crossing_over_row_sets(rng):
+    """Lines whose place has noise, a set each: place * the error of their mean, within 10 % at this small noise."""
+    noise = 0.02 * rng.standard_normal((40, 3))
+    place, error = crossing_and_error(RATIOS, np.log(2.0) + noise[..., None] - np.log(RATIOS))
     np.testing.assert_allclose(place, 2.0 * np.exp(noise.mean()), rtol=1e-12)
     np.testing.assert_allclose(error, place * mean_and_error(noise)[1], rtol=0.1)
 
 
+def test_the_error_of_a_crossing(rng):
+    """Lines whose place has noise: by the delta method d(place) = place * d(value), within 10 % at this small noise."""
+    noise = 0.02 * rng.standard_normal(40)
+    parts = np.log(2.0) + noise[:, None] - np.log(RATIOS)[None]
+    place, error = crossing_and_error(RATIOS, parts[None])
+    np.testing.assert_allclose(place, 2.0 * np.exp(noise.mean()), rtol=1e-12)
+    np.testing.assert_allclose(error, place * mean_and_error(noise[None])[1], rtol=0.1)
+
+
 def test_a_place_that_one_division_decides_has_no_error():
     parts = np.array([[1.0, -9.0], [1.0, 1.0], [1.0, 1.0]])
-    place, error = crossing_and_error(np.array([1.0, 2.0]), parts)
+    place, error = crossing_and_error(np.array([1.0, 2.0]), parts[None])
     assert np.isfinite(place) and np.isnan(error)

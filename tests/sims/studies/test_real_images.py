@@ -15,9 +15,9 @@ from mixjax.datasets.known import KNOWN
 from mixjax.gaussian import critical_ratio
 from mixjax.runs import RunError
 from mixjax.sims.publishing import publish
-from mixjax.sims.reports.real_images import signs
+from mixjax.sims.reports.real_images import boundary_interval, signs
 from mixjax.sims.studies import image_pairs, real_images
-from mixjax.sims.studies.divisions import TEST_SHARE
+from mixjax.sims.studies.divisions import TEST_SHARE, half_width
 
 OPTIONS = {"ratio": "0.2,1,3,9,1e-3", "alpha": "1,5", "rows": 1, "most_divisions": 4}
 
@@ -106,8 +106,8 @@ def test_the_table(with_fashion, tmp_path):
     assert table.attrs["missing"] == ""
     with np.load(tmp_path / "run/shards/fashion.npz") as piece:
         square, theta = piece["square"], piece["theta_square"]
-    assert square.shape == (4, 2, 5, 3)
-    difference = square[..., 1:] - square[..., :1]
+    assert square.shape == (1, 4, 2, 5, 3)
+    difference = square[0, ..., 1:] - square[0, ..., :1]
     one = table.sel(pair="fashion")
     np.testing.assert_allclose(one["square_difference"], difference.mean(axis=0))
     variance = difference.var(axis=0, ddof=1) * (1 / 4 + TEST_SHARE)
@@ -115,8 +115,37 @@ def test_the_table(with_fashion, tmp_path):
     np.testing.assert_allclose(one["theta_norm"], np.sqrt(theta.mean()))
     limit = critical_ratio(float(one["theta_norm"]), one["t"].values, norm=2)
     np.testing.assert_allclose(one["square_critical_limit"], limit, rtol=1e-4)
+    np.testing.assert_allclose(one["half_width"], half_width(1, 4))
+    assert np.isnan(one["square_claimed"])
     counts = signs(table)
     assert (counts["helps_cells"] + counts["hurts_cells"]).values.sum() == 2 * 2 * (4 + 2)
     assert (counts["helps_agree"] <= counts["helps_clear"]).all() and (
         counts["helps_clear"] <= counts["helps_cells"]
     ).all()
+
+
+def test_a_control_has_row_sets_of_its_own(no_files, monkeypatch):
+    """The table of three sets: other rows in each, the error of three means, and averages over each side by hand."""
+    pair = image_pairs.Pair("control", image_pairs.CONTROL, theta_norm=1.0)
+    monkeypatch.setattr(image_pairs, "_CONTROL_ROWS", 60)
+    monkeypatch.setitem(image_pairs.DIMENSIONS, image_pairs.CONTROL, 4)
+    first, second = (image_pairs.rows_of(pair, row_set)[0] for row_set in (0, 1))
+    assert not np.isin(first, second).any()
+    config = real_images.RealImages(ratio="0.3,1,3", alpha="5", rows=1, most_divisions=4, row_sets=3)
+    found = real_images.measure(pair, config)
+    assert found["square"].shape == (3, 4, 2, 3, 2)
+    monkeypatch.setattr(real_images, "PAIRS", [pair])
+    table = real_images._table(config, {pair.file: found}).sel(pair="control").isel(mixup=0)
+    means = (found["square"][..., 1] - found["square"][..., 0]).mean(axis=1)
+    np.testing.assert_allclose(table["square_difference"], means.mean(axis=0))
+    np.testing.assert_allclose(table["square_difference_se"], means.std(axis=0, ddof=1) / np.sqrt(3))
+    assert (int(table["row_sets"]), int(table["divisions"])) == (3, 4)
+    exact = found["exact_square"][:, 1] - found["exact_square"][:, 0]
+    for side, kept in (("helps", exact < 0), ("hurts", exact > 0)):
+        assert kept.any()
+        of_side = table.sel(side=side)
+        np.testing.assert_allclose(of_side["square_side"], means[..., kept].mean(axis=(0, 2)))
+        np.testing.assert_allclose(of_side["square_side_se"] * np.sqrt(3), means[..., kept].mean(-1).std(0, ddof=1))
+        np.testing.assert_allclose(of_side["square_side_exact"], exact[kept].mean(), rtol=1e-5)
+    ratio, low, high = boundary_interval(table)
+    np.testing.assert_allclose(low * high, ratio**2, rtol=1e-6)

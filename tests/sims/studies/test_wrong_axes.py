@@ -28,6 +28,7 @@ WRONG = [
     ("real_images", {"ratio": "1e-5,1"}, "ratio must be 0.0001 or more"),
     ("real_images", {"rows": 0}, "rows must be a whole number from 1"),
     ("real_images", {"most_divisions": 3}, "most_divisions must be a whole number from 4"),
+    ("real_images", {"row_sets": 0}, "row_sets must be a whole number from 1"),
     ("temperature", {"held_out_ratio": "0"}, "held_out_ratio must be above 0"),
     ("temperature", {"held_out_ratio": "1e6"}, r"held_out_ratio n must be at most 1e\+07, got 2e\+08"),
 ]
