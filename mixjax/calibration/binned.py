@@ -138,7 +138,7 @@ def top_label_ece(
     From logits it is `ece(*scores.top_label_from_logits(logits, labels))`.
 
     Args:
-      probs: shape [N, K], rows sum to 1 (within 1e-4, or 1e-2 in half precision).
+      probs: shape [N, K], rows sum to 1 (within 1e-4, or 1e-2 of numbers of half precision, converted ones too).
       labels: whole numbers in [0, K), shape [N].
       num_bins, binning, norm, closed, weights, where: as for `ece`.
 

@@ -105,14 +105,16 @@ def signed_gap(
 
 @jax.jit
 def _nll(predictions: Predictions) -> jax.Array:
-    return _mean(-jnp.log(_of_label(predictions.checked_probs(), predictions, 1.0)), predictions)
+    return _mean(0.0 - jnp.log(_of_label(predictions.checked_probs(), predictions, 1.0)), predictions)
 
 
 @jax.jit
 def _nll_from_logits(logits: jax.Array, predictions: Predictions) -> jax.Array:
     checked = predictions.checked_probs()
     wrong = jnp.where(jnp.isnan(checked[:, :1]), jnp.nan, jnp.zeros((), logits.dtype))
-    losses = -_of_label(jax.nn.log_softmax(logits, axis=-1), predictions, 0.0)
+    if predictions.where is not None:  # the derivative of a row that counts for nothing is 0, whatever it holds
+        logits = jnp.where(predictions.where[:, None], logits, 0.0)
+    losses = 0.0 - _of_label(jax.nn.log_softmax(logits, axis=-1), predictions, 0.0)
     return _mean(losses + wrong[:, 0], predictions)
 
 
@@ -133,8 +135,6 @@ def _of_label(values: jax.Array, predictions: Predictions, otherwise: float) -> 
     """Return values[i, labels[i]]; for rows that count nothing `otherwise`, for the sake of the gradient."""
     column = jnp.clip(predictions.labels, 0, values.shape[1] - 1)
     chosen = jnp.take_along_axis(values, column[:, None], axis=-1)[:, 0]
-    if predictions.weights is not None:
-        chosen = jnp.where((predictions.weights == 0) & ~jnp.isnan(chosen), otherwise, chosen)
     return chosen if predictions.where is None else jnp.where(predictions.where, chosen, otherwise)
 
 

@@ -16,6 +16,7 @@ from jaxtyping import Array, Float
 
 from mixjax.calibration.reliability_table import Reliability, reliability
 from mixjax.calibration.rows.bins import Binning, Closed, equal_width_edges
+from mixjax.calibration.rows.clean import as_shares
 from mixjax.numerics.arguments import as_floats
 from mixjax.recalibration.labeled import raise_if_outside
 
@@ -112,6 +113,7 @@ def _lowest_confidence(table: Reliability) -> jax.Array:
 @jax.jit
 def _apply(confidence: jax.Array, bins: HistogramBinning) -> jax.Array:
     side = "right" if bins.closed == "left" else "left"
+    confidence = as_shares(confidence)
     index = jnp.searchsorted(bins.edges, confidence, side=side)
     value = jnp.where(bins.count[index] == 0, confidence, bins.accuracy[index])
-    return jnp.where((confidence >= 0) & (confidence <= 1), value, jnp.nan)
+    return jnp.where(jnp.isnan(confidence), jnp.nan, value)

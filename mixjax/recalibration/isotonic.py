@@ -14,7 +14,7 @@ from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
 from mixjax.calibration.corp import isotonic_fit
-from mixjax.calibration.rows.clean import Rows
+from mixjax.calibration.rows.clean import Rows, as_shares
 from mixjax.calibration.rows.order import sorted_rows
 from mixjax.numerics.arguments import as_floats
 from mixjax.recalibration.labeled import raise_if_outside
@@ -78,11 +78,11 @@ def fit_isotonic(
 
 @jax.jit
 def _apply(confidence: jax.Array, thresholds: jax.Array, values: jax.Array) -> jax.Array:
-    right = (confidence >= 0) & (confidence <= 1)
+    confidence = as_shares(confidence)
     if not len(thresholds):
         return jnp.full_like(confidence, jnp.nan)
     index = jnp.searchsorted(thresholds, confidence, side="right") - 1
-    return jnp.where(right, values[jnp.maximum(index, 0)], jnp.nan)
+    return jnp.where(jnp.isnan(confidence), jnp.nan, values[jnp.maximum(index, 0)])
 
 
 @jax.jit

@@ -15,7 +15,15 @@ import numpy as np
 from jax.typing import ArrayLike
 from jaxtyping import Array, Bool, Float, Int
 
-from mixjax.calibration.rows.clean import as_mask, as_numbers, known_nan, refuse
+from mixjax.calibration.rows.clean import (
+    as_numbers,
+    is_share,
+    known_nan,
+    refuse,
+    refuse_labels,
+    refuse_weights,
+    weights_and_mask,
+)
 from mixjax.calibration.rows.predictions import as_labels
 from mixjax.calibration.rows.sums import total
 from mixjax.numerics.arguments import as_floats
@@ -109,18 +117,13 @@ class LabeledLogits(NamedTuple):
     def _with(
         cls, logits: jax.Array, labels: jax.Array, weights: ArrayLike | None, where: ArrayLike | None
     ) -> LabeledLogits:
-        dtype = np.dtype(logits.dtype)
-        numbers = None if weights is None else as_numbers("weights", weights, dtype)
-        mask = None if where is None else as_mask(where)
-        for name, value in (("labels", labels), ("weights", numbers), ("where", mask)):
-            if value is not None and value.shape != logits.shape[:1]:
-                raise ValueError(f"{name} must have shape [N], here {logits.shape[:1]}, got {value.shape}")
-        return cls(logits, labels, numbers, mask)
+        rule = f"shape [N], here {logits.shape[:1]}"
+        return cls(logits, labels, *weights_and_mask(weights, where, logits, rule, labels=labels))
 
     def clean(self) -> CleanLogits:
         """Return rows to compute with under `jit`."""
         right = jnp.isfinite(self.logits)
-        right = (right.all(axis=-1) if self.logits.ndim == 2 else right) & self._right_labels(self.labels)
+        right = (right.all(axis=-1) if self.logits.ndim == 2 else right) & self._right_labels()
         counted = jnp.ones(right.shape, np.int32)
         if self.weights is not None:
             valid = (self.weights >= 0) & jnp.isfinite(self.weights)
@@ -156,19 +159,19 @@ class LabeledLogits(NamedTuple):
                 raise ValueError(reasons[status - 1])
         return result.parameters
 
-    def _right_labels(self, labels: jax.Array | np.ndarray) -> jax.Array | np.ndarray:
+    def _right_labels(self) -> jax.Array:
         if self.logits.ndim == 1:
-            return (labels == 0) | (labels == 1)
-        return (labels >= 0) & (labels < self.logits.shape[1])
+            return (self.labels == 0) | (self.labels == 1)
+        return (self.labels >= 0) & (self.labels < self.logits.shape[1])
 
     def _refuse_wrong(self) -> None:
         logits, labels = np.asarray(self.logits), np.asarray(self.labels)
-        rule = "0 or 1" if logits.ndim == 1 else f"in [0, {logits.shape[1]})"
-        refuse("labels", labels, np.asarray(self._right_labels(labels)), rule, self.where)
+        if logits.ndim == 1:
+            refuse("labels", labels, (labels == 0) | (labels == 1), "0 or 1", self.where)
+        else:
+            refuse_labels(labels, logits.shape[1], self.where)
         refuse("logits", logits, np.isfinite(logits), "finite", self.where)
-        if self.weights is not None:
-            weights = np.asarray(self.weights)
-            refuse("weights", weights, (weights >= 0) & np.isfinite(weights), "finite and not negative", self.where)
+        refuse_weights(self.weights, self.where)
 
 
 def raise_if_infinite(logits: jax.Array, probs: jax.Array) -> jax.Array:
@@ -191,5 +194,5 @@ def raise_if_outside(confidence: jax.Array, result: jax.Array) -> jax.Array:
     """
     if known_nan(confidence, result):
         given = np.atleast_1d(np.asarray(confidence))
-        refuse("confidence", given, (given >= 0) & (given <= 1), "in [0, 1]", None)
+        refuse("confidence", given, is_share(given), "in [0, 1]", None)
     return result

@@ -74,7 +74,8 @@ def fit_platt(
       logits: of the positive class (or any score), finite, shape [N].
       labels: 0 or 1, shape [N].
       smoothing: True for Platt's targets; False fits to 0 and 1, the maximum of the likelihood. Static.
-      weights, where: as in docs/conventions.md.
+      weights, where: as in docs/conventions.md. The targets depend on the number of rows: here weighted ones are worth
+        (sum w)^2 / sum w^2 of them, which is their number where weights are equal.
 
     Returns:
       A function of logits, and a pytree. Its scale is negative if higher logits go with the label 0. NaN as in
@@ -108,7 +109,7 @@ def _apply(logits: jax.Array, scale: jax.Array, bias: jax.Array) -> jax.Array:
 @partial(jax.jit, static_argnames="smoothing")
 def _fit(rows: LabeledLogits, smoothing: bool) -> FitResult:
     clean = rows.clean()
-    target = _targets(rows, clean) if smoothing else clean.labels.astype(clean.logits.dtype)
+    target = _targets(clean) if smoothing else clean.labels.astype(clean.logits.dtype)
     score = standardized(clean.logits, clean.share)
     separated = jnp.zeros((), bool) if smoothing else _separated(clean)
     minimum = minimize(lambda point: _expansion(point, score.values, target, clean.share), clean.zeros(2))
@@ -117,12 +118,10 @@ def _fit(rows: LabeledLogits, smoothing: bool) -> FitResult:
     return FitResult.of((scale, minimum.point[1] - scale * score.shift), problems, minimum.gradient_norm, clean.lost)
 
 
-def _targets(rows: LabeledLogits, clean: CleanLogits) -> jax.Array:
-    """Return Platt's targets; weights are numbers of rows."""
-    counted = jnp.ones_like(clean.share) if rows.weights is None else rows.weights
-    counted = jnp.where(clean.share > 0, counted, 0.0)
-    positive = total(jnp.where(clean.labels == 1, counted, 0.0))
-    negative = total(jnp.where(clean.labels == 0, counted, 0.0))
+def _targets(clean: CleanLogits) -> jax.Array:
+    """Return Platt's targets, for as many rows as the weights are worth, (sum w)^2 / sum w^2 (Kish 1965)."""
+    rows = 1.0 / total(clean.share**2)
+    positive, negative = (rows * total(jnp.where(clean.labels == label, clean.share, 0.0)) for label in (1, 0))
     return jnp.where(clean.labels == 1, (positive + 1.0) / (positive + 2.0), 1.0 / (negative + 2.0))
 
 

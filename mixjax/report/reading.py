@@ -19,9 +19,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+import jax.numpy as jnp
 import numpy as np
 
-from mixjax.calibration.rows.predictions import tolerance
+from mixjax.calibration.rows.clean import is_share
+from mixjax.calibration.rows.predictions import slack_of_rows
 from mixjax.report.checks import Check, check_lengths, check_missing, check_real, check_whole, column
 from mixjax.report.columns import Columns, is_table, read_columns
 from mixjax.runs import RunError
@@ -143,9 +145,9 @@ def _binary(path: Path, _: Kind, names: Names) -> tuple:
     confidence, correct = np.ma.getdata(confidence), np.ma.getdata(correct)
     missing |= np.isnan(confidence) | np.isnan(correct)
     check = Check(path, columns, missing)
-    is_share = ((correct >= 0) & (correct <= 1) & np.isin(confidence, (0, 1)))[~missing].all()
-    swapped = f" (is it swapped with {names.confidence}?)" if is_share else ""
-    check(names.confidence, confidence, (confidence >= 0) & (confidence <= 1), "in [0, 1]")
+    are_shares = ((correct >= 0) & (correct <= 1) & np.isin(confidence, (0, 1)))[~missing].all()
+    swapped = f" (is it swapped with {names.confidence}?)" if are_shares else ""
+    check(names.confidence, confidence, is_share(confidence), "in [0, 1]")
     check(names.correct, correct, (correct == 0) | (correct == 1), f"0 or 1{swapped}")
     check_real(path, names.confidence, confidence)
     return confidence, np.where(missing, 0, correct).astype(np.int64), missing, columns.row_name
@@ -177,10 +179,11 @@ def _check_shapes(path: Path, scores_name: str, scores: np.ndarray, labels_name:
 
 
 def _check_probs(check: Check, name: str, probs: np.ndarray) -> None:
-    check(name, probs, (probs >= 0) & (probs <= 1), "in [0, 1] (are they logits? say --logits)")
-    slack = tolerance(probs.dtype) if np.issubdtype(probs.dtype, np.floating) else 1e-4
+    with np.errstate(over="ignore"):
+        slack = np.asarray(slack_of_rows(jnp.asarray(probs.astype(np.float32))))
+    check(name, probs, is_share(probs, slack), "in [0, 1] (are they logits? say --logits)")
     sums = probs.sum(axis=1, dtype=np.float64)
-    check(name, sums, np.abs(sums - 1) <= slack, f"rows that sum to 1 within {slack:g}")
+    check(name, sums, np.abs(sums - 1) <= slack[:, 0], f"rows that sum to 1 within {slack.min():g}")
 
 
 def _check_logits(check: Check, name: str, logits: np.ndarray) -> None:

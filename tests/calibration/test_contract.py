@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -97,6 +98,33 @@ def test_weights_repeat_rows_and_a_mask_removes_them(name, rng):
     assert np.isnan(values(function(*columns, **options | {"where": np.zeros(PADDED, bool)}))).all()
 
 
+@pytest.mark.few(4)
+@pytest.mark.parametrize("name", WEIGHTED)
+def test_a_row_of_weight_zero_is_no_row_whatever_it_holds(name, rng):
+    """...without a mask, nor does it move the derivative."""
+    function, (scores, right), weights = FUNCTIONS[name], draw(name, rng), rng.permutation([0.0, 1.0] * (SIZE // 2))
+    kept, shape = weights > 0, (SIZE,) + (1,) * (scores.ndim - 1)
+    hidden = np.where(kept.reshape(shape), scores, np.nan), np.where(kept, right, 255)
+    weights = weights.astype(np.float32)
+    np.testing.assert_allclose(
+        values(function(*hidden, weights=weights)), values(function(scores[kept], right[kept])), atol=1e-6
+    )
+    slope = jax.grad(lambda scores: jax.tree.leaves(function(scores, hidden[1], weights=weights))[0])(hidden[0])
+    assert (np.asarray(slope)[~kept] == 0).all()
+
+
+@pytest.mark.few(4)
+@every
+def test_what_rounding_puts_above_one_is_one(name, rng):
+    """A mean of softmaxes may be 1.0000001; under jit too."""
+    function, (scores, right) = FUNCTIONS[name], draw(name, rng)
+    scores[3] = 1.0 if name in BINARY else np.eye(CLASSES, dtype=np.float32)[right[3]]
+    above = np.where(scores == 1, np.float32(1.0000001), scores)
+    assert (above > 1).any()
+    for call in (function, jax.jit(function)):
+        np.testing.assert_array_equal(values(call(above, right)), values(call(scores, right)))
+
+
 @pytest.mark.few(6)
 @pytest.mark.parametrize("name", WEIGHTED)
 def test_wrong_weights(name, rng):
@@ -131,6 +159,25 @@ def test_wrong_values_and_dtypes(name, rng):
     assert all(leaf.dtype == np.float32 for leaf in jax.tree.leaves(found))
     again = function(half.astype(np.float32), right.astype(np.int8).tolist())
     np.testing.assert_array_equal(values(found), values(again))
+
+
+@pytest.mark.few(2)
+@pytest.mark.parametrize("name", OF_CLASSES)
+def test_softmaxes_of_half_precision_may_be_converted(name, rng):
+    """Their rows are off by 5e-3, which numbers of float32 may not be; a label of -100 says what to do."""
+    logits = jnp.asarray(rng.standard_normal((SIZE, CLASSES)), jnp.bfloat16)
+    half, right = jax.nn.softmax(logits), rng.integers(0, CLASSES, SIZE)
+    rows = half.astype(jnp.float32)
+    assert jnp.max(jnp.abs(jnp.sum(rows, axis=1) - 1)) > 1e-3
+    function = FUNCTIONS[name]
+    found = values(jax.jit(function)(rows, right))
+    assert np.isfinite(found).all()
+    np.testing.assert_array_equal(found, values(jax.jit(function)(half, right)))
+    with pytest.raises(ValueError, match=r"probs must be rows that sum to 1, got 1\.0"):
+        function(np.asarray(rows) * np.float32(1.02), right)
+    right[3] = -100
+    with pytest.raises(ValueError, match="got -100 in row 3; where=labels >= 0 leaves out rows without a label"):
+        function(rows, right)
 
 
 @pytest.mark.parametrize("name", ["mmce", "sweep", "kde", "corp", "skce", *(

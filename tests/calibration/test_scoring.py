@@ -62,10 +62,14 @@ def test_zero_probability():
 
 @pytest.mark.slow
 def test_gradients():
-    """softmax - labels over n; finite too where a row of weight 0 is infinite."""
+    """softmax - labels over n; 0 where a row counts for nothing, whatever it holds."""
     logits, labels = np.array([[1.0, 2.0], [0.0, -1.0]]), np.array([0, 1])
     gradient = jax.jit(jax.grad(nll_from_logits))(logits, labels)
     np.testing.assert_allclose(gradient, (softmax(logits, axis=1) - np.eye(2)[labels]) / 2, rtol=1e-12)
+    padded = jax.grad(lambda z: nll_from_logits(z, [0, 0], where=np.array([True, False])))
+    for anything in (np.nan, np.inf, -np.inf):
+        gradient = padded(np.array([[1.0, 2.0], [anything, anything]]))
+        np.testing.assert_allclose(gradient, [softmax([1.0, 2.0]) - [1, 0], [0, 0]], rtol=1e-12)
     slope = jax.jit(jax.grad(lambda p: nll(p, labels, weights=np.array([0.0, 1.0]))))
     gradient = slope(np.array([[0.0, 1.0], [0.5, 0.5]]))
     np.testing.assert_allclose(gradient, [[0, 0], [0, -2]])

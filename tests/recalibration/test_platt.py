@@ -16,7 +16,8 @@ TRUTHS = ((0.6, -0.5), (-1.5, 0.0), (0.0, -2.5), (4.0, 3.0))
 def best(logits, labels, smoothing, weights=None):
     """The fitted logits, by BFGS, then the root of the gradient, in float64 from the definition."""
     logits, weights = np.asarray(logits, np.float64), np.ones(len(labels)) if weights is None else weights
-    positive, negative = weights[labels == 1].sum(), weights[labels == 0].sum()
+    share = weights / weights.sum()
+    positive, negative = (share[labels == label].sum() / (share**2).sum() for label in (1, 0))
     target = np.where(labels == 1, (positive + 1) / (positive + 2), 1 / (negative + 2)) if smoothing else labels
     unit = np.abs(logits).max()
     design = np.stack([logits / unit, np.ones(len(logits))], axis=1)
@@ -85,6 +86,14 @@ def test_weights_masks_units_and_classes(smoothing, rng):
     probs = np.asarray(fit_platt(logits, labels, smoothing=smoothing, **EVERY)(logits))
     swapped = fit_platt(3e20 - 1e20 * logits, 1 - labels, smoothing=smoothing, **EVERY)
     np.testing.assert_allclose(swapped(3e20 - 1e20 * logits), 1 - probs, atol=1e-9)
+
+
+@pytest.mark.parametrize("unit", [1e-3, 1.0, 1e30])
+def test_the_unit_of_the_weights_is_nothing(unit):
+    """Normalised weights are as good as none; Platt's targets took their sum for a number of rows."""
+    logits, labels = np.array([-2.0, 1.0, -1.0, 2.0]), np.array([0, 0, 1, 1])
+    fitted = fit_platt(logits, labels, weights=np.full(4, unit))
+    np.testing.assert_allclose(fitted(logits), expit(best(logits, labels, True)), atol=1e-9)
 
 
 def test_separated_labels_have_a_smoothed_fit(rng):

@@ -1,9 +1,10 @@
 """What is scored: confidences and whether they were right, with weights and a mask.
 
 Only ratios of weights matter: sums are of multiples of a power of two, `Rows.unit`, so that none overflows or vanishes.
-A row that is masked counts for nothing, whatever it holds. A row that is kept and wrong (a confidence outside
-[0, 1], a correctness other than 0 or 1, a negative or infinite weight) or NaN turns the result into NaN; outside
-of `jax.jit` wrong values are found then and refused with the offending row, at no cost for good input.
+A row that is masked, or has weight 0, counts for nothing, whatever it holds. A row that is kept and wrong (a confidence
+outside [0, 1] by more than rounding, a correctness other than 0 or 1, a negative or infinite weight) or NaN turns the
+result into NaN; outside of `jax.jit` wrong values are found then and refused with the offending row, at no cost for
+good input.
 """
 
 from __future__ import annotations
@@ -21,6 +22,9 @@ from mixjax.numerics.arguments import POSITIVE, as_floats, checked, known, refus
 
 Result = TypeVar("Result")
 
+SLACK = 1e-4  # beyond 0 and 1, and of the sum of a row of probabilities: the rounding of float32 softmaxes and means
+HALF_SLACK = 1e-2  # the same of numbers of half precision
+
 
 class Rows(NamedTuple):
     """Rows that are checked in shape and dtype, not in value; `clean` makes them safe to compute with."""
@@ -35,12 +39,15 @@ class Rows(NamedTuple):
         cls, confidence: ArrayLike, correct: ArrayLike, weights: ArrayLike | None = None, where: ArrayLike | None = None
     ) -> Rows:
         """Check shapes and dtypes; all become the floating dtype of `confidence` (float32 at least)."""
+        half = jnp.dtype(getattr(confidence, "dtype", float)) in (jnp.bfloat16, jnp.float16)
         (confidence,) = as_floats(confidence=confidence)
         if confidence.ndim != 1:
             raise ValueError(
                 f"confidence must have shape [N], got {confidence.shape}; use jax.vmap for leading axes, and "
                 "top_label_ece or classwise_ece for probabilities of shape [N, K]"
             )
+        if half:
+            confidence = jnp.where(is_share(confidence, HALF_SLACK), _clipped(confidence), confidence)
         numbers = as_numbers("correct", correct, confidence.dtype)
         rule = f"the shape of confidence, {confidence.shape}"
         return cls(confidence, numbers, *weights_and_mask(weights, where, confidence, rule, correct=numbers))
@@ -52,11 +59,11 @@ class Rows(NamedTuple):
     def clean_block(self) -> Rows:
         """Clean some rows of many, whose weights stay as they are."""
         confidence, correct, weights = self.confidence, self.correct, self.weights
-        right = (confidence >= 0) & (confidence <= 1) & ((correct == 0) | (correct == 1))
+        right = (correct == 0) | (correct == 1)
         if weights is not None:
             valid = (weights >= 0) & jnp.isfinite(weights)
             right, weights = right & valid, jnp.where(valid, weights, 0.0)
-        confidence = jnp.where(right, confidence, jnp.nan)
+        confidence = jnp.where(right, as_shares(confidence), jnp.nan)
         if self.where is not None:
             confidence, correct = jnp.where(self.where, confidence, 0.0), jnp.where(self.where, correct, 0.0)
             weights = None if weights is None else jnp.where(self.where, weights, 0.0)
@@ -92,21 +99,42 @@ class Rows(NamedTuple):
 
     def _refuse_wrong(self) -> None:
         confidence, correct = np.asarray(self.confidence), np.asarray(self.correct)
-        refuse("confidence", confidence, (confidence >= 0) & (confidence <= 1), "in [0, 1]", self.where)
+        refuse("confidence", confidence, is_share(confidence), "in [0, 1]", self.where)
         swapped = " (is it swapped with confidence?)" if ((correct >= 0) & (correct <= 1)).all() else ""
         refuse("correct", correct, (correct == 0) | (correct == 1), f"0 or 1{swapped}", self.where)
         refuse_weights(self.weights, self.where)
 
 
+def is_share(values: Any, slack: Any = SLACK) -> Any:
+    """Return whether each value is in [0, 1], up to rounding."""
+    return (values >= -slack) & (values <= 1 + slack)
+
+
+def as_shares(values: jax.Array, slack: ArrayLike = SLACK) -> jax.Array:
+    """Return values in [0, 1], those beyond by rounding as 0 or 1, and others as NaN."""
+    return jnp.where(is_share(values, slack), _clipped(values), jnp.nan)
+
+
+def _clipped(values: jax.Array) -> jax.Array:
+    """Return values within [0, 1], with the derivative 1 at both ends, where that of `jnp.clip` is 1/2."""
+    return jnp.where(values < 0, 0.0, jnp.where(values > 1, 1.0, values))
+
+
 def weights_and_mask(
     weights: ArrayLike | None, where: ArrayLike | None, scores: jax.Array, rule: str, **others: jax.Array
 ) -> tuple[jax.Array | None, jax.Array | None]:
-    """Convert both to arrays; raise ValueError where these, or `others`, have not as many rows as the scores."""
+    """Convert both to arrays; a weight of 0 masks its row.
+
+    Raises:
+      ValueError: where these, or `others`, have not as many rows as the scores.
+    """
     numbers = None if weights is None else as_numbers("weights", weights, np.dtype(scores.dtype))
     mask = None if where is None else as_mask(where)
     for name, value in {**others, "weights": numbers, "where": mask}.items():
         if value is not None and value.shape != scores.shape[:1]:
             raise ValueError(f"{name} must have {rule}, got {value.shape}")
+    if numbers is not None:
+        mask = numbers != 0 if mask is None else mask & (numbers != 0)
     return numbers, mask
 
 
@@ -176,6 +204,12 @@ def positive_scalar(name: str, value: ArrayLike, dtype: np.dtype) -> jax.Array:
     return given
 
 
+def refuse_labels(labels: np.ndarray, num_classes: int, where: Any) -> None:
+    """Raise ValueError for the first label of a row that is kept, and is no class."""
+    hint = "" if labels.size == 0 or labels.min() >= 0 else "; where=labels >= 0 leaves out rows without a label"
+    refuse("labels", labels, (labels >= 0) & (labels < num_classes), f"in [0, {num_classes})", where, hint)
+
+
 def refuse_weights(weights: jax.Array | None, where: Any) -> None:
     """Raise ValueError for the first weight of a row that is kept, and is negative or infinite."""
     if weights is not None:
@@ -183,7 +217,7 @@ def refuse_weights(weights: jax.Array | None, where: Any) -> None:
         refuse("weights", host, (host >= 0) & np.isfinite(host), "finite and not negative", where)
 
 
-def refuse(name: str, values: np.ndarray, right: np.ndarray, rule: str, where: Any) -> None:
+def refuse(name: str, values: np.ndarray, right: np.ndarray, rule: str, where: Any, hint: str = "") -> None:
     """Raise ValueError for the first row that is not right, unless it is masked or NaN; rows are the first axis."""
     wrong = ~right & ~np.isnan(values) if np.issubdtype(values.dtype, np.floating) else ~right
     rows = wrong.any(axis=tuple(range(1, wrong.ndim)))
@@ -191,4 +225,4 @@ def refuse(name: str, values: np.ndarray, right: np.ndarray, rule: str, where: A
     if rows.any():
         row = int(np.argmax(rows))
         value = np.atleast_1d(values[row])[np.atleast_1d(wrong[row])][0]
-        raise ValueError(f"{name} must be {rule}, got {shown(value)} in row {row}")
+        raise ValueError(f"{name} must be {rule}, got {shown(value)} in row {row}{hint}")

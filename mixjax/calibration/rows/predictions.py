@@ -11,16 +11,32 @@ import numpy as np
 from jax.typing import ArrayLike
 from jaxtyping import Array, Bool, Float, Int
 
-from mixjax.calibration.rows.clean import Rows, as_array, known_nan, refuse, refuse_weights, weights_and_mask
+from mixjax.calibration.rows.clean import (
+    HALF_SLACK,
+    SLACK,
+    Rows,
+    as_array,
+    as_shares,
+    is_share,
+    known_nan,
+    refuse,
+    refuse_labels,
+    refuse_weights,
+    weights_and_mask,
+)
 from mixjax.numerics.arguments import as_floats
 
 Result = TypeVar("Result")
 Tree = TypeVar("Tree")
 
 
-def tolerance(dtype: np.dtype) -> float:
-    """Return how far from 1 a row of probabilities may sum: 1e-4, and 1e-2 in half precision."""
-    return 1e-2 if np.dtype(dtype).itemsize == 2 else 1e-4
+def slack_of_rows(probs: jax.Array) -> Float[Array, "N 1"]:
+    """Return how far from 1 a row may sum: 1e-4, and 1e-2 where all its numbers are those of a half precision.
+
+    A softmax in bfloat16 is off by some 5e-3, also after it was converted to float32.
+    """
+    halves = [jnp.all(probs == probs.astype(half).astype(probs.dtype), axis=-1) for half in (jnp.bfloat16, jnp.float16)]
+    return jnp.where(halves[0] | halves[1], HALF_SLACK, SLACK).astype(probs.dtype)[:, None]
 
 
 class Predictions(NamedTuple):
@@ -30,21 +46,18 @@ class Predictions(NamedTuple):
     labels: Int[Array, " N"]
     weights: Float[Array, " N"] | None
     where: Bool[Array, " N"] | None
-    slack: Float[Array, ""]  # how far from 1 a row may sum
 
     @classmethod
     def of(
         cls, probs: ArrayLike, labels: ArrayLike, weights: ArrayLike | None = None, where: ArrayLike | None = None
     ) -> Predictions:
         """Check shapes and dtypes; all become the floating dtype of `probs` (float32 at least)."""
-        given = as_array("probs", probs)
-        (array,) = as_floats(probs=given)
+        (array,) = as_floats(probs=probs)
         if array.ndim != 2 or array.shape[1] == 0:
             raise ValueError(f"probs must have shape [N, K], got {array.shape}; use jax.vmap for leading axes")
-        slack = jnp.asarray(tolerance(given.dtype) if jnp.issubdtype(given.dtype, np.floating) else 1e-4, array.dtype)
         labels = as_labels(labels)
         rule = f"shape [N], here {array.shape[:1]}"
-        return cls(array, labels, *weights_and_mask(weights, where, array, rule, labels=labels), slack)
+        return cls(array, labels, *weights_and_mask(weights, where, array, rule, labels=labels))
 
     @classmethod
     def of_logits(
@@ -63,11 +76,11 @@ class Predictions(NamedTuple):
 
     def checked_probs(self) -> jax.Array:
         """Return the probabilities, NaN in every row that is wrong."""
-        num_classes = self.probs.shape[1]
-        right = (self.labels >= 0) & (self.labels < num_classes)
-        right &= jnp.all((self.probs >= 0) & (self.probs <= 1), axis=-1)
-        right &= jnp.abs(jnp.sum(self.probs, axis=-1) - 1.0) <= self.slack
-        return jnp.where(right[:, None], self.probs, jnp.nan)
+        slack = slack_of_rows(self.probs)
+        probs = as_shares(self.probs, slack)
+        right = (self.labels >= 0) & (self.labels < self.probs.shape[1])
+        right &= jnp.abs(jnp.sum(probs, axis=-1) - 1.0) <= slack[:, 0]
+        return jnp.where(right[:, None], probs, jnp.nan)
 
     @jax.jit
     def top_label(self) -> Rows:
@@ -94,24 +107,22 @@ class Predictions(NamedTuple):
         return result
 
     def _refuse_wrong(self) -> None:
-        probs, labels, num_classes = np.asarray(self.probs), np.asarray(self.labels), self.probs.shape[1]
-        refuse("labels", labels, (labels >= 0) & (labels < num_classes), f"in [0, {num_classes})", self.where)
-        refuse(
-            "probs", probs, (probs >= 0) & (probs <= 1), "in [0, 1] (logits have functions of their own)", self.where
-        )
+        probs, slack = np.asarray(self.probs), np.asarray(slack_of_rows(self.probs))
+        refuse_labels(np.asarray(self.labels), probs.shape[1], self.where)
+        refuse("probs", probs, is_share(probs, slack), "in [0, 1] (logits have functions of their own)", self.where)
         sums = probs.sum(axis=1)
-        refuse("probs", sums, np.abs(sums - 1.0) <= float(self.slack), "rows that sum to 1", self.where)
+        refuse("probs", sums, np.abs(sums - 1.0) <= slack[:, 0], "rows that sum to 1", self.where)
         refuse_weights(self.weights, self.where)
 
 
 def as_labels(labels: ArrayLike) -> jax.Array:
-    """Return whole numbers of 32 bits; one beyond them becomes the nearest, or -1, and is out of range either way."""
+    """Return whole numbers of 32 bits; one beyond them becomes the nearest, and is out of range either way."""
     array = as_array("labels", labels)
     if array.size == 0 and not isinstance(labels, jax.Array | np.ndarray):
         array = array.astype(np.int32)
     if not (jnp.issubdtype(array.dtype, np.integer) or array.dtype == np.bool_):
         raise TypeError(f"labels must be whole numbers, got {array.dtype}")
     if array.dtype.itemsize >= 4:
-        lowest = 0 if jnp.issubdtype(array.dtype, np.unsignedinteger) else -1
+        lowest = 0 if jnp.issubdtype(array.dtype, np.unsignedinteger) else np.iinfo(np.int32).min
         array = array.clip(lowest, np.iinfo(np.int32).max)
     return jnp.asarray(array).astype(np.int32)
