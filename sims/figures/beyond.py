@@ -43,7 +43,7 @@ def _pairs(table: xr.Dataset) -> Any:
     figure.supylabel("ECE", fontsize="medium")
     keys = [*axes[0].get_legend_handles_labels()[0], line_key("limit", color="0.3")]
     keys.append(line_key("expectation", color="0.3", linestyle="dashed"))
-    legend(figure, keys, 3, columnspacing=1.2, title="Many random pairs become the paper's expectation")
+    legend(figure, keys, 3, columnspacing=1.2, title="Many random pairs approach the expectation (dashed)")
     return figure
 
 
@@ -106,8 +106,8 @@ def _unequal(table: xr.Dataset) -> Any:
 def _gains(table: xr.Dataset) -> str:
     """Say how much Mixup gains at most, at both ends of the rate of the positive class."""
     most = -table["change_limit"].isel(error=0).min("fine_ratio").sortby("positive_rate")[[0, -1]]
-    ends = [f"{max(float(gain), 0):.2g} at $P(y=+1) = {float(gain['positive_rate']):g}$" for gain in most]
-    return f"Largest gain: {', '.join(ends)}"
+    ends = [f"{max(float(gain), 0):.2g} ($P = {float(gain['positive_rate']):g}$)" for gain in most]
+    return f"Largest gain by Mixup: {', '.join(ends)}"
 
 
 def _unequal_caption(table: xr.Dataset) -> str:
@@ -140,8 +140,22 @@ def _classes(table: xr.Dataset) -> Any:
         decades(ax, x=True)
         ax.tick_params(labelbottom=True)
     figure.supylabel(r"ECE(mix) $-$ ECE", fontsize="medium")
-    legend(figure, axes[0], 4, columnspacing=1.2, title=r"The sign turns at nearly the same $(K-1)\,p/n$")
+    legend(figure, axes[0], 4, columnspacing=1.2, title=_turns(table))
     return figure
+
+
+def _turns(table: xr.Dataset) -> str:
+    """Say beyond which (K - 1) p/n Mixup first lowers the ECE of the predicted class, over all K that have one."""
+    change = (table["classes_mix"] - table["classes_plain"]).isel(kind=0).transpose("classes", "class_ratio").values
+    ratio, found = np.log(table["class_ratio"].values), []
+    for row, count in zip(change, table["classes"].values, strict=True):
+        for k in np.flatnonzero((row[:-1] > 0) & (row[1:] <= 0))[:1]:
+            at = ratio[k] + (ratio[k + 1] - ratio[k]) * row[k] / (row[k] - row[k + 1])
+            found.append((count - 1) * np.exp(at))
+    if not found:
+        return r"Mixup of $K$ classes against $p/n$"
+    ends = " to ".join(dict.fromkeys(f"{end:.2g}" for end in (min(found), max(found))))
+    return rf"Mixup helps beyond $(K-1)\,p/n = {ends.replace(' to ', '$ to $')}$"
 
 
 def _draw_class_change(ax: Any, row: xr.Dataset, number: int, factor: int) -> None:

@@ -35,10 +35,10 @@ def _changes(table: xr.Dataset) -> Any:
     return figure
 
 
-def _panels(table: xr.Dataset, count: int) -> tuple[Any, Sequence[Any]]:
+def _panels(table: xr.Dataset, count: int, height: float = 1.15) -> tuple[Any, Sequence[Any]]:
     """Make panels against p/n, a column for each theta."""
     columns = table.sizes["theta_norm"]
-    figure, axes = panels(count, columns, height=1.15)
+    figure, axes = panels(count, columns, height=height)
     for ax, theta_norm in zip(axes[:columns], table["theta_norm"], strict=True):
         ax.set_title(theta_label(theta_norm), pad=3)
         ax.set(xscale="log", xlim=_shown(table))
@@ -65,7 +65,7 @@ def _draw_changes(ax: Any, panel: xr.Dataset) -> None:
 def _weakest(table: xr.Dataset) -> Any:
     """Draw accuracy above confidence of the last fit, the logistic one with the last penalty."""
     columns = table.sizes["theta_norm"]
-    figure, axes = _panels(table, 2 * columns)
+    figure, axes = _panels(table, 2 * columns, height=1.5)
     for number, ax in enumerate(axes):
         name = ("accuracy", "confidence")[number // columns]
         panel = table.isel(fit=-1, theta_norm=number % columns).sel(fine_ratio=slice(*_shown(table)))
