@@ -165,8 +165,8 @@ def _print_summary(cells: list[Cell]) -> None:
 
 
 def _figures(folder: Path, formats: Sequence[str] = ("png",)) -> Sequence[object]:
-    stored = stored_of(load_records(folder))
-    return write_figures(experiment_of(folder).figures, stored, folder / "figures", formats=formats)
+    figures = experiment_of(folder).figures
+    return write_figures(figures, stored_of(load_records(folder)), folder / "figures", formats=formats)
 
 
 _RUN, _PUBLISHED = "runs/training/width", "results/training/width"

@@ -29,6 +29,7 @@ BAD = {
     "no data": (["width", "--dataset", "cifar10", "--data-dir", "."], "get cifar-10-binary.tar.gz from"),
     "no run to draw": (["figures", "/nonexistent"], "holds no run"),
     "no run to publish": (["publish", "/nonexistent", "x"], "holds no run"),
+    "no result to draw anew": (["redraw", "/nonexistent"], "holds no published result"),
     "no folder": (["figures"], "figures takes 1 folder, as in: python -m train figures runs/training/width"),
     "one folder": (["publish", "x"], "publish takes 2 folders"),
     "no such place": (["width", *TINY, "--out", "/proc/nowhere/run"], "cannot write to"),

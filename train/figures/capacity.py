@@ -17,7 +17,7 @@ from mixjax.plots import decades, panels
 from ..experiments.experiment import Figure
 from ..runs.stored import Row, Stored
 from ..runs.summary import SeedSummary
-from .lines import METRIC_NAMES, draw_arms, legend, seeds_text
+from .lines import METRIC_NAMES, draw_arms, finding, legend, seeds_text
 from .paper import paper_figures
 from .reliability import reliability_figure
 
@@ -109,7 +109,8 @@ def _finding(stored: Stored, rows: Sequence[Row], axis: str, metric: str) -> str
     found = {"lower": sum(each.high < 0 for each in changes), "higher": sum(each.low > 0 for each in changes)}
     said = ", ".join(f"{word} at {count}" for word, count in found.items() if count)
     sizes = f"{len(changes)} {axis}{'s' * (len(changes) > 1)}"
-    return f"{_CHANGES[metric]} {said} of {sizes}" if said else f"no clear change of {_CHANGES[metric]}, {sizes}"
+    title = f"{_CHANGES[metric]} {said} of {sizes}" if said else f"no clear change of {_CHANGES[metric]}, {sizes}"
+    return finding(changes, title)
 
 
 def _caption(stored: Stored, axis: str, metric: str) -> str:

@@ -15,7 +15,7 @@ from mixjax.plots import BAND, COLORS, COLUMN_WIDTH, MARKERS
 from ..runs.stored import Row
 from ..runs.summary import SeedSummary
 
-__all__ = ["ARM_NAMES", "LINES", "METRIC_NAMES", "draw_arms", "interval", "legend", "seeds_text"]
+__all__ = ["ARM_NAMES", "LINES", "METRIC_NAMES", "draw_arms", "finding", "interval", "legend", "seeds_text"]
 
 METRIC_NAMES = {
     "accuracy": "accuracy",
@@ -35,6 +35,11 @@ def interval(found: SeedSummary, metric: str) -> tuple[float, float]:
     """Return the ends of a 95 % interval, cut to the range of the metric; NaN for one seed."""
     low, high = np.clip([found.low, found.high], *_RANGES.get(metric, (0.0, 1.0)))
     return float(low), float(high)
+
+
+def finding(changes: Sequence[SeedSummary], said: str) -> str:
+    """Return the title that counts differences, unless there is one seed, whose differences have no intervals."""
+    return "one seed" if np.isnan([each.low for each in changes]).any() else said
 
 
 def draw_arms(

@@ -9,7 +9,7 @@ from mixjax.plots import COLUMN_WIDTH
 from ..data.shifts import SHIFTS
 from ..experiments.experiment import Figure
 from ..runs.stored import Row, Stored
-from .lines import METRIC_NAMES, draw_arms, legend, seeds_text
+from .lines import METRIC_NAMES, draw_arms, finding, legend, seeds_text
 
 __all__ = ["shift_figure"]
 
@@ -46,8 +46,8 @@ def _counted(stored: Stored, shift: str) -> str:
     rows = [row for row in _rows(stored) if row.evaluation == shift and row.severity > 0]
     plain, mixed = ([row for row in rows if (row.arm == rows[0].arm) is first] for first in (True, False))
     pairs = [(one, base) for one, base in zip(mixed, plain, strict=True) if not (one.at_chance or base.at_chance)]
-    lower = sum(stored.difference(one, base)["ece"].high < 0 for one, base in pairs)
-    return f"ECE lower at\n{lower} of {len(pairs)}"
+    changes = [stored.difference(one, base)["ece"] for one, base in pairs]
+    return finding(changes, f"ECE lower at\n{sum(each.high < 0 for each in changes)} of {len(changes)}")
 
 
 def _rows(stored: Stored) -> list[Row]:

@@ -9,7 +9,7 @@ from mixjax.plots import decades, panels
 
 from ..experiments.experiment import Figure
 from ..runs.stored import Row, Stored
-from .lines import ARM_NAMES, METRIC_NAMES, draw_arms, legend, seeds_text
+from .lines import ARM_NAMES, METRIC_NAMES, draw_arms, finding, legend, seeds_text
 
 __all__ = ["temperature_figure"]
 
@@ -44,7 +44,7 @@ def _finding(stored: Stored) -> str:
     plain, mixed = ([row for row in rows if (row.arm == rows[0].arm) is first] for first in (True, False))
     changes = [stored.difference(one, base)["ece"] for one, base in zip(mixed, plain, strict=True)]
     clear = sum(each.high < 0 or each.low > 0 for each in changes)
-    return f"Scaled, Mixup changes the ECE at {clear} of {len(changes)} widths"
+    return finding(changes, f"Scaled, Mixup changes the ECE at {clear} of {len(changes)} widths")
 
 
 def _rows(stored: Stored) -> list[Row]:

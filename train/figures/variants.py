@@ -8,7 +8,7 @@ from mixjax.plots import COLORS, COLUMN_WIDTH
 
 from ..experiments.experiment import Figure
 from ..runs.stored import Row, Stored
-from .lines import ARM_NAMES, METRIC_NAMES, interval, seeds_text
+from .lines import ARM_NAMES, METRIC_NAMES, finding, interval, seeds_text
 
 __all__ = ["variants_figure"]
 
@@ -48,7 +48,8 @@ def _finding(stored: Stored, rows: list[Row]) -> str:
     bases = {row.net: row for row in reversed(rows)}
     changes = [stored.difference(row, bases[row.net]) for row in rows if row is not bases[row.net]]
     worse, better = (sum(each[name].low > 0 for each in changes) for name in ("ece", "accuracy"))
-    return f"Of {len(changes)} variants {worse} raise the ECE, {better} the accuracy"
+    errors = [each["ece"] for each in changes]
+    return finding(errors, f"Of {len(changes)} variants {worse} raise the ECE, {better} the accuracy")
 
 
 def _name(row: Row, rows: list[Row]) -> str:

@@ -176,6 +176,15 @@ def test_the_title_says_what_mixup_does(changes, title, rng):
     assert ax.get_title() == title
 
 
+@pytest.mark.parametrize("name", ["width", "temperature", "variants", "shift"])
+def test_with_one_seed_no_title_counts_anything(name, rng):
+    with paper_style():
+        drawn = EXPERIMENTS[name].figures[0].draw(stored_of(records_of(name, 1, rng)))
+    titles = [drawn.get_suptitle(), *(ax.get_title() for ax in drawn.axes)]
+    assert any("one seed" in title for title in titles)
+    assert not any(" of " in title for title in titles)
+
+
 def test_small_test_sets_have_no_figure_of_the_worst_bin(rng):
     records = records_of("width", 3, rng)
     stored = stored_of(records)

@@ -131,6 +131,18 @@ def test_published_figures_are_drawn_anew_from_the_table(published, tmp_path):
     assert (folder / "summary.csv").read_text() == summary_csv(list(records()))
 
 
+def test_pictures_that_a_table_has_not_are_kept(published, tmp_path, monkeypatch):
+    """A diagram of bins stays, with its caption, and the README says of which run it is."""
+    folder = shutil.copytree(published, tmp_path / "again")
+    monkeypatch.setitem(EXPERIMENTS, "width", dataclasses.replace(WIDTH, figures=(WIDTH.figures[0], WIDTH.figures[-1])))
+    (folder / "figures" / "reliability.png").write_bytes(b"a picture")
+    (folder / "figures" / "reliability.txt").write_text("Its caption.\n")
+    text = redraw(folder).read_text()
+    assert "; of the run itself: reliability |" in text
+    assert "![reliability](figures/reliability.png)\n\nIts caption." in text
+    assert (folder / "figures" / "reliability.png").read_bytes() == b"a picture"
+
+
 @pytest.mark.parametrize("missing", ["README.md", "summary.csv", "origin", "experiment"])
 def test_what_cannot_be_drawn_anew(published, tmp_path, missing):
     folder = shutil.copytree(published, tmp_path / "again")
