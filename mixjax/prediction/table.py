@@ -104,7 +104,8 @@ def predict_pair(file: FileFeatures, pair: Pair, settings: Settings, penalties: 
     moments = class_moments(jnp.asarray(x), jnp.asarray(y))
     _refuse_no_penalty(penalties, moments, settings.n)
     arms = settings.arms
-    numbers = numbers_of_laws(predicted_laws(moments, settings.n, arms, penalties))
+    with jax.enable_x64(True):  # float32 resolves no soft labels that are met
+        numbers = numbers_of_laws(predicted_laws(moments, settings.n, arms, penalties))
     if np.isnan(numbers.nll).all(axis=1).any():
         raise RunError(f"{file.name}: the prediction for the classes {pair[0]} and {pair[1]} has no solution")
     rows = int(np.sum(y < 0)), int(np.sum(y > 0))

@@ -111,17 +111,14 @@ def measure(pair: ClassPair, config: RealFits) -> HostArrays:
 
 
 def _predicted(spread: Spread, config: RealFits) -> HostArrays:
-    """Compute the law of the score of every fit, [n, penalties, settings]."""
-    settings = settings_of(config)
-    alpha, smoothing = (
-        np.array(values, np.float32)[None, None] for values in zip(*(s[1:] for s in settings), strict=True)
-    )
-    penalty = positive_axis(config, "penalty").astype(np.float32)[None, :, None]
-    law = predict_logistic_scores(
-        spread.eigenvalues, spread.theta_squared, sizes_of(config)[:, None, None].astype(np.float32),
-        penalty=penalty, alpha=alpha, smoothing=smoothing,
-    )  # fmt: skip
-    return {"predicted_mean": np.asarray(law.mean, np.float64), "predicted_var": np.asarray(law.var, np.float64)}
+    """Compute the law of the score of every fit, [n, penalties, settings], in float64: weak penalties need it."""
+    alpha, smoothing = np.array([(each.alpha, each.smoothing) for each in settings_of(config)]).T
+    with jax.enable_x64(True):
+        law = predict_logistic_scores(
+            spread.eigenvalues, spread.theta_squared, sizes_of(config)[:, None, None],
+            penalty=positive_axis(config, "penalty")[:, None], alpha=alpha, smoothing=smoothing,
+        )  # fmt: skip
+        return {"predicted_mean": np.asarray(law.mean), "predicted_var": np.asarray(law.var)}
 
 
 def _averages(spread: Spread, config: RealFits) -> HostArrays:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -33,6 +34,13 @@ def test_it_is_the_prediction_of_the_moments(file, prediction):
         )
         accuracy = stats.norm.cdf(law.mean / np.sqrt(law.var))
         np.testing.assert_allclose(prediction.numbers.accuracy[arm], accuracy, rtol=1e-6)
+
+
+def test_soft_labels_that_are_met_have_a_prediction(file):
+    """Their pull is a difference of numbers near 1, which float32, the type of users, does not resolve."""
+    with jax.enable_x64(False):
+        found = predict_pair(file, (2, 5), dataclasses.replace(SETTINGS, n=2), (1e-7,)).numbers
+    assert np.isfinite(found.nll).all()
 
 
 def test_numbers_of_a_law_are_integrals():

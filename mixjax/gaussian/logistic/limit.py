@@ -53,7 +53,8 @@ def limit_logistic_scores(
 
     Accuracy (tests/gaussian/logistic/test_limit.py) of mean and variance, relative. float64: 1e-7 for penalties from
     1e-3 on; at 1e-4 1e-6 for soft labels, and 1e-4 for hard ones just beyond `separable_ratio`, where logits bend most.
-    float32: 1e-4 for penalties from 1e-3 on and ratios up to 8; NaN where soft labels are met to its rounding.
+    float32: 1e-4 for penalties from 1e-3 on and ratios up to 8; NaN where soft labels are met to its rounding, as they
+    are where p is many times n and the penalty is weak: `with jax.enable_x64(True)` has their limit too.
 
     Example:
       >>> from mixjax.gaussian import limit_logistic_scores, population_accuracy
@@ -95,7 +96,8 @@ def predict_logistic_scores(
       penalty, alpha, beta, smoothing: as for `limit_logistic_scores`.
 
     Returns:
-      Laws of the broadcast of [...] with the other arguments.
+      Laws of the broadcast of [...] with the other arguments; NaN as for `limit_logistic_scores`: prefer float64 with
+      weak penalties.
 
     Raises:
       ValueError: for values out of range, and last axes that differ.

@@ -47,6 +47,10 @@ def test_the_counts(table):
         assert f"| sign of the change of the {words} by Mixup | {' | '.join(cells)} |" in TEXT
 
 
+def test_every_fit_has_its_prediction(table):
+    assert not (table["signed"].notnull() & table["signed_predicted"].isnull()).any()
+
+
 def test_the_misses(table):
     miss = misses(table)
     mean = float((table["signed_predicted"] - table["signed"]).mean())
