@@ -7,6 +7,7 @@ import struct
 
 import numpy as np
 import pytest
+import xarray as xr
 from sklearn.datasets import load_digits
 
 from mixjax import sims
@@ -147,5 +148,9 @@ def test_a_control_has_row_sets_of_its_own(no_files, monkeypatch):
         np.testing.assert_allclose(of_side["square_side"], means[..., kept].mean(axis=(0, 2)))
         np.testing.assert_allclose(of_side["square_side_se"] * np.sqrt(3), means[..., kept].mean(-1).std(0, ddof=1))
         np.testing.assert_allclose(of_side["square_side_exact"], exact[kept].mean(), rtol=1e-5)
-    ratio, low, high = boundary_interval(table)
-    np.testing.assert_allclose(low * high, ratio**2, rtol=1e-6)
+
+
+def test_the_interval_of_a_boundary_is_one_of_its_logarithm():
+    """By the delta method the logarithm of 2 +- 0.5 has the error 0.25."""
+    table = xr.Dataset({"square_critical": 2.0, "square_critical_se": 0.5, "half_width": 3.0})
+    np.testing.assert_allclose(boundary_interval(table), [2.0, 2.0 * np.exp(-0.75), 2.0 * np.exp(0.75)])
