@@ -24,7 +24,8 @@ PAGES = {
     for page in (ROOT / "README.md", *sorted(DOCS.glob("*.md")))
     if (Path(__file__).parent / f"{page.stem.lower()}.py").exists()
 }
-NUMBER = r"[-−]?(?:\d[\d,]*(?:\.\d+)?|\.\d+)(?:e[-−]?\d+)?"
+WORDS = {"one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10}
+NUMBER = rf"[-−]?(?:\d[\d,]*(?:\.\d+)?|\.\d+)(?:e[-−]?\d+)?|{'|'.join(WORDS)}"
 MARK = re.compile(rf"({NUMBER})(\s?%)?<!--= (\S+) -->")
 
 
@@ -35,7 +36,7 @@ def numbers(name: str) -> dict[str, float]:
 
 def agrees(shown: str, percent: bool, value: float) -> bool:
     """Whether a number as written is a value rounded to the digits that it shows."""
-    text = shown.replace(",", "").replace("−", "-")
+    text = str(WORDS.get(shown, shown)).replace(",", "").replace("−", "-")
     digits, _, power = text.partition("e")
     last = 10.0 ** (int(power or 0) - len(digits.partition(".")[2]))
     return bool(abs(float(text) - value * (100 if percent else 1)) <= last / 2 * (1 + 1e-9))
@@ -70,6 +71,7 @@ def test_no_page_has_marks_that_nothing_computes():
         ("85.3", True, 0.85349, 0.8536),
         ("1,512", False, 1512, 1513),
         ("6e-6", False, 6.4e-6, 6.6e-6),
+        ("six", False, 6, 7),
     ],
 )
 def test_rounding(shown, percent, right, wrong):

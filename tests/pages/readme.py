@@ -1,0 +1,25 @@
+"""The numbers of README.md, which are those of the pages that it sums up."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from tests.pages import logistic, temperature, training
+from tests.pages.tables import table
+from tests.pages.theorems import entries
+
+STATED = {
+    logistic: ("settings", "nll.gain", "scaled.gain", "Mixup.accuracy", "plain.accuracy"),
+    temperature: ("1.best.least", "1.best.most"),
+    training: tuple(f"fashion.{width}{end}" for width in (10, 1000) for end in ("", ".low", ".high")),
+}
+VERDICTS = {"holds": "holds", "special": "holds in the special case tested", "condition": "needs a condition",
+            "refuted": "refuted"}  # fmt: skip
+
+
+def numbers() -> dict[str, float]:
+    values = {name: page.numbers()[name] for page, names in STATED.items() for name in names}
+    verdicts = Counter(entry["verdict"] for entry in entries().values())
+    fits = table("real_fits/pair-n-penalty-fit.csv", "signed == signed")
+    near = ((fits.signed_predicted - fits.signed).abs() <= 0.03).sum()
+    return values | {name: verdicts[verdict] for name, verdict in VERDICTS.items()} | {"near": near, "cells": len(fits)}
