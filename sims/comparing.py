@@ -60,8 +60,8 @@ def compare(file: str, then: str | None, now: str | None, tolerance: float = TOL
     both = old[keys[0].isin(keys[1])], new[keys[1].isin(keys[0])]
     if not names or not len(both[0]) == len(both[1]) > 0:
         return Comparison(file, text)
-    one, other = (part.reset_index(drop=True) for part in both)
-    in_both = _numbers(file, one, other, tolerance)
+    first, second = (part.reset_index(drop=True) for part in both)
+    in_both = _numbers(file, first, second, tolerance)
     return Comparison(file, f"{text}; the {len(both[0]):,} in both are {in_both.text}")
 
 
