@@ -3,7 +3,7 @@
 A number agrees if it differs by no more than the tolerance times itself, by a fifth of its standard error (the column
 of its name with `_se`), which is more than one of a thousand replicates that falls to the other side of a threshold, or
 by 1e-6 of the largest in its column: a difference of two nearly equal numbers has few digits of its own. A standard
-error, which is known to a few per cent, agrees to one. Both tables are rounded for print, to four or six digits.
+error agrees to 2 %, as well as a thousand replicates tell it. Both tables are rounded for print, to four or six digits.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 TOLERANCE = 2e-3  # two units in the last of four printed digits
-_OF_ERROR, _OF_ERRORS, _OF_COLUMN = 1 / 5, 1e-2, 1e-6
+_OF_ERROR, _OF_ERRORS, _OF_COLUMN = 1 / 5, 2e-2, 1e-6
 
 
 @dataclass(frozen=True)

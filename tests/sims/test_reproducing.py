@@ -195,7 +195,7 @@ def test_a_study_that_lacks_a_package_does_not_stop_the_others(copy, again, monk
         (THEN.replace("change", "gain"), False, "different columns: change, gain only then or now"),
         (THEN.replace(",change", ""), False, "different"),
         (THEN.replace("0.25,0.1,", "0.25,0.1005,"), True, "1 more differ"),
-        (THEN.replace("0.25,0.1,", "0.25,0.102,"), False, "ece_se is 0.1 then and 0.102 now"),
+        (THEN.replace("0.25,0.1,", "0.25,0.103,"), False, "ece_se is 0.1 then and 0.103 now"),
         (THEN + "30,a,1,1,1\n", False, "different rows: 3 then and 4 now; the 3 in both are equal"),
         (THEN.replace("20,a,,0.1,3\n", "").replace("0.5", "0.9"), False, "the 2 in both are different in 1 of 10"),
         (THEN.replace("20,a,,0.1,3\n", "20,a,,0.1,3\n" * 2), False, "different rows: 3 then and 4 now"),
