@@ -1,8 +1,9 @@
 """The comparison of a published table with the same table made anew: equal, to how many digits, or where it is not.
 
-A number agrees if it differs by no more than the tolerance times itself, by a twentieth of its standard error (the
-column of its name with `_se`), or by 1e-6 of the largest in its column: a difference of two nearly equal numbers has
-few digits of its own. Both tables are rounded for print, to four or six digits.
+A number agrees if it differs by no more than the tolerance times itself, by a fifth of its standard error (the column
+of its name with `_se`), which is more than one of a thousand replicates that falls to the other side of a threshold, or
+by 1e-6 of the largest in its column: a difference of two nearly equal numbers has few digits of its own. A standard
+error agrees to 2 %, as well as a thousand replicates tell it. Both tables are rounded for print, to four or six digits.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-TOLERANCE = 1e-3  # a unit in the last of four printed digits
-_OF_ERROR, _OF_COLUMN = 1 / 20, 1e-6
+TOLERANCE = 2e-3  # two units in the last of four printed digits
+_OF_ERROR, _OF_ERRORS, _OF_COLUMN = 1 / 5, 2e-2, 1e-6
 
 
 @dataclass(frozen=True)
@@ -50,9 +51,18 @@ def compare(file: str, then: str | None, now: str | None, tolerance: float = TOL
     old, new = (pd.read_csv(io.StringIO(text), keep_default_na=False, na_values=[""]) for text in (then, now))
     if other := {*old.columns} ^ {*new.columns}:
         return Comparison(file, f"different columns: {', '.join(sorted(other))} only {_side(other, old)}")
-    if len(old) != len(new):
-        return Comparison(file, f"different rows: {len(old):,} then and {len(new):,} now")
-    return _numbers(file, old, new[old.columns], tolerance)
+    new = new[old.columns]
+    if len(old) == len(new):
+        return _numbers(file, old, new, tolerance)
+    names = _axes(old)
+    keys = pd.MultiIndex.from_frame(old[names]), pd.MultiIndex.from_frame(new[names])
+    text = f"different rows: {len(old):,} then and {len(new):,} now"
+    both = old[keys[0].isin(keys[1])], new[keys[1].isin(keys[0])]
+    if not names or not len(both[0]) == len(both[1]) > 0:
+        return Comparison(file, text)
+    first, second = (part.reset_index(drop=True) for part in both)
+    in_both = _numbers(file, first, second, tolerance)
+    return Comparison(file, f"{text}; the {len(both[0]):,} in both are {in_both.text}")
 
 
 def _side(columns: set[str], old: pd.DataFrame) -> str:
@@ -71,7 +81,7 @@ def _numbers(file: str, old: pd.DataFrame, new: pd.DataFrame, tolerance: float) 
         return Comparison(file, f"different in {differs.sum():,} of {differs.size:,} numbers, most in {where}")
     largest = counted[row, column]
     text = f"equal to {math.floor(-math.log10(largest))} digits, least in {where}" if largest > 0 else "equal"
-    text += f"; {small.sum():,} numbers near 0 differ by less than they are known" if small.any() else ""
+    text += f"; {small.sum():,} more differ by less than is known of them" if small.any() else ""
     return Comparison(file, text, agrees=True)
 
 
@@ -87,14 +97,20 @@ def _gaps(old: pd.DataFrame, new: pd.DataFrame, name: str) -> tuple[np.ndarray, 
         gap = np.where(same, 0.0, apart / np.maximum(np.abs(a), np.abs(b)))
         error = old[f"{name}_se"].to_numpy(np.float64) if f"{name}_se" in old else 0.0
         excused = same | (apart <= _OF_ERROR * error) | (apart <= _OF_COLUMN * np.nanmax(np.abs(a), initial=0.0))
+        excused |= name.endswith("_se") & (gap <= _OF_ERRORS)
     return np.where(np.isnan(gap), np.inf, gap), excused
+
+
+def _axes(table: pd.DataFrame) -> list[str]:
+    """Return the first columns, as many as tell all rows apart; none if no number of them does."""
+    counts = range(1, table.shape[1])
+    count = next((count for count in counts if not table.iloc[:, :count].duplicated().any()), 0)
+    return list(table.columns[:count])
 
 
 def _named(table: pd.DataFrame, row: int) -> str:
     """Return the row in words: by its first columns, as many as tell all rows apart, without those of one value."""
-    counts = range(1, table.shape[1])
-    count = next((count for count in counts if not table.iloc[:, :count].duplicated().any()), 0)
-    varied = (name for name in table.columns[:count] if table[name].nunique() > 1)
+    varied = (name for name in _axes(table) if table[name].nunique() > 1)
     words = [f"{name} = {_text(table[name].iloc[row])}" for name in varied]
     return f" ({', '.join(words)})" if words else ""
 

@@ -88,8 +88,8 @@ def reproduce(
     Args:
       folder: what `python -m sims publish` wrote.
       out: folder of the new run, as for `run`; the same call goes on after an interruption.
-      tolerance: largest difference of two numbers that agree, as a part of the larger; 1e-3 is a unit in the last of
-        four printed digits. Differences within a twentieth of a standard error agree as well.
+      tolerance: largest difference of two numbers that agree, as a part of the larger; 2e-3 is two units in the last
+        of four printed digits. Differences within a fifth of a standard error agree as well (`comparing`).
       progress: called with (finished, all) units.
       warn: called with a line about what is strange.
       allow_mixed: whether another version or device may resume the new run.

@@ -187,14 +187,18 @@ def test_a_study_that_lacks_a_package_does_not_stop_the_others(copy, again, monk
     [
         (THEN, True, "equal"),
         (THEN.replace("0.5,", "0.5001,"), True, "equal to 3 digits, least in line 2 (n = 10, kind = a): ece is"),
-        (THEN.replace("0.25,", "0.254,"), True, "1 numbers near 0 differ by less than they are known"),
-        (THEN.replace("0.25,", "0.27,"), False, "different in 1 of 15 numbers, most in line 3 (n = 10, kind = b)"),
-        (THEN.replace("-1e-9", "1e-9"), True, "1 numbers near 0"),
+        (THEN.replace("0.25,", "0.265,"), True, "1 more differ"),
+        (THEN.replace("0.25,", "0.28,"), False, "different in 1 of 15 numbers, most in line 3 (n = 10, kind = b)"),
+        (THEN.replace("-1e-9", "1e-9"), True, "1 more differ"),
         (THEN.replace(",,", ",0.1,"), False, "ece is nan then and 0.1 now"),
         (THEN.replace("20,a", "20,b"), False, "kind is a then and b now"),
         (THEN.replace("change", "gain"), False, "different columns: change, gain only then or now"),
         (THEN.replace(",change", ""), False, "different"),
-        (THEN + "30,a,1,1,1\n", False, "different rows: 3 then and 4 now"),
+        (THEN.replace("0.25,0.1,", "0.25,0.1005,"), True, "1 more differ"),
+        (THEN.replace("0.25,0.1,", "0.25,0.103,"), False, "ece_se is 0.1 then and 0.103 now"),
+        (THEN + "30,a,1,1,1\n", False, "different rows: 3 then and 4 now; the 3 in both are equal"),
+        (THEN.replace("20,a,,0.1,3\n", "").replace("0.5", "0.9"), False, "the 2 in both are different in 1 of 10"),
+        (THEN.replace("20,a,,0.1,3\n", "20,a,,0.1,3\n" * 2), False, "different rows: 3 then and 4 now"),
     ],
 )  # fmt: skip
 def test_tables(now, agrees, text):
