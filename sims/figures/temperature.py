@@ -93,7 +93,7 @@ def _worth(table: xr.Dataset) -> Any:
 def _draw_worth(ax: Any, row: xr.Dataset, arm: _Arm) -> None:
     x = row["realized_ratio"].values
     value, low, high = (arm.part(row, f"{arm.name}_worth{end}").values for end in ("", "_from", "_to"))
-    shown = np.isfinite(value) & (value > 0)
+    shown = (value > 0) & (value < row["held_out_ratio"].values[-1])  # the ends stand for what is beyond
     bars = np.array([value - low, high - value])[:, shown]
     ax.errorbar(x[shown], value[shown], bars, fmt=arm.marker, color=arm.color, markersize=2.0, elinewidth=0.8,
                 linewidth=0, label=arm.label)  # fmt: skip
@@ -105,8 +105,8 @@ def _draw_worth(ax: Any, row: xr.Dataset, arm: _Arm) -> None:
 def _worth_title(row: xr.Dataset) -> str:
     theta = float(row["theta_norm"])
     worth = row["best_worth"].values[row["realized_ratio"].values < theta**2]
-    worth = worth[np.isfinite(worth) & (worth > 0)]
-    range_text = rf": best weight worth {worth.min():.2g} to {worth.max():.2g} $n$" if len(worth) else ""
+    more = " or more" if (worth == row["held_out_ratio"].values[-1]).any() else ""
+    range_text = rf": best weight worth {worth.min():.2g} to {worth.max():.2g} $n${more}" if len(worth) else ""
     return f"{theta_label(row['theta_norm'])}{range_text}"
 
 
@@ -172,7 +172,7 @@ def _slices_caption(table: xr.Dataset) -> str:
         "Horizontal: no Mixup, and Mixup, which use no held-out points. A temperature of 0 or infinity, the best for "
         f"few points, counts with its limit of the ECE; it occurs in up to {100 * end:.2g} % of the held-out sets of a "
         "cell. "
-        f"{omitted('values of p/n', len(_ratios(table)), table.sizes['ratio'])}{_drawn_text(table)}"
+        f"Panels: {len(_ratios(table))} of the {table.sizes['ratio']} values of p/n. {_drawn_text(table)}"
     )
 
 
@@ -225,7 +225,7 @@ def _pooled_caption(table: xr.Dataset) -> str:
 def _drawn_text(table: xr.Dataset) -> str:
     thetas = representatives(table["theta_norm"].values, MOST_THETAS)
     drawn = table.isel(mixup=[int(np.argmax(table["t"].values))], theta_norm=thetas, n=[0])
-    left_out = omitted("Mixup settings", 1, table.sizes["mixup"])
+    left_out = "" if table.sizes["mixup"] == 1 else "Of the fixed Mixup settings that of the largest weight is shown. "
     left_out += omitted("values of theta", len(thetas), table.sizes["theta_norm"])
     left_out += omitted("sample sizes", 1, table.sizes["n"])
     return left_out + settings_text(drawn, pairs_text(drawn))

@@ -26,8 +26,8 @@ def crossing(positions: np.ndarray, rising: np.ndarray, *, last: bool = False) -
       last: whether the last crossing is wanted where noise makes several.
 
     Returns:
-      Interpolated positions [...]: 0 where no value before is negative, infinite where none after is positive; NaN
-      where a value is NaN.
+      Interpolated positions [...]: 0 where no value before is negative, the last position where none after is positive;
+      NaN where a value is NaN.
     """
     below, count = rising < 0, len(positions)
     leading, trailing = (np.cumprod(part, axis=-1).sum(axis=-1) for part in (below, ~below[..., ::-1]))
@@ -37,7 +37,7 @@ def crossing(positions: np.ndarray, rising: np.ndarray, *, last: bool = False) -
     start, end = np.log(positions[right - 1]), np.log(positions[right])
     with np.errstate(divide="ignore", invalid="ignore"):
         inside = np.exp(start - (end - start) * low / (high - low))
-    found = np.where(before == 0, 0.0, np.where(before == count, np.inf, inside))
+    found = np.where(before == 0, 0.0, np.where(before == count, positions[-1], inside))
     return np.where(np.isnan(rising).any(axis=-1), np.nan, found)
 
 
@@ -55,6 +55,6 @@ def worth_variables(table: xr.Dataset) -> dict[str, xr.Variable]:
             "_to": crossing(positions, difference.values - error, last=True),
         }
         for end, values in found.items():
-            label = f"held-out points / n that {weight} is worth{_ENDS[end]}; 0 or infinite beyond those of the run"
+            label = f"held-out points / n that {weight} is worth{_ENDS[end]}; 0 if fewer than in the run, or its most"
             variables[f"{name}_worth{end}"] = described(tuple(map(str, difference.dims[:-1])), values, label)
     return variables
