@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -99,10 +100,18 @@ def _caption(table: xr.Dataset, name: str) -> str:
     worst = max(float(table[f"{name}_se"].isel(position).max()) for position in positions)
     return (
         f"Mean over data sets, of n labelled points, of {_DIFFERENCES[name].text}{_shares_text(table)}"
-        f"{scale_text(_largest(table, name))}The largest standard error of a cell is {worst:.2g}. "
+        f"{scale_text(_largest(table, name))}The largest standard error of a cell is {worst:.2g}. {_sums_text(table)}"
         f"{omitted('values of theta', len(positions) // columns, table.sizes['theta_norm'])}"
         f"{omitted('numbers of labelled points', columns, table.sizes['n'])}{settings_text(table, pairs_text(table))}"
     )
+
+
+def _sums_text(table: xr.Dataset) -> str:
+    """Say whether the sums over unlabelled points are exact, and up to how many of them."""
+    largest = round(float(table["unlabeled_per_label"].max() * table["n"].max()))
+    exact = {"exact": np.inf, "auto": 10_000, "gaussian": 0}[json.loads(table.attrs["config"])["sums"]]
+    law = "point by point, which is exact" if largest <= exact else "from the normal law that they tend to"
+    return f"Sums over unlabelled points, {largest:,} at most, are drawn {law}. "
 
 
 def _shares_text(table: xr.Dataset) -> str:
