@@ -60,7 +60,8 @@ def _coverage(table: xr.Dataset) -> Any:
 
 def _drawn(table: xr.Dataset, draw: Callable[[Axes, xr.Dataset], None], label: str, finding: str) -> Any:
     """Draw a panel for each law."""
-    figure, axes = plots.panels(table.sizes["law"], 1, height=1.3)
+    laws = table.sizes["law"]
+    figure, axes = plots.panels(laws, 1, height=1.3 if laws > 1 else 2.6)
     for ax, law in zip(axes, table["law"].values, strict=True):
         draw(ax, table.sel(law=law, bins=usual_bins(table)))
         truth = float(table["truth"].sel(law=law, estimator="ECE, equal width"))

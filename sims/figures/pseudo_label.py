@@ -100,8 +100,7 @@ def _caption(table: xr.Dataset, name: str) -> str:
     worst = max(float(table[f"{name}_se"].isel(position).max()) for position in positions)
     return (
         f"Mean over data sets, of n labelled points, of {_DIFFERENCES[name].text}{_shares_text(table)}"
-        f"{scale_text(_largest(table, name))}The largest standard error of a cell is {worst:.2g}. "
-        f"{_sums_text(table)}"
+        f"{scale_text(_largest(table, name))}The largest standard error of a cell is {worst:.2g}. {_sums_text(table)}"
         f"{omitted('values of theta', len(positions) // columns, table.sizes['theta_norm'])}"
         f"{omitted('numbers of labelled points', columns, table.sizes['n'])}{settings_text(table, pairs_text(table))}"
     )
