@@ -4,9 +4,9 @@
         [--seed 0] [--out runs/digits]
 
 Both nets begin at the same weights and see the same batches; they differ in Mixup alone. They are trained in float64,
-since in float32 the last digits, which differ between kinds of CPU, end in other nets. The rows that they are not
-trained on are predicted, and their logits and labels written to OUT/plain.npz and OUT/mixup.npz: any program that
-writes such files can have the same report.
+since in float32 the last digits, in which versions of JAX differ, end in other nets. The rows that they are not trained
+on are predicted, and their logits and labels written to OUT/plain.npz and OUT/mixup.npz: any program that writes such
+files can have the same report.
 """
 
 from __future__ import annotations

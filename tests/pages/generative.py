@@ -16,10 +16,13 @@ FAMILIES = ("linear", "leaky-ReLU", "coupling")
 ROWS = (250, 2000, 16000)
 DIRECTIONS = {"along": "along theta*", "random": "random"}
 SEEDS = json.loads((ROOT / "results" / FOLDER / "provenance.json").read_text())["config"]["training_seeds"]
+VERDICTS = ("| linear | no | undecided | yes |", "| leaky-ReLU | no | no | undecided |", "| coupling | no | no | no |")
 REACH = stats.t(SEEDS - 1).ppf(0.975)  # standard errors in half of a 95 % interval
 
 
 def numbers() -> dict[str, float]:
+    verdicts = (ROOT / "results" / FOLDER / "README.md").read_text()
+    assert all(row in verdicts for row in VERDICTS), "the page says these in words"
     return {"seeds": SEEDS} | dict(learning()) | falls() | signs() | bounds()
 
 

@@ -104,7 +104,7 @@ def test_every_published_study_can_be_run_again():
         try:
             named.add(read_result(folder).study)
         except NotOfStudiesError:
-            assert folder.name in {"benchmarks", "training"}
+            assert folder.name in {"benchmarks", "digits", "training"}
     assert {"phase_diagram", "theorems", "generative", "low_dimension"} <= named
 
 
