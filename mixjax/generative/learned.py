@@ -1,6 +1,6 @@
 """Learn h_hat by the paper's criterion, as a leaky-ReLU network in Flax.
 
-Paper: Section 3.3, h_hat = argmin_h max_k W(h(x) | y = k, N(k theta*, I)) with theta* = 1_p / sqrt(p). W is the sliced
+Paper: Section 3.4, h_hat = argmin_h max_k W(h(x) | y = k, N(k theta*, I)) with theta* = 1_p / sqrt(p). W is the sliced
 Wasserstein distance to the target's known quantiles, a fifth of it along theta*, the only direction in which the
 classes differ; `python -m benchmarks distances` compares it with others (docs/generative.md). The criterion matches
 laws, so that h_hat is an inverse of g up to maps that keep both, such as rotations about theta*, to which scores are

@@ -1,6 +1,6 @@
 """Leaky-ReLU networks as generators and as inverses: one layer is a linear map.
 
-Paper: Definition 3.2, x = g(z) with g from R^p to R^d, d >= p; Section 3.3 wants an h with h(g(z)) = z. A network
+Paper: Definition 3.2, x = g(z) with g from R^p to R^d, d >= p; Section 3.4 wants an h with h(g(z)) = z. A network
 
     g(z) = A_L s(... s(A_1 z + b_1) ...) + b_L,    s(u) = u for u > 0 and slope u otherwise,
 

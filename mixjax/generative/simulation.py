@@ -1,6 +1,6 @@
 """Scores of classifiers on features h_hat(x), by literal simulation of x = g(z), which keeps only sums over bins.
 
-Paper: Section 3.3 and the proof of Theorem 3.5. A classifier theta_hat has the score v = theta_hat' h_hat(g(z)) and
+Paper: Section 3.4 and the proof of Theorem 3.5. A classifier theta_hat has the score v = theta_hat' h_hat(g(z)) and
 claims P(y = +1) = s(2v). A test draw has z ~ N(y theta, I) with y = +1 and -1 in turn. It counts not with y but with
 P(y = +1 | z) = s(2 theta'z), which has the same mean given v and less noise.
 

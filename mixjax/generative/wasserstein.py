@@ -1,6 +1,6 @@
 """The Wasserstein distance of samples to N(mean, I), slice by slice.
 
-Paper: Section 3.3, h_hat = argmin_h max_k W(h(x), z | y = k). Along a unit vector u the target is N(u'mean, 1), whose
+Paper: Section 3.4, h_hat = argmin_h max_k W(h(x), z | y = k). Along a unit vector u the target is N(u'mean, 1), whose
 quantiles are known, so that the distance of a projected sample needs one sort and no second sample:
 
     W_2(u)^2 = (1/N) sum_i (u'h_(i) - u'mean - q_i)^2.

@@ -1,6 +1,6 @@
 r"""Mixup on real images: does the sign of ECE(mix) - ECE follow the boundary of the theory?
 
-Paper: the generative model of Section 3.3, with an h_hat that is fitted to data whose generator nobody knows. Two
+Paper: the generative model of Section 3.4, with an h_hat that is fitted to data whose generator nobody knows. Two
 classes of images are whitened (`sims.studies.subsamples`), so that Definition 3.1 holds as far as two
 moments of held-out rows can make it hold; p/n is varied by the size n of training sets drawn from them, and the plain
 and the Mixup classifiers of Section 3.1 are scored on other rows. Beside what is measured: the exact law of
