@@ -113,7 +113,7 @@ def _kept(table: xr.Dataset, most: int) -> xr.Dataset:
     return table.isel({dim: slice(None, None, stride) for dim, stride in _strides(table, most).items()})
 
 
-MOST_CELLS = 2_500  # rows of the table of a grid
+MOST_CELLS = 4_000  # rows of the table of a grid
 MOST_ROWS = 10_000  # of a table of a piecewise study
 _FIRST = ("n", "p", "ratio", "theta_norm", "alpha", "beta", "t")
 _LEFT_OUT = ("_mix", "_mix_se", "_low", "_high", "_sd", "_limit", "_critical_ratio", "accuracy_se", "realized_ratio")
