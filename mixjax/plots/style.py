@@ -77,7 +77,9 @@ def panels(
 
 
 def decades(ax: Axes, *, x: bool = False, y: bool = False) -> None:
-    """Label 1 and 3 of each decade of a logarithmic axis with plain numbers, and more where it is less than a decade.
+    """Label 1 and 3 of each decade of a logarithmic axis with plain numbers; 1 alone of three decades or more.
+
+    Where the axis is less than a decade it has more labels.
 
     A linear axis is left as it is.
 
@@ -93,7 +95,8 @@ def decades(ax: Axes, *, x: bool = False, y: bool = False) -> None:
     for wanted, axis in ((x, ax.xaxis), (y, ax.yaxis)):
         if wanted and axis.get_scale() == "log":
             low, high = axis.get_view_interval()
-            axis.set_major_locator(LogLocator(subs=(1, 3) if high >= 10 * low else (1, 2, 3, 5, 7)))
+            labeled = (1,) if high >= 1000 * low else (1, 3) if high >= 10 * low else (1, 2, 3, 5, 7)
+            axis.set_major_locator(LogLocator(subs=labeled))
             axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
             axis.set_minor_formatter(NullFormatter())
 

@@ -41,7 +41,7 @@ def _pairs(table: xr.Dataset) -> Any:
     for ax in axes[-columns:]:
         ax.set_xlabel("random pairs / $n$")
     figure.supylabel("ECE", fontsize="medium")
-    keys = [*axes[0].get_legend_handles_labels()[0], line_key("limit", color="0.3")]
+    keys = [*axes[0].get_legend_handles_labels()[0], line_key("limit", color=COLORS[0])]
     keys.append(line_key("expectation", color="0.3", linestyle="dashed"))
     legend(figure, keys, 3, columnspacing=1.2, title="Many random pairs approach the expectation (dashed)")
     return figure
