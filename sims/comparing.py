@@ -50,7 +50,12 @@ def compare(file: str, then: str | None, now: str | None, tolerance: float = TOL
         return Comparison(file, "not published, and made now" if then is None else "published, and not made now")
     old, new = (pd.read_csv(io.StringIO(text), keep_default_na=False, na_values=[""]) for text in (then, now))
     if other := {*old.columns} ^ {*new.columns}:
-        return Comparison(file, f"different columns: {', '.join(sorted(other))} only {_side(other, old)}")
+        text = f"different columns: {', '.join(sorted(other))} only {_side(other, old)}"
+        columns = [name for name in old.columns if name in new]
+        if not columns:
+            return Comparison(file, text)
+        in_both = compare(file, *(table[columns].to_csv(index=False) for table in (old, new)), tolerance=tolerance)
+        return Comparison(file, f"{text}; the others are {in_both.text}")
     new = new[old.columns]
     if len(old) == len(new):
         return _numbers(file, old, new, tolerance)
