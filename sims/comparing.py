@@ -54,8 +54,8 @@ def compare(file: str, then: str | None, now: str | None, tolerance: float = TOL
         columns = [name for name in old.columns if name in new]
         if not columns:
             return Comparison(file, text)
-        in_both = compare(file, *(table[columns].to_csv(index=False) for table in (old, new)), tolerance=tolerance)
-        return Comparison(file, f"{text}; the others are {in_both.text}")
+        then, now = (table[columns].to_csv(index=False) for table in (old, new))
+        return Comparison(file, f"{text}; the others are {compare(file, then, now, tolerance).text}")
     new = new[old.columns]
     if len(old) == len(new):
         return _numbers(file, old, new, tolerance)

@@ -193,7 +193,7 @@ def test_a_study_that_lacks_a_package_does_not_stop_the_others(copy, again, monk
         (THEN.replace(",,", ",0.1,"), False, "ece is nan then and 0.1 now"),
         (THEN.replace("20,a", "20,b"), False, "kind is a then and b now"),
         (THEN.replace("change", "gain"), False, "different columns: change, gain only then or now"),
-        ("n,kind,ece,ece_se\n10,a,0.5,0.1\n10,b,0.25,0.1\n20,a,,0.1\n", False, "change only then; the others are equal"),
+        ("n,kind,ece,ece_se\n10,a,0.5,0.1\n10,b,0.25,0.1\n20,a,,0.1\n", False, "then; the others are equal"),
         ("other\n1\n", False, "ece_se, kind, n, other only then or now"),
         (THEN.replace("0.25,0.1,", "0.25,0.1005,"), True, "1 more differ"),
         (THEN.replace("0.25,0.1,", "0.25,0.103,"), False, "ece_se is 0.1 then and 0.103 now"),
