@@ -39,7 +39,7 @@ class Rows(NamedTuple):
         cls, confidence: ArrayLike, correct: ArrayLike, weights: ArrayLike | None = None, where: ArrayLike | None = None
     ) -> Rows:
         """Check shapes and dtypes; all become the floating dtype of `confidence` (float32 at least)."""
-        half = jnp.dtype(getattr(confidence, "dtype", float)) in (jnp.bfloat16, jnp.float16)
+        half = str(getattr(confidence, "dtype", "")) in ("bfloat16", "float16")
         (confidence,) = as_floats(confidence=confidence)
         if confidence.ndim != 1:
             raise ValueError(
