@@ -83,7 +83,9 @@ WRONG = {
     "masked labels": (lambda: nll(PROBS[0], np.ma.array(PROBS[1])), TypeError, "labels must be an array without a"),
     "masked probs": (lambda: nll(np.ma.array(PROBS[0]), PROBS[1]), TypeError, "probs must be an array without a"),
     "scores of another library": (
-        lambda: ece(pd.Series(ROWS[0], dtype="Float64"), ROWS[1]), TypeError, "confidence must be real numbers, got Series",
+        lambda: ece(pd.Series(ROWS[0], dtype="Float64"), ROWS[1]),
+        TypeError,
+        "confidence must be real numbers, got Series",
     ),
     "ragged correct": (lambda: ece(ROWS[0], [[1], [0, 1], 1]), ValueError, "correct must be an array, and has rows of"),
     "ragged labels": (lambda: nll(PROBS[0], [[1], [0, 1]]), ValueError, "labels must be an array, and has rows of"),
