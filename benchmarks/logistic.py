@@ -48,7 +48,7 @@ def measure(sizes: Sizes) -> Iterator[Section]:
     text = (
         f"A law of a {sizes.side} x {sizes.side} map over p/n from 0.05 to 8 and |theta| from 0.25 to 4, solved one "
         f"after another on one core, takes {law:.2g} ms with Mixup in float64 (asked: at most {ASKED:g} ms). One "
-        f"literal fit, with the cores that XLA takes, takes the time of {each[fit] / law:.0f} laws."
+        f"literal fit, with the cores that XLA takes, takes the time of {each[fit] / law:.2g} laws."
     )
     yield Section("limit", "Limit and literal fit", text, rows, ratios)
 
