@@ -17,11 +17,11 @@ from typing import Literal, NamedTuple, TypeVar, get_args
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.typing import ArrayLike
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from mixjax.numerics.arguments import checked, float_dtype
 from mixjax.numerics.threefry import single
+from mixjax.typing import ArrayLike
 
 __all__ = ["CutMixDraw", "MixupDraw", "cutmix", "draw_cutmix", "draw_mixup", "mixup", "regmixup"]
 

@@ -17,13 +17,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jax.typing import ArrayLike, DTypeLike
+from jax.typing import DTypeLike
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from mixjax.numerics.arguments import as_floats
 from mixjax.numerics.binomial import count_ones, log_ratio, log_ratio_bound
 from mixjax.numerics.elementary import polynomial, thrice_log1p_remainder
 from mixjax.numerics.threefry import Source, Words, single
+from mixjax.typing import ArrayLike
 
 __all__ = ["centered_chisquare", "normal", "rademacher_mean"]
 

@@ -6,12 +6,12 @@ Logits have functions of their own; no range of numbers is taken for them.
 from __future__ import annotations
 
 import jax
-from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
 from mixjax.calibration.rows.clean import Rows
 from mixjax.calibration.rows.predictions import Predictions
 from mixjax.numerics.arguments import as_floats
+from mixjax.typing import ArrayLike
 
 __all__ = ["binary_from_logits", "top_label", "top_label_from_logits"]
 

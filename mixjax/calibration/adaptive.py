@@ -16,13 +16,13 @@ from functools import partial
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
 from mixjax.calibration.rows.bins import bin_sums, check_bins
 from mixjax.calibration.rows.clean import Rows
 from mixjax.calibration.rows.predictions import Predictions
 from mixjax.numerics.arguments import check_real
+from mixjax.typing import ArrayLike
 
 
 def ace(

@@ -16,7 +16,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
 from mixjax.calibration.rows.bins import Binning, BinSums, Closed, bin_sums, check_bins
@@ -24,6 +23,7 @@ from mixjax.calibration.rows.clean import Rows
 from mixjax.calibration.rows.predictions import Predictions
 from mixjax.numerics.arguments import check_norm
 from mixjax.numerics.elementary import root
+from mixjax.typing import ArrayLike
 
 
 def ece(

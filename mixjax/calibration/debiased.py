@@ -17,12 +17,12 @@ from typing import Literal, NamedTuple, get_args
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
 from mixjax.calibration.rows.bins import Binning, Closed, check_bins, sums_of_rows
 from mixjax.calibration.rows.clean import Rows
 from mixjax.numerics.elementary import root
+from mixjax.typing import ArrayLike
 
 Form = Literal["u-statistic", "kumar"]
 

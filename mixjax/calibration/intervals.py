@@ -20,7 +20,6 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.typing import ArrayLike
 from jaxtyping import PRNGKeyArray
 
 from mixjax.calibration.reliability_table import check_level
@@ -29,6 +28,7 @@ from mixjax.calibration.rows.clean import Rows, as_mask
 from mixjax.calibration.rows.scatter import sum_by_bin
 from mixjax.numerics.arguments import check_size
 from mixjax.numerics.threefry import single
+from mixjax.typing import ArrayLike
 
 _BLOCK = 1 << 22  # numbers that are drawn at a time
 

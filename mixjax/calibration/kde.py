@@ -23,7 +23,6 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 from jax.scipy.special import digamma, gammaln, xlogy
-from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
 from mixjax.calibration.binned import power_mean
@@ -31,6 +30,7 @@ from mixjax.calibration.rows.clean import Rows, positive_scalar
 from mixjax.calibration.rows.predictions import Predictions
 from mixjax.calibration.rows.spread import mean_class, spread_rows
 from mixjax.numerics.arguments import check_norm
+from mixjax.typing import ArrayLike
 
 _BLOCK = 1 << 22  # numbers
 _SAMPLE = 512  # rows whose likelihood chooses the bandwidth

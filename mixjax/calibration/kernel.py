@@ -22,7 +22,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
 from mixjax.calibration.rows.clean import Rows, positive_scalar
@@ -30,6 +29,7 @@ from mixjax.calibration.rows.order import sorted_rows, starts_of_ties
 from mixjax.calibration.rows.scatter import sum_by_bin
 from mixjax.calibration.rows.sums import over, prefix_sums
 from mixjax.numerics.elementary import root
+from mixjax.typing import ArrayLike
 
 _BANDWIDTH = 0.4
 _STRETCH = 1024  # rows that are added one after the other
@@ -80,7 +80,7 @@ def _total(values: jax.Array) -> jax.Array:
 
 
 @jax.custom_jvp
-def _energy(bandwidth: ArrayLike, rows: Rows) -> jax.Array:
+def _energy(bandwidth: jax.Array | float, rows: Rows) -> jax.Array:
     """Return the sum over all pairs of rows; its derivative is that in the rows alone."""
     if len(rows.confidence) == 0:
         return jnp.zeros((), rows.confidence.dtype)
@@ -99,7 +99,7 @@ def _energy_jvp(primals: tuple[Any, Rows], tangents: tuple[Any, Rows]) -> tuple[
     return _energy(bandwidth, rows), change
 
 
-def _potential(bandwidth: ArrayLike, rows: Rows) -> tuple[jax.Array, jax.Array]:
+def _potential(bandwidth: jax.Array | float, rows: Rows) -> tuple[jax.Array, jax.Array]:
     """Return sum_j r_j k(f_i, f_j) for each row i, and its derivative in f_i with the r_j and f_j fixed."""
     size = len(rows.confidence)
     order = jnp.argsort(rows.confidence)
@@ -129,7 +129,7 @@ def _residuals_of_ties(rows: Rows) -> jax.Array:
     return jnp.where(starts, over(prefix_sums(rows.residual), row, end), 0.0)
 
 
-def _sums(bandwidth: ArrayLike, rows: Rows, *, reverse: bool = False) -> jax.Array:
+def _sums(bandwidth: jax.Array | float, rows: Rows, *, reverse: bool = False) -> jax.Array:
     """Return for each sorted row the sum of r_j exp(-|f - f_j| / nu) over it and the rows before (or after) it.
 
     The sums run through some 1000 stretches at once, then over the stretches, each seen from its last row: decays are

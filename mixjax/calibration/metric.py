@@ -9,13 +9,13 @@ from dataclasses import fields
 from typing import Literal, get_args
 
 import jax
-from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
 from mixjax.calibration.rows.bins import Closed
 from mixjax.calibration.rows.predictions import Predictions
 from mixjax.calibration.state import CalibrationState
 from mixjax.numerics.arguments import check_norm
+from mixjax.typing import ArrayLike
 
 try:
     from flax import nnx

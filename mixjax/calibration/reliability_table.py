@@ -19,13 +19,13 @@ from functools import partial
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
 from mixjax.calibration.rows.bins import Binning, Closed, binned, check_bins
 from mixjax.calibration.rows.clean import Rows
 from mixjax.calibration.rows.scatter import sum_by_bin
 from mixjax.numerics.arguments import check_real
+from mixjax.typing import ArrayLike
 
 
 @jax.tree_util.register_dataclass

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import jax
 import jax.numpy as jnp
-from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
 from mixjax.calibration.rows.clean import Rows
 from mixjax.calibration.rows.predictions import Predictions
 from mixjax.calibration.rows.sums import mean
 from mixjax.numerics.arguments import as_floats
+from mixjax.typing import ArrayLike
 
 
 def nll(

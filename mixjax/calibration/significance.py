@@ -20,7 +20,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jax.typing import ArrayLike
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from mixjax.calibration.rows.bins import check_bins, equal_width_index
@@ -28,6 +27,7 @@ from mixjax.calibration.rows.clean import Rows
 from mixjax.calibration.rows.scatter import sum_by_bin
 from mixjax.numerics.arguments import check_size
 from mixjax.numerics.threefry import single
+from mixjax.typing import ArrayLike
 
 
 class CalibrationTest(NamedTuple):

@@ -21,11 +21,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
 from mixjax.calibration.rows.clean import Rows
 from mixjax.calibration.rows.scatter import sum_by_bin
+from mixjax.typing import ArrayLike
 
 _CELLS = 8192  # of the grid, a power of 2: the cell of a score is then exact
 _STEPS = 64  # of the search for the fixed point, at most; about 8 are needed

@@ -19,13 +19,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
 from mixjax.calibration.binned import error_of
 from mixjax.calibration.rows.bins import BinSums, check_bins
 from mixjax.calibration.rows.clean import Rows, positive_scalar
 from mixjax.numerics.arguments import check_norm
+from mixjax.typing import ArrayLike
 
 _BLOCK = 8192  # rows
 

@@ -21,13 +21,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
 from mixjax.calibration.rows.clean import positive_scalar
 from mixjax.calibration.rows.predictions import Predictions
 from mixjax.calibration.rows.spread import mean_class, spread_rows
 from mixjax.numerics.estimate import Estimate
+from mixjax.typing import ArrayLike
 
 Pairs = Literal["biased", "unbiased"]
 

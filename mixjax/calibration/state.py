@@ -14,7 +14,6 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.typing import ArrayLike
 from jaxtyping import Array, Float, Int
 
 from mixjax.calibration.binned import error_of
@@ -24,6 +23,7 @@ from mixjax.calibration.rows.predictions import Predictions
 from mixjax.calibration.rows.scatter import sums_by_bin
 from mixjax.calibration.rows.sums import added
 from mixjax.numerics.arguments import check_norm, check_size
+from mixjax.typing import ArrayLike
 
 _WORD = 1 << 16  # of counts; sums of low words over 2^15 devices still fit
 

@@ -16,7 +16,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
 from mixjax.calibration.binned import error_of
@@ -25,6 +24,7 @@ from mixjax.calibration.rows.clean import Rows
 from mixjax.calibration.rows.order import Ties, sorted_rows
 from mixjax.calibration.rows.sums import Prefix, floor_product, over, prefix_sums, product_less
 from mixjax.numerics.arguments import check_norm
+from mixjax.typing import ArrayLike
 
 _MOST = 1 << 22  # candidates, unless as many bins as rows are in order: what the products below are exact for
 _AT_ONCE = 512  # bins that are looked at in one step

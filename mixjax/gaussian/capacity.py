@@ -15,7 +15,6 @@ from functools import partial
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
 from mixjax.gaussian.law import ScoreLaw
@@ -23,6 +22,7 @@ from mixjax.gaussian.limits import increasing_root, unchecked_limit_scores
 from mixjax.gaussian.maximum import widest_point
 from mixjax.numerics.arguments import aligned, checked
 from mixjax.numerics.quadrature import half_line_integrals
+from mixjax.typing import ArrayLike
 
 _SMALLEST, _LARGEST = 1e-7, 20.0  # of c, in units of |theta|^2 + 1e-3 and of (1 + |theta|^2)^2
 

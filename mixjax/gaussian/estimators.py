@@ -14,12 +14,12 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.typing import ArrayLike
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from mixjax.gaussian.weights import mixup_weight
 from mixjax.numerics.arguments import as_floats, check_scalars, check_size, checked
 from mixjax.numerics.threefry import single
+from mixjax.typing import ArrayLike
 
 
 def mean_estimator(x: Float[Array, "n p"], y: Float[Array, " n"]) -> Float[Array, " p"]:

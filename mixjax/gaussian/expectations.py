@@ -19,12 +19,12 @@ from functools import partial
 
 import jax
 import jax.numpy as jnp
-from jax.typing import ArrayLike
 
 from mixjax.gaussian.law import ScoreLaw
 from mixjax.gaussian.population import CalibrationErrors, population_errors
 from mixjax.gaussian.rules import LARGEST_NORMAL, chi_rule, gauss_rule, panels
 from mixjax.numerics.arguments import aligned, check_size, checked
+from mixjax.typing import ArrayLike
 
 
 def expected_errors(

@@ -14,10 +14,10 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
 from mixjax.numerics.arguments import aligned, as_floats, checked
+from mixjax.typing import ArrayLike
 
 
 class ScoreLaw(NamedTuple):

@@ -19,12 +19,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
 from mixjax.gaussian.law import ScoreLaw, masked_law
 from mixjax.gaussian.population import population_ece
 from mixjax.numerics.arguments import BELOW_ONE, aligned, check_norm, checked
+from mixjax.typing import ArrayLike
 
 
 def limit_scores(ratio: ArrayLike, theta_norm: ArrayLike, t: ArrayLike) -> ScoreLaw:

@@ -9,12 +9,12 @@ import math
 
 import jax
 import jax.numpy as jnp
-from jax.typing import ArrayLike
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from mixjax.numerics.arguments import check_scalars, check_size, checked
 from mixjax.numerics.threefry import single
 from mixjax.random import normal
+from mixjax.typing import ArrayLike
 
 
 def class_mean(p: int, theta_norm: ArrayLike) -> Float[Array, "p"]:

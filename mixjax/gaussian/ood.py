@@ -21,7 +21,6 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jax.typing import ArrayLike
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from mixjax.gaussian.law import ScoreLaw, masked_law
@@ -29,6 +28,7 @@ from mixjax.gaussian.samplers import standard_normals, training_cells
 from mixjax.numerics.arguments import aligned, check_size, checked
 from mixjax.numerics.threefry import Source, single
 from mixjax.random import centered_chisquare_from, rademacher_mean_from
+from mixjax.typing import ArrayLike
 
 
 def sample_ood_scores(

@@ -24,7 +24,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.scipy.special import ndtr
-from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
 from mixjax.gaussian.law import ScoreLaw, checked_law
@@ -32,6 +31,7 @@ from mixjax.gaussian.maximum import population_mce
 from mixjax.numerics.arguments import aligned, check_norm, checked
 from mixjax.numerics.elementary import one_minus_exp, root
 from mixjax.numerics.quadrature import half_line_integrals
+from mixjax.typing import ArrayLike
 
 
 class CalibrationErrors(NamedTuple):

@@ -19,7 +19,6 @@ from typing import NamedTuple, get_args
 
 import jax
 import jax.numpy as jnp
-from jax.typing import ArrayLike
 from jaxtyping import PRNGKeyArray
 
 from mixjax.gaussian.law import ScoreLaw
@@ -28,6 +27,7 @@ from mixjax.gaussian.unlabeled_sums import SumsLaw, UnlabeledSums, unlabeled_sum
 from mixjax.numerics.arguments import Rule, aligned, check_size, checked
 from mixjax.numerics.threefry import Source, single
 from mixjax.random import centered_chisquare_from, rademacher_mean_from
+from mixjax.typing import ArrayLike
 
 _LABELS, _NORMALS, _ACROSS, _POOLED, _REST = range(24, 29)  # what the words of a source are spent on
 

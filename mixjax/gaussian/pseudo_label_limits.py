@@ -17,12 +17,12 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 from jax.scipy.stats import norm
-from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
 from mixjax.gaussian.law import ScoreLaw
 from mixjax.gaussian.limits import increasing_root, limit_scores
 from mixjax.numerics.arguments import aligned, checked
+from mixjax.typing import ArrayLike
 
 
 def limit_pseudo_label_scores(

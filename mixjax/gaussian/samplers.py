@@ -20,13 +20,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jax.typing import ArrayLike
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from mixjax.gaussian.law import ScoreLaw
 from mixjax.numerics.arguments import aligned, check_size, checked
 from mixjax.numerics.threefry import Source, Words, fold_in, key_words, single
 from mixjax.random import centered_chisquare_from, normals, rademacher_mean_from
+from mixjax.typing import ArrayLike
 
 SigmaEstimate = Literal["known", "paper", "pooled"]
 

@@ -11,13 +11,13 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jax.typing import ArrayLike
 from jaxtyping import Array, Float, PRNGKeyArray, UInt32
 
 from mixjax.gaussian.law import ScoreLaw
 from mixjax.gaussian.samplers import Noise, draw_noise, score_law_of, training_cells
 from mixjax.numerics.arguments import aligned, check_size, checked
 from mixjax.numerics.threefry import Source, Words, single
+from mixjax.typing import ArrayLike
 
 
 class TrainingSets(NamedTuple):

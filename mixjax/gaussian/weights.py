@@ -11,10 +11,10 @@ so t is in [0, 1/2). (The paper writes (0, 1]; t = 1/2 needs lambda = 1/2 always
 from __future__ import annotations
 
 import jax.numpy as jnp
-from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
 from mixjax.numerics.arguments import Rule, aligned, checked
+from mixjax.typing import ArrayLike
 
 _UP_TO_HALF = Rule("in [0, 1/2]", lambda t: (t >= 0) & (t <= 0.5))
 

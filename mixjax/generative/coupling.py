@@ -16,10 +16,10 @@ from dataclasses import dataclass, field, replace
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.typing import ArrayLike
 from jaxtyping import Array, Float, Int
 
 from mixjax.numerics.arguments import NOT_NEGATIVE, check_scalars, checked, known
+from mixjax.typing import ArrayLike
 
 
 @jax.tree_util.register_dataclass

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 
 import jax
 import jax.numpy as jnp
-from jax.typing import ArrayLike
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from mixjax.generative.coupling import CouplingFlow, coupling_generator
@@ -19,6 +18,7 @@ from mixjax.generative.network import LeakyReluNetwork, leaky_relu_generator
 from mixjax.numerics.arguments import NOT_NEGATIVE, Rule, check_scalars, check_size, checked
 from mixjax.numerics.threefry import single
 from mixjax.random import normal
+from mixjax.typing import ArrayLike
 
 _ONE_OR_MORE = Rule("1 or more, and finite", lambda v: (v >= 1) & (v < math.inf))
 

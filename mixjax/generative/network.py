@@ -17,10 +17,10 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
 from mixjax.numerics.arguments import POSITIVE, as_floats, check_scalars, checked, known
+from mixjax.typing import ArrayLike
 
 
 class LeakyReluNetwork(NamedTuple):

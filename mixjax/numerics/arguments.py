@@ -7,13 +7,14 @@ that is outside of `jax.jit`, and becomes NaN when it is not: `checked` does bot
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.typing import ArrayLike
+
+from mixjax.typing import ArrayLike
 
 
 def as_floats(**values: ArrayLike) -> tuple[jax.Array, ...]:
@@ -23,46 +24,73 @@ def as_floats(**values: ArrayLike) -> tuple[jax.Array, ...]:
       TypeError: for a value that is not real numbers; the message names it.
       ValueError: for nested lists that are no array.
     """
-    dtype = float_dtype(**values)
+    arrays = {name: as_array(name, value) for name, value in values.items()}
+    dtype = _float_dtype(values, arrays)
     with np.errstate(over="ignore"):  # a value too large for the dtype becomes infinite, and is refused as that
-        return tuple(
-            value.astype(dtype) if isinstance(value, jax.Array) else jnp.asarray(np.asarray(value).astype(dtype))
-            for value in values.values()
-        )
+        return tuple(jnp.asarray(array.astype(dtype)) for array in arrays.values())
 
 
 def float_dtype(**values: ArrayLike) -> np.dtype:
     """Return the dtype that `as_floats` converts to."""
+    return _float_dtype(values, {name: as_array(name, value) for name, value in values.items()})
+
+
+def _float_dtype(values: Mapping[str, ArrayLike], arrays: Mapping[str, jax.Array | np.ndarray]) -> np.dtype:
+    """Return the widest floating dtype of the values that have a dtype of their own, float32 at least."""
     widest: np.dtype | None = None
-    for name, value in values.items():
-        if not isinstance(value, jax.Array | np.ndarray | np.generic | int | float | list | tuple):
-            raise TypeError(f"{name} must be real numbers, got {type(value).__name__}")
-        refuse_mask(name, value)
-        refuse_times(name, value)
-        try:
-            dtype = np.dtype(value.dtype if isinstance(value, jax.Array) else np.asarray(value).dtype)
-        except ValueError:
-            raise ValueError(f"{name} must be an array, and has rows of unequal length") from None
+    for name, array in arrays.items():
+        dtype = np.dtype(array.dtype)
         if not (jnp.issubdtype(dtype, jnp.floating) or jnp.issubdtype(dtype, jnp.integer)):
-            raise TypeError(f"{name} must be real numbers, got dtype {dtype}")
-        decides = isinstance(value, np.ndarray | np.generic) or (isinstance(value, jax.Array) and not value.weak_type)
-        if decides and jnp.issubdtype(dtype, jnp.floating) and (widest is None or dtype.itemsize > widest.itemsize):
+            missing = "; fill missing values, or mask their rows by where=" if dtype.kind == "O" else ""
+            raise TypeError(f"{name} must be real numbers, got dtype {dtype}{missing}")
+        decides = _has_dtype(values[name]) and jnp.issubdtype(dtype, jnp.floating)
+        if decides and (widest is None or dtype.itemsize > widest.itemsize):
             widest = dtype
     if widest is None:
         return np.dtype(jnp.result_type(float))
     return np.dtype(jnp.float64 if widest.itemsize == 8 and jax.config.read("jax_enable_x64") else jnp.float32)
 
 
-def refuse_mask(name: str, value: Any) -> None:
-    """Raise TypeError for a masked array of NumPy, whose mask would be lost."""
+def _has_dtype(value: ArrayLike) -> bool:
+    """Return whether a value has a dtype of its own, which numbers and lists of Python have not."""
+    if isinstance(value, jax.Array):
+        return not value.weak_type
+    return isinstance(value, np.generic) or not isinstance(value, int | float | Sequence)
+
+
+def as_array(name: str, value: ArrayLike) -> jax.Array | np.ndarray:
+    """Return an array of JAX as it is, and one of NumPy from numbers, lists, and all that has `__array__`.
+
+    Raises:
+      TypeError: for a value that is no array, an array with a mask of its own, which would be lost, and time spans,
+        which NumPy takes for whole numbers.
+      ValueError: for nested lists that are no array.
+    """
+    if isinstance(value, jax.Array):
+        return value
     if isinstance(value, np.ma.MaskedArray):
         raise TypeError(f"{name} must be an array without a mask of its own, got {type(value).__name__}")
+    if isinstance(value, str | bytes) or not (isinstance(value, int | float | Sequence) or hasattr(value, "__array__")):
+        raise TypeError(f"{name} must be real numbers, got {type(value).__name__}")
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        raise ValueError(f"{name} must be an array, and has rows of unequal length") from None
+    except (TypeError, RuntimeError) as error:  # a tensor on a GPU, or of a dtype that NumPy lacks
+        if not hasattr(value, "__dlpack__"):
+            raise TypeError(f"{name} must be an array: {error}") from None
+        return _from_dlpack(name, value, error)
+    if array.dtype.kind == "m":
+        raise TypeError(f"{name} must be numbers, got dtype {array.dtype}")
+    return array
 
 
-def refuse_times(name: str, value: Any) -> None:
-    """Raise TypeError for an array of time spans, which NumPy takes for whole numbers."""
-    if isinstance(value, np.ndarray | np.generic) and value.dtype.kind == "m":
-        raise TypeError(f"{name} must be numbers, got dtype {value.dtype}")
+def _from_dlpack(name: str, value: Any, error: Exception) -> jax.Array:
+    """Return the values of a tensor that NumPy cannot take, such as one of bfloat16."""
+    try:
+        return jnp.from_dlpack(value)
+    except Exception:  # noqa: BLE001 - whatever it is, the reason of NumPy is the one to tell
+        raise TypeError(f"{name} must be an array: {error}") from None
 
 
 def known(value: ArrayLike) -> np.ndarray | None:

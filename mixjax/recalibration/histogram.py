@@ -11,7 +11,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
 from mixjax.calibration.reliability_table import Reliability, reliability
@@ -19,6 +18,7 @@ from mixjax.calibration.rows.bins import Binning, Closed, equal_width_edges
 from mixjax.calibration.rows.clean import as_shares
 from mixjax.numerics.arguments import as_floats
 from mixjax.recalibration.labeled import raise_if_outside
+from mixjax.typing import ArrayLike
 
 __all__ = ["HistogramBinning", "fit_histogram_binning"]
 

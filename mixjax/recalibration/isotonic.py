@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 import jax
 import jax.numpy as jnp
-from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
 from mixjax.calibration.corp import isotonic_fit
@@ -18,6 +17,7 @@ from mixjax.calibration.rows.clean import Rows, as_shares
 from mixjax.calibration.rows.order import sorted_rows
 from mixjax.numerics.arguments import as_floats
 from mixjax.recalibration.labeled import raise_if_outside
+from mixjax.typing import ArrayLike
 
 __all__ = ["Isotonic", "fit_isotonic"]
 

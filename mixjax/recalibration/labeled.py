@@ -12,7 +12,6 @@ from typing import NamedTuple, TypeVar
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.typing import ArrayLike
 from jaxtyping import Array, Bool, Float, Int
 
 from mixjax.calibration.rows.clean import (
@@ -27,6 +26,7 @@ from mixjax.calibration.rows.clean import (
 from mixjax.calibration.rows.predictions import as_labels
 from mixjax.calibration.rows.sums import total
 from mixjax.numerics.arguments import as_floats
+from mixjax.typing import ArrayLike
 
 Parameters = TypeVar("Parameters")
 

@@ -15,13 +15,13 @@ from functools import partial
 
 import jax
 import jax.numpy as jnp
-from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
 from mixjax.calibration.rows.sums import total
 from mixjax.numerics.arguments import as_floats
 from mixjax.numerics.newton import Expansion, minimize, standardized
 from mixjax.recalibration.labeled import CleanLogits, FitResult, LabeledLogits, raise_if_infinite
+from mixjax.typing import ArrayLike
 
 __all__ = ["Platt", "fit_platt"]
 

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 import jax
 import jax.numpy as jnp
 from jax import lax
-from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
 from mixjax.calibration.rows.sums import total
@@ -24,6 +23,7 @@ from mixjax.numerics.arguments import as_floats
 from mixjax.numerics.newton import Expansion, minimize
 from mixjax.recalibration.labeled import CleanLogits, FitResult, LabeledLogits, raise_if_infinite
 from mixjax.recalibration.likelihood import likelihood, margins_over_label, one_hot
+from mixjax.typing import ArrayLike
 
 __all__ = ["Temperature", "fit_temperature"]
 

@@ -15,10 +15,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jax.typing import ArrayLike
 from jaxtyping import Array, Bool, Float
 
-from mixjax.numerics.arguments import POSITIVE, as_floats, checked, known, refuse_mask, refuse_times, shown
+from mixjax.numerics.arguments import POSITIVE, as_array, as_floats, checked, known, shown
+from mixjax.typing import ArrayLike
 
 Result = TypeVar("Result")
 
@@ -156,18 +156,6 @@ def known_nan(inputs: Any, result: Any) -> bool:
     if any(isinstance(leaf, jax.core.Tracer) for leaf in (*leaves, *jax.tree.leaves(inputs))):
         return False
     return any(bool(jnp.isnan(leaf).any()) for leaf in leaves if jnp.issubdtype(leaf.dtype, np.floating))
-
-
-def as_array(name: str, value: ArrayLike) -> jax.Array | np.ndarray:
-    """Return an array of JAX as it is, and anything else (but a masked array) as one of NumPy."""
-    if isinstance(value, jax.Array):
-        return value
-    refuse_mask(name, value)
-    refuse_times(name, value)
-    try:
-        return np.asarray(value)
-    except ValueError:
-        raise ValueError(f"{name} must be an array, and has rows of unequal length") from None
 
 
 def as_numbers(name: str, value: ArrayLike, dtype: np.dtype) -> jax.Array:

@@ -8,14 +8,12 @@ from typing import NamedTuple, TypeVar
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.typing import ArrayLike
 from jaxtyping import Array, Bool, Float, Int
 
 from mixjax.calibration.rows.clean import (
     HALF_SLACK,
     SLACK,
     Rows,
-    as_array,
     as_shares,
     is_share,
     known_nan,
@@ -24,7 +22,8 @@ from mixjax.calibration.rows.clean import (
     refuse_weights,
     weights_and_mask,
 )
-from mixjax.numerics.arguments import as_floats
+from mixjax.numerics.arguments import as_array, as_floats
+from mixjax.typing import ArrayLike
 
 Result = TypeVar("Result")
 Tree = TypeVar("Tree")

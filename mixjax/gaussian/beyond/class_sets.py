@@ -21,13 +21,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jax.typing import ArrayLike
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from mixjax.gaussian.samplers import cell_source, standard_normals
 from mixjax.numerics.arguments import LARGEST_COUNT, POINTS, Rule, aligned, check_size, checked
 from mixjax.numerics.threefry import Source, single
 from mixjax.random import centered_chisquare_from
+from mixjax.typing import ArrayLike
 
 MAX_CLASSES = 60
 _LABELS, _NORMALS, _LENGTHS = 18, 19, 20  # purposes of the random words

@@ -19,13 +19,13 @@ from functools import partial
 
 import jax
 import jax.numpy as jnp
-from jax.typing import ArrayLike
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from mixjax.numerics.arguments import aligned, check_scalars, check_size, checked
 from mixjax.numerics.estimate import Estimate
 from mixjax.numerics.threefry import single
 from mixjax.random import normal
+from mixjax.typing import ArrayLike
 
 
 def class_means(num_classes: int, p: int, theta_norm: ArrayLike) -> Float[Array, "K p"]:

@@ -13,10 +13,10 @@ tends to t*, or to 1/2, the supremum for Beta laws. (This is James and Stein's s
 from __future__ import annotations
 
 import jax.numpy as jnp
-from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
 from mixjax.numerics.arguments import aligned, checked
+from mixjax.typing import ArrayLike
 
 
 def estimated_weight(

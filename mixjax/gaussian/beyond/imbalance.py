@@ -17,13 +17,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jax.typing import ArrayLike
 
 from mixjax.gaussian.law import ScoreLaw, masked_law
 from mixjax.gaussian.samplers import Noise
 from mixjax.gaussian.training_sets import TrainingSets
 from mixjax.numerics.arguments import POINTS, aligned, checked
 from mixjax.numerics.threefry import Source
+from mixjax.typing import ArrayLike
 
 _PURPOSE = 17  # of the words that labels are made of
 

@@ -20,7 +20,6 @@ from typing import get_args
 import jax
 import jax.numpy as jnp
 from jax.scipy.stats import norm
-from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
 from mixjax.gaussian.beyond.class_ece import ClassKind
@@ -28,6 +27,7 @@ from mixjax.gaussian.law import ScoreLaw, checked_law
 from mixjax.gaussian.limits import increasing_root
 from mixjax.gaussian.rules import LARGEST_NORMAL, panels
 from mixjax.numerics.arguments import aligned, checked
+from mixjax.typing import ArrayLike
 
 _NODES = 24  # of each panel
 

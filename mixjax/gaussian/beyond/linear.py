@@ -16,7 +16,6 @@ from functools import partial
 
 import jax
 import jax.numpy as jnp
-from jax.typing import ArrayLike
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from mixjax.gaussian.law import ScoreLaw
@@ -24,6 +23,7 @@ from mixjax.gaussian.samplers import law_of_parts, standard_normals
 from mixjax.numerics.arguments import aligned, checked
 from mixjax.numerics.threefry import Source, single
 from mixjax.random import centered_chisquare_from
+from mixjax.typing import ArrayLike
 
 
 def sample_linear_scores(

@@ -21,7 +21,6 @@ from functools import partial
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.typing import ArrayLike
 from jaxtyping import PRNGKeyArray
 
 from mixjax.gaussian.beyond.linear import LARGEST_RANK, sample_linear_scores
@@ -30,6 +29,7 @@ from mixjax.gaussian.weights import mixup_weight
 from mixjax.numerics.arguments import aligned, check_scalars, check_size, checked
 from mixjax.numerics.beta import beta_from
 from mixjax.numerics.threefry import Source, single
+from mixjax.typing import ArrayLike
 
 
 def limit_pairs_scores(

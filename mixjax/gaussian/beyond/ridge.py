@@ -21,12 +21,12 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 from jax.scipy.linalg import solve
-from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
 from mixjax.gaussian.estimators import weighted_estimator
 from mixjax.gaussian.law import ScoreLaw
 from mixjax.numerics.arguments import BELOW_ONE, aligned, check_scalars, checked
+from mixjax.typing import ArrayLike
 
 
 def ridge_coefficients(

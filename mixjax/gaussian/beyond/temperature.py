@@ -21,7 +21,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
 from mixjax.gaussian.law import ScoreLaw, checked_law
@@ -30,6 +29,7 @@ from mixjax.gaussian.training_sets import TrainingSets
 from mixjax.numerics.arguments import aligned, checked
 from mixjax.numerics.threefry import Source
 from mixjax.random import normals
+from mixjax.typing import ArrayLike
 
 _PURPOSE = 16  # of the words that held-out points are made of
 

@@ -23,12 +23,12 @@ from typing import Literal, get_args
 
 import jax
 import jax.numpy as jnp
-from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
 from mixjax.gaussian.law import ScoreLaw, checked_law
 from mixjax.numerics.arguments import aligned, checked
 from mixjax.numerics.quadrature import half_line_integrals
+from mixjax.typing import ArrayLike
 
 WeightKind = Literal["best", "estimated"]
 

@@ -18,10 +18,10 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
 from mixjax.numerics.arguments import Rule, as_floats, check_size, checked
+from mixjax.typing import ArrayLike
 
 _LABELS = Rule("-1 or +1", lambda y: (y == 1) | (y == -1))
 _product = partial(jnp.matmul, precision="highest")  # GPUs would keep ten bits

@@ -9,13 +9,13 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 from jax import lax
-from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
 from mixjax.gaussian.estimators import check_data
 from mixjax.gaussian.logistic.fit import LABELS, LossOfLogits, damped_newton, fit_rows
 from mixjax.gaussian.logistic.mixing import RULES, MixingRule, mixing_rule
 from mixjax.numerics.arguments import check_scalars, checked
+from mixjax.typing import ArrayLike
 
 _MIXING_NODES = 16
 

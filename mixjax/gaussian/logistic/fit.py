@@ -19,11 +19,11 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 from jax.scipy.linalg import solve
-from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
 from mixjax.gaussian.estimators import check_data
 from mixjax.numerics.arguments import Rule, check_scalars, checked
+from mixjax.typing import ArrayLike
 
 MAX_STEPS = 100
 LABELS = Rule("in [-1, 1]", lambda y: (y >= -1.000001) & (y <= 1.000001))  # mixed labels are rounded

@@ -11,7 +11,6 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 from jax.scipy.special import ndtr
-from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
 from mixjax.gaussian.law import ScoreLaw, masked_law
@@ -20,6 +19,7 @@ from mixjax.gaussian.logistic.fixed_point import Problem, Spectrum, fitted_momen
 from mixjax.gaussian.logistic.mixing import RULES
 from mixjax.gaussian.logistic.pair_loss import logistic_pull
 from mixjax.numerics.arguments import COUNT, NOT_NEGATIVE, aligned, checked
+from mixjax.typing import ArrayLike
 
 
 def limit_logistic_scores(

@@ -1,0 +1,24 @@
+"""Types of what public functions take."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol, TypeAlias
+
+import jax.typing
+import numpy as np
+
+__all__ = ["ArrayLike", "SupportsArray"]
+
+
+class SupportsArray(Protocol):
+    """An object that NumPy makes an array of: a column of pandas or polars, a tensor of PyTorch on a CPU."""
+
+    def __array__(self) -> np.ndarray[Any, Any]:
+        """Return the values."""
+
+
+_Number: TypeAlias = bool | int | float | np.bool_ | np.number[Any] | SupportsArray
+_List: TypeAlias = Sequence[_Number] | Sequence[Sequence[_Number]] | Sequence[Sequence[Sequence[_Number]]]
+
+ArrayLike: TypeAlias = jax.typing.ArrayLike | SupportsArray | _List
