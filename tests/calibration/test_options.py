@@ -82,10 +82,8 @@ WRONG = {
     "masked correct": (lambda: ece(ROWS[0], np.ma.array(ROWS[1])), TypeError, "correct must be an array without a"),
     "masked labels": (lambda: nll(PROBS[0], np.ma.array(PROBS[1])), TypeError, "labels must be an array without a"),
     "masked probs": (lambda: nll(np.ma.array(PROBS[0]), PROBS[1]), TypeError, "probs must be an array without a"),
-    "scores of another library": (
-        lambda: ece(pd.Series(ROWS[0], dtype="Float64"), ROWS[1]),
-        TypeError,
-        "confidence must be real numbers, got Series",
+    "a missing value": (
+        lambda: ece(pd.Series([0.5, None, 0.5], dtype="object"), ROWS[1]), TypeError, "got dtype object; fill missing",
     ),
     "ragged correct": (lambda: ece(ROWS[0], [[1], [0, 1], 1]), ValueError, "correct must be an array, and has rows of"),
     "ragged labels": (lambda: nll(PROBS[0], [[1], [0, 1]]), ValueError, "labels must be an array, and has rows of"),
