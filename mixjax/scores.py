@@ -11,6 +11,7 @@ from jaxtyping import Array, Float
 from mixjax.calibration.rows.clean import Rows
 from mixjax.calibration.rows.predictions import Predictions
 from mixjax.numerics.arguments import as_floats
+from mixjax.numerics.meshes import jitted
 from mixjax.typing import ArrayLike
 
 __all__ = ["binary_from_logits", "top_label", "top_label_from_logits"]
@@ -78,5 +79,10 @@ def binary_from_logits(logits: ArrayLike, labels: ArrayLike) -> Scored:
     """
     (logits,) = as_floats(logits=logits)
     rows = Rows.of(jax.nn.sigmoid(logits), labels)
-    cleaned = jax.jit(Rows.clean)(rows)
-    return rows.raise_if_invalid((cleaned.confidence, cleaned.correct))
+    return rows.raise_if_invalid(_scored(rows))
+
+
+@jitted(rows=True)
+def _scored(rows: Rows) -> Scored:
+    rows = rows.clean()
+    return rows.confidence, rows.correct

@@ -11,8 +11,6 @@ ACE is also the name of an average over equal-width bins, and of the equal-mass 
 
 from __future__ import annotations
 
-from functools import partial
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -22,6 +20,7 @@ from mixjax.calibration.rows.bins import bin_sums, check_bins
 from mixjax.calibration.rows.clean import Rows
 from mixjax.calibration.rows.predictions import Predictions
 from mixjax.numerics.arguments import check_real
+from mixjax.numerics.meshes import jitted
 from mixjax.typing import ArrayLike
 
 
@@ -88,7 +87,7 @@ def tace(
     return predictions.raise_if_invalid(_ace(predictions, num_bins, float(threshold)))
 
 
-@partial(jax.jit, static_argnames=("num_bins", "threshold"))
+@jitted(static=("num_bins", "threshold"))
 def _ace(predictions: Predictions, num_bins: int, threshold: float | None) -> jax.Array:
     return jnp.mean(predictions.over_classes(lambda rows: _mean_gap(rows.clean(), num_bins, threshold)))
 

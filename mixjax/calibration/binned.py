@@ -10,8 +10,6 @@ Paper: estimates of the ECE of Section 2 and the MCE of Section 5. References: M
 
 from __future__ import annotations
 
-from functools import partial
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -23,6 +21,7 @@ from mixjax.calibration.rows.clean import Rows
 from mixjax.calibration.rows.predictions import Predictions
 from mixjax.numerics.arguments import check_norm
 from mixjax.numerics.elementary import root
+from mixjax.numerics.meshes import jitted
 from mixjax.typing import ArrayLike
 
 
@@ -97,7 +96,7 @@ def mce(
     return ece(confidence, correct, norm=np.inf, **options)  # type: ignore[arg-type]
 
 
-@partial(jax.jit, static_argnames=("num_bins", "binning", "norm", "closed"))
+@jitted(static=("num_bins", "binning", "norm", "closed"))
 def _ece(rows: Rows, num_bins: int, binning: Binning, norm: float, closed: Closed) -> jax.Array:
     return error_of(bin_sums(rows, num_bins, binning, closed), norm)
 
@@ -158,7 +157,7 @@ def top_label_ece(
     return predictions.raise_if_invalid(_top_label_ece(predictions, num_bins, binning, float(norm), closed))
 
 
-@partial(jax.jit, static_argnames=("num_bins", "binning", "norm", "closed"))
+@jitted(static=("num_bins", "binning", "norm", "closed"))
 def _top_label_ece(predictions: Predictions, num_bins: int, binning: Binning, norm: float, closed: Closed) -> jax.Array:
     return _ece(predictions.top_label(), num_bins, binning, norm, closed)
 
@@ -191,6 +190,6 @@ def classwise_ece(
     return predictions.raise_if_invalid(_classwise_ece(predictions, num_bins, binning, float(norm), closed))
 
 
-@partial(jax.jit, static_argnames=("num_bins", "binning", "norm", "closed"))
+@jitted(static=("num_bins", "binning", "norm", "closed"))
 def _classwise_ece(predictions: Predictions, num_bins: int, binning: Binning, norm: float, closed: Closed) -> jax.Array:
     return jnp.mean(predictions.over_classes(lambda rows: _ece(rows, num_bins, binning, norm, closed)))

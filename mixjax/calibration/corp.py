@@ -24,6 +24,7 @@ from jaxtyping import Array, Float
 from mixjax.calibration.rows.clean import Rows
 from mixjax.calibration.rows.order import Ties, sorted_rows
 from mixjax.calibration.rows.sums import Prefix, mean, over, prefix_sums, product_less
+from mixjax.numerics.meshes import jitted
 from mixjax.typing import ArrayLike
 
 
@@ -86,7 +87,7 @@ def isotonic_regression(
     return rows.raise_if_invalid(_isotonic_regression(rows))
 
 
-@jax.jit
+@jitted()
 def _brier_decomposition(rows: Rows) -> BrierDecomposition:
     rows = sorted_rows(rows.clean())
     fitted = isotonic_fit(rows).per_row
@@ -101,7 +102,7 @@ def _brier_decomposition(rows: Rows) -> BrierDecomposition:
     )
 
 
-@jax.jit
+@jitted(rows=True)
 def _isotonic_regression(rows: Rows) -> jax.Array:
     rows = rows.clean()
     ordered = sorted_rows(rows)

@@ -11,7 +11,6 @@ J. Brocker (Climate Dynamics 2012); C. A. T. Ferro, T. Fricker (QJRMS 2012); A. 
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Literal, NamedTuple, get_args
 
 import jax
@@ -22,6 +21,7 @@ from jaxtyping import Array, Float
 from mixjax.calibration.rows.bins import Binning, Closed, check_bins, sums_of_rows
 from mixjax.calibration.rows.clean import Rows
 from mixjax.numerics.elementary import root
+from mixjax.numerics.meshes import jitted
 from mixjax.typing import ArrayLike
 
 Form = Literal["u-statistic", "kumar"]
@@ -81,7 +81,7 @@ def debiased_ece2(
     return rows.raise_if_invalid(_debiased(rows, num_bins, form, binning, closed))
 
 
-@partial(jax.jit, static_argnames=("num_bins", "form", "binning", "closed"))
+@jitted(static=("num_bins", "form", "binning", "closed"))
 def _debiased(rows: Rows, num_bins: int, form: Form, binning: Binning, closed: Closed) -> DebiasedError:
     def values(rows: Rows) -> tuple[jax.Array, ...]:
         square = (rows.correct == 1).astype(np.int32) if form == "kumar" else rows.residual**2

@@ -14,7 +14,6 @@ calibration, the debiased squared error are unbiased and cover what they say.
 
 from __future__ import annotations
 
-from functools import partial
 from typing import NamedTuple
 
 import jax
@@ -27,6 +26,7 @@ from mixjax.calibration.rows.bins import Binning, Closed, binned, check_bins
 from mixjax.calibration.rows.clean import Rows, as_mask
 from mixjax.calibration.rows.scatter import sum_by_bin
 from mixjax.numerics.arguments import check_size
+from mixjax.numerics.meshes import jitted
 from mixjax.numerics.threefry import single
 from mixjax.typing import ArrayLike
 
@@ -121,7 +121,7 @@ def bootstrap_intervals(
     return CalibrationIntervals(**kinds)
 
 
-@partial(jax.jit, static_argnames=("num_bins", "binning", "closed"))
+@jitted(static=("num_bins", "binning", "closed"))
 def _category_sums(rows: Rows, num_bins: int, binning: Binning, closed: Closed) -> jax.Array:
     """Return for each (correctness, bin) its rows, their sum of confidence, and that of squares about the mean."""
     rows, index = binned(rows.clean(), num_bins, binning, closed)

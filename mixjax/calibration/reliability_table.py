@@ -14,7 +14,6 @@ References: C. J. Clopper, E. S. Pearson (Biometrika 26, 1934); J. Brocker, L. A
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -25,6 +24,7 @@ from mixjax.calibration.rows.bins import Binning, Closed, binned, check_bins
 from mixjax.calibration.rows.clean import Rows
 from mixjax.calibration.rows.scatter import sum_by_bin
 from mixjax.numerics.arguments import check_real
+from mixjax.numerics.meshes import jitted
 from mixjax.typing import ArrayLike
 
 
@@ -104,13 +104,13 @@ def reliability(
     return _reliability(rows, num_bins, binning, closed)
 
 
-@jax.jit
+@jitted()
 def _any_wrong(rows: Rows) -> jax.Array:
     """Return NaN if there is a wrong row; the means of empty bins are NaN for a better reason."""
     return jnp.max(rows.clean().confidence, initial=0.0)
 
 
-@partial(jax.jit, static_argnames=("num_bins", "binning", "closed"))
+@jitted(static=("num_bins", "binning", "closed"))
 def _reliability(rows: Rows, num_bins: int, binning: Binning, closed: Closed) -> Reliability:
     unit = rows.unit
     rows, index = binned(rows.clean(), num_bins, binning, closed)

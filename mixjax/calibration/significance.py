@@ -13,7 +13,6 @@ predictive models" (JMLR 24, 2023), where the scores are resampled too and the m
 
 from __future__ import annotations
 
-from functools import partial
 from typing import NamedTuple
 
 import jax
@@ -26,6 +25,7 @@ from mixjax.calibration.rows.bins import check_bins, equal_width_index
 from mixjax.calibration.rows.clean import Rows
 from mixjax.calibration.rows.scatter import sum_by_bin
 from mixjax.numerics.arguments import check_size
+from mixjax.numerics.meshes import jitted
 from mixjax.numerics.threefry import single
 from mixjax.typing import ArrayLike
 
@@ -86,7 +86,7 @@ def calibration_test(
     return rows.raise_if_invalid(_test(single(key), rows, max_bins.bit_length() - 1, num_draws))
 
 
-@partial(jax.jit, static_argnames=("levels", "num_draws"))
+@jitted(static=("levels", "num_draws"))
 def _test(key: PRNGKeyArray, rows: Rows, levels: int, num_draws: int) -> CalibrationTest:
     rows = rows.clean()
     f, num_bins = rows.confidence, 2**levels

@@ -13,8 +13,6 @@ Memory: blocks of rows, here and in the derivative, so that no array of N x M is
 
 from __future__ import annotations
 
-from functools import partial
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -25,6 +23,7 @@ from mixjax.calibration.binned import error_of
 from mixjax.calibration.rows.bins import BinSums, check_bins
 from mixjax.calibration.rows.clean import Rows, positive_scalar
 from mixjax.numerics.arguments import check_norm
+from mixjax.numerics.meshes import jitted
 from mixjax.typing import ArrayLike
 
 _BLOCK = 8192  # rows
@@ -71,7 +70,7 @@ def soft_ece(
     return rows.raise_if_invalid(_soft_ece(rows, temperature, num_bins, float(norm)))
 
 
-@partial(jax.jit, static_argnames=("num_bins", "norm"))
+@jitted(static=("num_bins", "norm"))
 def _soft_ece(rows: Rows, temperature: jax.Array, num_bins: int, norm: float) -> jax.Array:
     mass, residual = _soft_sums(rows.clean(), temperature, num_bins)
     total = jnp.sum(mass)

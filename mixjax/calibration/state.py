@@ -23,6 +23,7 @@ from mixjax.calibration.rows.predictions import Predictions
 from mixjax.calibration.rows.scatter import sums_by_bin
 from mixjax.calibration.rows.sums import added
 from mixjax.numerics.arguments import check_norm, check_size
+from mixjax.numerics.meshes import jitted
 from mixjax.typing import ArrayLike
 
 _WORD = 1 << 16  # of counts; sums of low words over 2^15 devices still fit
@@ -172,12 +173,12 @@ def _in_range(weights: Any) -> Any:
     return (weights == 0) | ((weights >= 1e-30) & (weights <= 1e30))
 
 
-@jax.jit
+@jitted()
 def _updated(state: CalibrationState, rows: Rows) -> CalibrationState:
     return state.merge(_of_rows(rows, state.num_bins, state.closed))
 
 
-@jax.jit
+@jitted()
 def _updated_by_class(state: CalibrationState, predictions: Predictions) -> CalibrationState:
     batch = predictions.over_classes(lambda rows: _of_rows(rows, state.num_bins, state.closed))
     return state.merge(jax.tree.map(lambda sums: jnp.moveaxis(sums, 0, 1), batch))

@@ -17,6 +17,7 @@ from mixjax.calibration.reliability_table import Reliability, reliability
 from mixjax.calibration.rows.bins import Binning, Closed, equal_width_edges
 from mixjax.calibration.rows.clean import as_shares
 from mixjax.numerics.arguments import as_floats
+from mixjax.numerics.meshes import jitted
 from mixjax.recalibration.labeled import raise_if_outside
 from mixjax.typing import ArrayLike
 
@@ -95,7 +96,7 @@ def fit_histogram_binning(
     return HistogramBinning(jnp.asarray(inner), accuracy, count, closed)
 
 
-@jax.jit
+@jitted()
 def _accuracy_and_count(table: Reliability) -> tuple[jax.Array, jax.Array]:
     """Return accuracy and count, all NaN if no row counts."""
     rows = jnp.sum(table.count)
@@ -103,14 +104,14 @@ def _accuracy_and_count(table: Reliability) -> tuple[jax.Array, jax.Array]:
     return jnp.where(count > 0, table.accuracy, jnp.nan), count
 
 
-@jax.jit
+@jitted()
 def _lowest_confidence(table: Reliability) -> jax.Array:
     """Return the smallest confidence of each bin but the first; an empty bin has that of the next with rows, or inf."""
     own = jnp.where(table.count > 0, table.lowest, jnp.inf)
     return lax.cummin(own, reverse=True)[1:]
 
 
-@jax.jit
+@jitted(rows=True)
 def _apply(confidence: jax.Array, bins: HistogramBinning) -> jax.Array:
     side = "right" if bins.closed == "left" else "left"
     confidence = as_shares(confidence)

@@ -11,7 +11,6 @@ Reference: J. Platt, "Probabilistic outputs for support vector machines" (1999);
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -19,6 +18,7 @@ from jaxtyping import Array, Float
 
 from mixjax.calibration.rows.sums import total
 from mixjax.numerics.arguments import as_floats
+from mixjax.numerics.meshes import jitted
 from mixjax.numerics.newton import Expansion, minimize, standardized
 from mixjax.recalibration.labeled import CleanLogits, FitResult, LabeledLogits, raise_if_infinite
 from mixjax.typing import ArrayLike
@@ -101,12 +101,12 @@ def fit_platt(
     return Platt(*rows.raise_if_invalid(_fit(rows, smoothing), _REASONS))
 
 
-@jax.jit
+@jitted(rows=True)
 def _apply(logits: jax.Array, scale: jax.Array, bias: jax.Array) -> jax.Array:
     return jax.nn.sigmoid(scale * logits + bias)
 
 
-@partial(jax.jit, static_argnames="smoothing")
+@jitted(static=("smoothing",))
 def _fit(rows: LabeledLogits, smoothing: bool) -> FitResult:
     clean = rows.clean()
     target = _targets(clean) if smoothing else clean.labels.astype(clean.logits.dtype)

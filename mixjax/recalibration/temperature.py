@@ -20,6 +20,7 @@ from jaxtyping import Array, Float
 
 from mixjax.calibration.rows.sums import total
 from mixjax.numerics.arguments import as_floats
+from mixjax.numerics.meshes import jitted
 from mixjax.numerics.newton import Expansion, minimize
 from mixjax.recalibration.labeled import CleanLogits, FitResult, LabeledLogits, raise_if_infinite
 from mixjax.recalibration.likelihood import likelihood, margins_over_label, one_hot
@@ -95,13 +96,13 @@ def fit_temperature(
     return Temperature(*rows.raise_if_invalid(_fit(rows), _REASONS))
 
 
-@jax.jit
+@jitted(rows=True)
 def _apply(logits: jax.Array, temperature: jax.Array) -> jax.Array:
     below = logits - lax.stop_gradient(jnp.max(logits, axis=-1, keepdims=True))  # cannot overflow to infinity
     return jax.nn.softmax(below / temperature, axis=-1)
 
 
-@jax.jit
+@jitted()
 def _fit(rows: LabeledLogits) -> FitResult:
     clean = rows.clean()
     is_label = one_hot(clean.labels, clean.logits.shape[1])

@@ -18,6 +18,7 @@ from jaxtyping import Array, Float
 
 from mixjax.calibration.rows.sums import total
 from mixjax.numerics.arguments import as_floats
+from mixjax.numerics.meshes import jitted
 from mixjax.numerics.newton import Expansion, minimize, standardized
 from mixjax.recalibration.labeled import FitResult, LabeledLogits, raise_if_infinite
 from mixjax.recalibration.likelihood import likelihood, margins_over_label, one_hot
@@ -98,7 +99,7 @@ def fit_vector_scaling(
     return VectorScaling(*rows.raise_if_invalid(_fit(rows), _REASONS))
 
 
-@jax.jit
+@jitted(rows=True)
 def _apply(logits: jax.Array, scale: jax.Array, bias: jax.Array) -> jax.Array:
     def over_rows(parameter: jax.Array) -> jax.Array:
         return parameter.reshape((1,) * (logits.ndim - 1) + parameter.shape)
@@ -106,7 +107,7 @@ def _apply(logits: jax.Array, scale: jax.Array, bias: jax.Array) -> jax.Array:
     return jax.nn.softmax(over_rows(scale) * logits + over_rows(bias), axis=-1)
 
 
-@jax.jit
+@jitted()
 def _fit(rows: LabeledLogits) -> FitResult:
     clean = rows.clean()
     num_classes = clean.logits.shape[1]

@@ -23,6 +23,7 @@ from mixjax.calibration.rows.clean import (
     weights_and_mask,
 )
 from mixjax.numerics.arguments import as_array, as_floats
+from mixjax.numerics.meshes import jitted
 from mixjax.typing import ArrayLike
 
 Result = TypeVar("Result")
@@ -81,7 +82,7 @@ class Predictions(NamedTuple):
         right &= jnp.abs(jnp.sum(probs, axis=-1) - 1.0) <= slack[:, 0]
         return jnp.where(right[:, None], probs, jnp.nan)
 
-    @jax.jit
+    @jitted(rows=True)
     def top_label(self) -> Rows:
         """Return the rows of the predicted class."""
         probs = self.checked_probs()
