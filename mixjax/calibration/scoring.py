@@ -13,7 +13,7 @@ from mixjax.calibration.rows.clean import Rows
 from mixjax.calibration.rows.predictions import Predictions
 from mixjax.calibration.rows.sums import mean
 from mixjax.numerics.arguments import as_floats
-from mixjax.numerics.meshes import jitted
+from mixjax.numerics.meshes import jitted, pooled
 from mixjax.typing import ArrayLike
 
 
@@ -59,7 +59,7 @@ def nll_from_logits(
     """
     predictions = Predictions.of_logits(logits, labels, weights, where)
     (logits,) = as_floats(logits=logits)
-    return predictions.raise_if_invalid(_nll_from_logits(logits, predictions))
+    return predictions.raise_if_invalid(_nll_from_logits(pooled(logits, kept=1), predictions))
 
 
 def brier_score(

@@ -20,7 +20,7 @@ from jax import lax
 from jaxtyping import Array, Float
 
 from mixjax.calibration.binned import error_of
-from mixjax.calibration.rows.bins import BinSums, check_bins
+from mixjax.calibration.rows.bins import BinSums, NumBins, check_num_bins
 from mixjax.calibration.rows.clean import Rows, positive_scalar
 from mixjax.numerics.arguments import check_norm
 from mixjax.numerics.meshes import jitted
@@ -33,7 +33,7 @@ def soft_ece(
     confidence: ArrayLike,
     correct: ArrayLike,
     *,
-    num_bins: int = 15,
+    num_bins: NumBins = 15,
     temperature: ArrayLike | None = None,
     norm: float = 1,
     weights: ArrayLike | None = None,
@@ -43,7 +43,7 @@ def soft_ece(
 
     Args:
       confidence, correct, weights, where: shape [N], as for `ece`.
-      num_bins: M >= 1; static.
+      num_bins: M >= 1, or "cube_root", as for `ece`; static.
       temperature: T > 0, a scalar in units of squared confidence. None: 1 / (M^2 log 2), with which a score at the
         centre of a bin belongs half as much to the next ones; decay by a factor d a bin is T = 1 / (M^2 log d).
       norm: p >= 1, or `inf`; the root is taken. Static.
@@ -61,9 +61,9 @@ def soft_ece(
       >>> round(float(soft_ece([0.9, 0.6], [1, 0])), 3)
       0.347
     """
-    num_bins = check_bins(num_bins)
     check_norm(norm)
     rows = Rows.of(confidence, correct, weights, where)
+    num_bins = check_num_bins(num_bins, len(rows.confidence))
     if temperature is None:
         temperature = 1.0 / (num_bins**2 * float(np.log(2)))
     temperature = positive_scalar("temperature", temperature, rows.confidence.dtype)

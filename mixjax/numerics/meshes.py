@@ -8,6 +8,7 @@ an axis of the type Auto: rows stay where they are, and results are on all devic
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable
 from functools import partial, wraps
 from typing import Any, ParamSpec, TypeVar
@@ -36,6 +37,22 @@ def row_sharding(values: Any) -> NamedSharding | None:
         return None
     first = jax.typeof(jax.tree.leaves(values)[0]).sharding.spec
     return NamedSharding(mesh, PartitionSpec(*first[:1]))
+
+
+def pooled(array: jax.Array, *, kept: int = 0) -> jax.Array:
+    """Return an array whose first axis pools all but the last `kept` axes."""
+    return reshaped(array, (-1, *array.shape[array.ndim - kept :]))
+
+
+def reshaped(array: jax.Array, shape: tuple[int, ...]) -> jax.Array:
+    """Return an array of another shape, sharded along its first axis as it was."""
+    if array.ndim == len(shape):
+        return array
+    sharding = row_sharding(array)
+    if sharding is None:
+        return array.reshape(shape)
+    rest = array.size // max(1, math.prod(size for size in shape if size >= 0))
+    return jax.lax.reshape(array, tuple(rest if size < 0 else size for size in shape), out_sharding=sharding)
 
 
 def jitted(

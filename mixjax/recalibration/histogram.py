@@ -14,7 +14,7 @@ from jax import lax
 from jaxtyping import Array, Float
 
 from mixjax.calibration.reliability_table import Reliability, reliability
-from mixjax.calibration.rows.bins import Binning, Closed, equal_width_edges
+from mixjax.calibration.rows.bins import Binning, Bins, Closed, NumBins
 from mixjax.calibration.rows.clean import as_shares
 from mixjax.numerics.arguments import as_floats
 from mixjax.numerics.meshes import jitted
@@ -60,8 +60,9 @@ def fit_histogram_binning(
     confidence: ArrayLike,
     correct: ArrayLike,
     *,
-    num_bins: int = 15,
+    num_bins: NumBins = 15,
     binning: Binning = "equal-width",
+    edges: ArrayLike | None = None,
     closed: Closed = "left",
     weights: ArrayLike | None = None,
     where: ArrayLike | None = None,
@@ -69,8 +70,8 @@ def fit_histogram_binning(
     """Fit the accuracy of each bin to held-out rows.
 
     Args:
-      confidence, correct, num_bins, binning, closed: as for `ece`, and with the same bins; an equal-mass bin goes from
-        its smallest confidence to below that of the next.
+      confidence, correct, num_bins, binning, edges, closed: as for `ece`, and with the same bins; an equal-mass bin
+        goes from its smallest confidence to below that of the next.
       weights, where: as in docs/conventions.md.
 
     Returns:
@@ -87,12 +88,19 @@ def fit_histogram_binning(
       [0.5 1. ]
     """
     table = reliability(
-        confidence, correct, num_bins=num_bins, binning=binning, closed=closed, weights=weights, where=where
+        confidence,
+        correct,
+        num_bins=num_bins,
+        binning=binning,
+        edges=edges,
+        closed=closed,
+        weights=weights,
+        where=where,
     )
     accuracy, count = _accuracy_and_count(table)
     if binning == "equal-mass":
         return HistogramBinning(_lowest_confidence(table), accuracy, count)
-    inner = equal_width_edges(num_bins, np.dtype(count.dtype))[1:-1]
+    inner = Bins.of(len(count), edges=edges).edges(np.dtype(count.dtype))[1:-1]
     return HistogramBinning(jnp.asarray(inner), accuracy, count, closed)
 
 

@@ -80,7 +80,7 @@ CALLS = {
     "regmixup": (partial(regmixup, KEY, alpha=1.0), (IMAGES, TARGETS)),
     "cutmix": (partial(cutmix, KEY, alpha=1.0), (IMAGES, TARGETS)),
 }
-SHARDED = ("top", "binary", "temperature", "vector", "platt", "isotonic", "histogram", "mix", "regmix", "cut")
+SHARDED = ("top label", "binary", "temperature", "vector", "platt", "isotonic", "histogram", "mix", "regmix", "cut")
 LEFT_OUT = {
     "eager": (),
     "jit": ("bootstrap", "mean interval"),  # these compute on the host
