@@ -82,6 +82,8 @@ def _soft_ece(rows: Rows, temperature: jax.Array, num_bins: int, norm: float) ->
 def _soft_sums(rows: Rows, temperature: jax.Array, num_bins: int) -> jax.Array:
     """Return the mass and the residual of each bin, shape [2, bins]."""
     confidence = rows.confidence
+    hard = float(jnp.finfo(confidence.dtype).eps) / (10 * num_bins)  # below it no score is between two bins
+    temperature = jnp.maximum(temperature, hard)
     values = jnp.stack([rows.counted.astype(confidence.dtype), rows.residual])
     centers = jnp.asarray((np.arange(num_bins) + 0.5) / num_bins, confidence.dtype)
 
