@@ -17,6 +17,7 @@ from mixjax.calibration.smooth import smooth_ece
 from mixjax.calibration.soft import soft_ece
 from mixjax.calibration.squared_kernel import skce, skce_linear
 from mixjax.calibration.state import CalibrationState
+from mixjax.calibration.summary import calibration_summary
 from mixjax.calibration.sweep import sweep_ece
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "bootstrap_intervals",
     "brier_decomposition",
     "brier_score",
+    "calibration_summary",
     "calibration_test",
     "classwise_ece",
     "clopper_pearson",
