@@ -11,6 +11,7 @@ from mixjax.calibration.debiased import DebiasedError, debiased_ece2
 from mixjax.calibration.intervals import CalibrationIntervals, Interval, bootstrap_intervals, mean_interval
 from mixjax.calibration.kde import kde_ece, kde_ece_canonical
 from mixjax.calibration.kernel import mmce
+from mixjax.calibration.reliability_curve import CorpCurve, corp_curve
 from mixjax.calibration.reliability_table import Reliability, clopper_pearson, reliability
 from mixjax.calibration.scoring import brier_score, nll, nll_from_logits, signed_gap
 from mixjax.calibration.selective import RiskCoverage, aurc, excess_aurc, risk_coverage, selective_accuracy
@@ -29,6 +30,7 @@ __all__ = [
     "CalibrationIntervals",
     "CalibrationState",
     "CalibrationTest",
+    "CorpCurve",
     "DebiasedError",
     "Interval",
     "Reliability",
@@ -42,6 +44,7 @@ __all__ = [
     "calibration_test",
     "classwise_ece",
     "clopper_pearson",
+    "corp_curve",
     "debiased_ece2",
     "ece",
     "excess_aurc",
