@@ -73,6 +73,8 @@ def test_the_histogram_is_of_shares(ax):
     values, edges, _ = stairs.get_data()
     np.testing.assert_allclose(values, [0.25, 0, 0.75])
     np.testing.assert_allclose(edges, [0, 1 / 3, 2 / 3, 1])
+    diagram.draw_histogram(ax, np.array([9, 1, 0]), fill=False)
+    assert ax.get_ylim()[0] == 0 and ax.get_ylim()[1] > 0.9  # room for the higher one
 
 
 def test_the_diagonal_fills_the_axes(ax):

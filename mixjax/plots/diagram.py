@@ -121,4 +121,4 @@ def draw_histogram(ax: Axes, count: np.ndarray, *, look: Look = LOOKS[0], fill: 
     edges = np.linspace(0, 1, len(share) + 1)
     style: dict[str, Any] = {"fill": True, "linewidth": 0} if fill else {"linestyle": look.line, "linewidth": 1}
     ax.stairs(share, edges, color=look.color, **style)
-    ax.set_ylim(bottom=0)
+    ax.set_ylim(bottom=0, auto=None)  # a second histogram may be higher

@@ -38,7 +38,7 @@ def reliability_figure(reports: Sequence[Report], labels: Sequence[str]) -> Figu
     for report, look in zip(reports, LOOKS, strict=False):
         draw_histogram(below, report.histogram, look=look, fill=alone)
     binary = reports[0].file.kind == "binary"
-    main.set_ylabel("share that came true" if binary else "accuracy")
+    main.set(xlabel="", ylabel="share that came true" if binary else "accuracy")
     main.tick_params(labelbottom=False)
     below.set_xlabel("confidence" if binary else "confidence (probability of the predicted class)")
     below.set_ylabel("share of rows")
