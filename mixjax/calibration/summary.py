@@ -101,10 +101,7 @@ def kind_given(scores: dict[Kind, object], labels: object, correct: object) -> K
     return kinds[0]
 
 
-_compiled = partial(jax.jit, static_argnames=("num_bins", "binning", "closed"))
-
-
-@_compiled
+@partial(jax.jit, static_argnames=("num_bins", "binning", "closed"))
 def _of_confidence(rows: Rows, num_bins: int, binning: Binning, closed: Closed) -> Summary:
     clean = rows.clean()
     f, y = clean.confidence, clean.correct
@@ -115,14 +112,14 @@ def _of_confidence(rows: Rows, num_bins: int, binning: Binning, closed: Closed) 
     return _of_rows(rows, num_bins, binning, closed) | scores
 
 
-@_compiled
+@partial(jax.jit, static_argnames=("num_bins", "binning", "closed"))
 def _of_probs(predictions: Predictions, num_bins: int, binning: Binning, closed: Closed) -> Summary:
     probs, labels, weights, where = predictions
     scores = {"nll": nll(probs, labels, weights=weights, where=where)}
     return _of_classes(predictions, num_bins, binning, closed) | scores
 
 
-@_compiled
+@partial(jax.jit, static_argnames=("num_bins", "binning", "closed"))
 def _of_logits(logits: jax.Array, predictions: Predictions, num_bins: int, binning: Binning, closed: Closed) -> Summary:
     _, labels, weights, where = predictions
     scores = {"nll": nll_from_logits(logits, labels, weights=weights, where=where)}
