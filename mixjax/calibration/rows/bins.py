@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import jax
 import jax.numpy as jnp
@@ -71,6 +71,11 @@ class Bins:
             raise ValueError(f"edges and binning={binning!r} exclude each other")
         own = _own_edges(edges)
         return cls(check_num_bins(len(own) - 1), binning, closed, own)
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options of a public function with these bins."""
+        return {"num_bins": self.number, "binning": self.binning, "edges": self.own_edges, "closed": self.closed}
 
     def edges(self, dtype: np.dtype) -> np.ndarray:
         """Return the edges, each the nearest number of the dtype (a float64 quotient rounds to the same float32)."""
