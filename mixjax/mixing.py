@@ -19,7 +19,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from mixjax.numerics.arguments import checked, float_dtype
+from mixjax.calibration.rows.clean import refuse_labels
+from mixjax.calibration.rows.predictions import as_labels
+from mixjax.numerics.arguments import as_array, check_size, checked, float_dtype, known
 from mixjax.numerics.meshes import keeping_rows
 from mixjax.numerics.threefry import single
 from mixjax.typing import ArrayLike
@@ -34,10 +36,11 @@ Pairing = Literal["permutation", "reverse", "roll"]
 def mixup(
     key: PRNGKeyArray,
     inputs: Inputs,
-    targets: Float[Array, "N ..."],
+    targets: ArrayLike,
     *,
     alpha: ArrayLike,
     beta: ArrayLike | None = None,
+    num_classes: int | None = None,
     weight: Weight = "batch",
     pairing: Pairing = "permutation",
     fold: bool = False,
@@ -47,20 +50,22 @@ def mixup(
     Args:
       key: a single key, for lambda and for the pairing.
       inputs: an array or a pytree of arrays, floating, with leading axis N.
-      targets: soft targets, floating, leading axis N: `jax.nn.one_hot(labels, num_classes)`.
+      targets: soft targets, floating, leading axis N; with `num_classes`, labels.
       alpha: first parameter of the Beta law, >= 0; 0 is no Mixup and returns rows to the last bit.
       beta: second parameter of the Beta law, > 0; `alpha` by default.
+      num_classes: K, for targets that are labels in [0, K), shape [N]; they are mixed as rows of the unit matrix, in
+        the dtype of the inputs (float32 at least). Static.
       weight: "batch" for one lambda a batch, "sample" for one a row; static.
       pairing: "permutation" for random partners, "reverse" for the batch in reverse, "roll" for the next row; static.
       fold: True to use max(lambda, 1 - lambda), so that a row keeps at least half; static.
 
     Returns:
-      (inputs, targets) of the same shapes and dtypes. Under `jit` NaN for an alpha or beta out of range. alpha and beta
-      are data: changing them does not recompile.
+      (inputs, targets) of the same shapes and dtypes, of labels [N, K]. Under `jit` NaN for an alpha or beta out of
+      range, and for a label that is no class. alpha and beta are data: changing them does not recompile.
 
     Raises:
-      ValueError: for alpha < 0, beta <= 0, unknown options, or leading axes that differ.
-      TypeError: for integer inputs or targets.
+      ValueError: for alpha < 0, beta <= 0, unknown options, labels that are no class, or leading axes that differ.
+      TypeError: for integer inputs, integer targets without `num_classes`, and others with it.
 
     Example:
       >>> import jax, jax.numpy as jnp
@@ -69,18 +74,20 @@ def mixup(
       >>> print(targets.sum(axis=1).round(3))
       [1. 1. 1. 1.]
     """
-    size = _batch_size(inputs, targets)
+    soft = _soft(targets, num_classes, inputs)
+    size = _batch_size(inputs, soft)
     draw = draw_mixup(key, size, alpha=alpha, beta=beta, weight=weight, pairing=pairing, fold=fold)
-    return jax.tree.map(lambda leaf: draw.mix(jnp.asarray(leaf)), (inputs, targets))
+    return jax.tree.map(lambda leaf: draw.mix(jnp.asarray(leaf)), (inputs, soft))
 
 
 def regmixup(
     key: PRNGKeyArray,
     inputs: Inputs,
-    targets: Float[Array, "N ..."],
+    targets: ArrayLike,
     *,
     alpha: ArrayLike,
     beta: ArrayLike | None = None,
+    num_classes: int | None = None,
     weight: Weight = "batch",
     pairing: Pairing = "permutation",
     fold: bool = False,
@@ -100,17 +107,19 @@ def regmixup(
       >>> regmixup(jax.random.key(0), jnp.eye(4), jnp.eye(4), alpha=1.0)[0].shape
       (8, 4)
     """
-    mixed = mixup(key, inputs, targets, alpha=alpha, beta=beta, weight=weight, pairing=pairing, fold=fold)
-    return jax.tree.map(lambda clean, other: jnp.concatenate([clean, other]), (inputs, targets), mixed)
+    soft = _soft(targets, num_classes, inputs)
+    mixed = mixup(key, inputs, soft, alpha=alpha, beta=beta, weight=weight, pairing=pairing, fold=fold)
+    return jax.tree.map(lambda clean, other: jnp.concatenate([clean, other]), (inputs, soft), mixed)
 
 
 def cutmix(
     key: PRNGKeyArray,
     images: Float[Array, "N H W C"],
-    targets: Float[Array, "N ..."],
+    targets: ArrayLike,
     *,
     alpha: ArrayLike,
     beta: ArrayLike | None = None,
+    num_classes: int | None = None,
     weight: Weight = "batch",
     pairing: Pairing = "permutation",
 ) -> tuple[Float[Array, "N H W C"], Float[Array, "N ..."]]:
@@ -121,7 +130,7 @@ def cutmix(
 
     Args:
       images: floating, shape [N, H, W, C].
-      key, targets, alpha, beta, weight, pairing: as for `mixup`, with its errors.
+      key, targets, alpha, beta, num_classes, weight, pairing: as for `mixup`, with its errors.
 
     Returns:
       (images, targets) of the same shapes and dtypes; alpha = 0 returns the batch.
@@ -135,13 +144,14 @@ def cutmix(
       >>> images.shape, targets.shape
       ((4, 3, 3, 1), (4, 4))
     """
-    size = _batch_size(images, targets)
+    soft = _soft(targets, num_classes, images)
+    size = _batch_size(images, soft)
     if np.ndim(images) != 4:
         raise ValueError(f"images must have shape [N, H, W, C], got {np.shape(images)}")
-    images, targets = jnp.asarray(images), jnp.asarray(targets)
+    images = jnp.asarray(images)
     height, width = images.shape[1:3]
     draw = draw_cutmix(key, size, (height, width), alpha=alpha, beta=beta, weight=weight, pairing=pairing)
-    return draw.paste(images), draw.area.mix(targets)
+    return draw.paste(images), draw.area.mix(soft)
 
 
 class MixupDraw(NamedTuple):
@@ -277,10 +287,23 @@ def _box(key: jax.Array, lam: jax.Array, shape: tuple[int, int]) -> jax.Array:
     return rows[..., :, None] & columns[..., None, :]
 
 
+def _soft(targets: ArrayLike, num_classes: int | None, inputs: object) -> jax.Array:
+    """Return soft targets, of labels the rows of the unit matrix."""
+    if num_classes is None:
+        return jnp.asarray(as_array("targets", targets))
+    num_classes = check_size("num_classes", num_classes)
+    if (labels := as_labels(targets)).ndim != 1:
+        raise ValueError(f"targets must be labels of shape [N] with num_classes, got {labels.shape}")
+    if (host := known(labels)) is not None:
+        refuse_labels(host, num_classes, None)
+    soft = jax.nn.one_hot(labels, num_classes, dtype=float_dtype(inputs=jax.tree.leaves(inputs)[0]))
+    return jnp.where(((labels >= 0) & (labels < num_classes))[:, None], soft, jnp.nan)
+
+
 def _batch_size(inputs: object, targets: jax.Array) -> int:
     for name, leaf in (("targets", targets), *(("inputs", leaf) for leaf in jax.tree.leaves(inputs))):
         if not jnp.issubdtype(jnp.asarray(leaf).dtype, np.floating):
-            advice = "jax.nn.one_hot(labels, num_classes)" if name == "targets" else "inputs.astype(float)"
+            advice = "num_classes= for labels" if name == "targets" else "inputs.astype(float)"
             raise TypeError(f"{name} must be floating, got {jnp.asarray(leaf).dtype}; use {advice}")
     sizes = {np.shape(leaf)[:1] for leaf in (targets, *jax.tree.leaves(inputs))}
     if len(sizes) != 1 or sizes == {()}:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import jax
 import pytest
 
 from tests.paths import DOCS
@@ -18,7 +19,9 @@ EXAMPLES = [
 
 @pytest.mark.parametrize("code", EXAMPLES)
 def test_example(code):
-    exec(compile(code, "example", "exec"), {})
+    """As a reader would run it, with the settings that JAX has by default."""
+    with jax.enable_x64(False), jax.numpy_rank_promotion("allow"), jax.numpy_dtype_promotion("standard"):
+        exec(compile(code, "example", "exec", dont_inherit=True), {"__name__": "__main__"})
 
 
 @pytest.mark.parametrize("page", sorted(DOCS.glob("*.md")), ids=lambda page: page.stem)

@@ -117,7 +117,9 @@ def test_batches_of_one_and_of_none(key):
         ({"beta": 0.0}, ValueError, "beta must be finite and positive"),
         ({"weight": "row"}, ValueError, "weight must be one of"),
         ({"pairing": "next"}, ValueError, "pairing must be one of"),
-        ({"targets": np.arange(6)}, TypeError, "targets must be floating, got int64; use jax.nn.one_hot"),
+        ({"targets": np.arange(6)}, TypeError, "targets must be floating, got int64; use num_classes="),
+        ({"targets": np.arange(6), "num_classes": 5}, ValueError, r"labels must be in \[0, 5\), got 5 in row 5"),
+        ({"num_classes": 6}, TypeError, "labels must be whole numbers, got float64"),
         ({"inputs": np.zeros((6, 2), np.uint8)}, TypeError, "inputs must be floating, got uint8"),  # report 7
         ({"inputs": np.zeros((5, 2))}, ValueError, "one leading axis in common"),
         ({"inputs": np.float64(1)}, ValueError, "one leading axis in common"),
@@ -127,6 +129,17 @@ def test_wrong_calls(key, changes, error, message):
     arguments = {"inputs": TARGETS, "targets": TARGETS, "alpha": 1.0, **changes}
     with pytest.raises(error, match=message):
         mixup(key, **arguments)
+
+
+def test_labels_are_rows_of_the_unit_matrix(key):
+    """...for mixup and its relatives; a label that is no class is NaN under `jit`."""
+    images, labels = np.ones((6, 3, 3, 1), np.float32), np.array([0, 1, 2, 2, 1, 0])
+    for function in (mixup, regmixup, cutmix):
+        found = function(key, images, labels, alpha=1.0, num_classes=3)[1]
+        np.testing.assert_array_equal(found, function(key, images, np.eye(3, dtype=np.float32)[labels], alpha=1.0)[1])
+        assert found.dtype == np.float32
+    mixed = jax.jit(lambda y: mixup(key, images, y, alpha=0.0, num_classes=2)[1])(labels)
+    np.testing.assert_array_equal(np.isnan(mixed).any(axis=1), labels == 2)
 
 
 def test_shares_go_to_the_row_and_to_its_partner(rng):

@@ -5,16 +5,14 @@ flax is imported only here in `mixjax.calibration`: `pip install 'mixjax[nnx]'`.
 
 from __future__ import annotations
 
-from dataclasses import fields
-from typing import Literal, get_args
+from dataclasses import fields, replace
 
 import jax
 from jaxtyping import Array, Float
 
-from mixjax.calibration.rows.bins import Bins, Closed
-from mixjax.calibration.rows.predictions import Predictions
+from mixjax.calibration.batches import Batches, Given
+from mixjax.calibration.rows.bins import Closed
 from mixjax.calibration.state import CalibrationState
-from mixjax.numerics.arguments import check_norm
 from mixjax.typing import ArrayLike
 
 try:
@@ -23,8 +21,6 @@ except ImportError:
     raise ImportError("mixjax.calibration.metric needs flax: pip install 'mixjax[nnx]'") from None
 
 __all__ = ["CalibrationMetric"]
-
-Given = Literal["logits", "probs", "confidence"]
 
 
 class CalibrationMetric(nnx.Metric):
@@ -60,19 +56,13 @@ class CalibrationMetric(nnx.Metric):
         closed: Closed = "left",
         num_classes: int | None = None,
     ):
-        if given not in get_args(Given):
-            raise ValueError(f"given must be one of {get_args(Given)}, got {given!r}")
-        if given == "confidence" and num_classes is not None:
-            raise ValueError("num_classes needs logits or probs, got given='confidence'")
-        check_norm(norm)
-        self.given, self.norm, self.num_classes = given, norm, num_classes
-        self.bins = Bins.of(num_bins, closed=closed, edges=edges)
-        for name, value in self._arrays(self._empty()).items():
+        self.batches = Batches.of(given, num_bins, edges, norm, closed, num_classes)
+        for name, value in _arrays(self.batches.empty()).items():
             setattr(self, name, nnx.metrics.MetricState(value))
 
     def reset(self) -> None:
         """Forget all batches."""
-        self._keep(self._empty())
+        self._keep(self.batches.empty())
 
     def update(
         self,
@@ -86,46 +76,22 @@ class CalibrationMetric(nnx.Metric):
 
         `mask` is `where` by the name that flax's metrics have for it. Raises TypeError for both, and a missing keyword.
         """
-        if where is not None and mask is not None:
-            raise TypeError("update needs where or mask, which are the same, got both")
-        names = ("confidence", "correct") if self.given == "confidence" else (self.given, "labels")
-        for name in names:
-            if name not in batch:
-                raise TypeError(f"update needs {names[0]} and {names[1]} by keyword, got no {name!r}")
-        first, second = (batch[name] for name in names)
-        self._keep(self._updated(first, second, weights, mask if where is None else where))
+        self._keep(self.batches.counted(self.state, batch, weights, where, mask))
 
     def compute(self) -> Float[Array, ""]:
         """Return the error; NaN before any row."""
-        return self.state.ece(self.norm)
+        return self.state.ece(self.batches.norm)
 
     @property
     def state(self) -> CalibrationState:
         """The state of all batches, to be merged, or summed over devices."""
-        arrays = {name: getattr(self, name)[...] for name in self._arrays(self._empty())}
-        return CalibrationState(**arrays, bins=self.bins)
-
-    def _updated(
-        self, first: ArrayLike, second: ArrayLike, weights: ArrayLike | None, where: ArrayLike | None
-    ) -> CalibrationState:
-        """Return the state after a batch of confidences, or of logits or probabilities with their labels."""
-        if self.given == "logits":
-            first = Predictions.of_logits(first, second, weights, where).probs
-        if self.given == "confidence" or self.num_classes is not None:
-            return self.state.update(first, second, weights=weights, where=where)
-        predictions = Predictions.of(first, second, weights, where)
-        rows = predictions.top_label()  # wrong ones are NaN, and the state is if they count
-        return predictions.raise_if_invalid(
-            self.state.update(rows.confidence, rows.correct, weights=rows.weights, where=rows.where)
-        )
-
-    def _empty(self) -> CalibrationState:
-        return CalibrationState.with_bins(self.bins, self.num_classes)
+        empty = self.batches.empty()
+        return replace(empty, **{name: getattr(self, name)[...] for name in _arrays(empty)})
 
     def _keep(self, state: CalibrationState) -> None:
-        for name, value in self._arrays(state).items():
+        for name, value in _arrays(state).items():
             getattr(self, name)[...] = value
 
-    @staticmethod
-    def _arrays(state: CalibrationState) -> dict[str, jax.Array]:
-        return {field.name: getattr(state, field.name) for field in fields(state) if field.name != "bins"}
+
+def _arrays(state: CalibrationState) -> dict[str, jax.Array]:
+    return {field.name: getattr(state, field.name) for field in fields(state) if field.name != "bins"}

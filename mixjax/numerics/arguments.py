@@ -27,7 +27,14 @@ def as_floats(**values: ArrayLike) -> tuple[jax.Array, ...]:
     arrays = {name: as_array(name, value) for name, value in values.items()}
     dtype = _float_dtype(values, arrays)
     with np.errstate(over="ignore"):  # a value too large for the dtype becomes infinite, and is refused as that
-        return tuple(jnp.asarray(array.astype(dtype)) for array in arrays.values())
+        return tuple(as_dtype(array, dtype) for array in arrays.values())
+
+
+def as_dtype(array: jax.Array | np.ndarray, dtype: np.dtype) -> jax.Array:
+    """Return an array of a dtype, itself if it is one; NumPy converts its own, for JAX wraps integers of 64 bits."""
+    if isinstance(array, jax.Array):
+        return array if array.dtype == dtype and not array.weak_type else array.astype(dtype)
+    return jnp.asarray(array.astype(dtype))
 
 
 def float_dtype(**values: ArrayLike) -> np.dtype:

@@ -17,13 +17,14 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Bool, Float
 
-from mixjax.numerics.arguments import POSITIVE, as_array, as_floats, checked, known, shown
+from mixjax.numerics.arguments import POSITIVE, as_array, as_dtype, as_floats, checked, known, shown
 from mixjax.numerics.meshes import pooled
 from mixjax.typing import ArrayLike
 
 Result = TypeVar("Result")
 
 SLACK = 1e-4  # beyond 0 and 1, and of the sum of a row of probabilities: the rounding of float32 softmaxes and means
+_SMALL = 1 << 10
 HALF_SLACK = 1e-2  # the same of numbers of half precision
 
 
@@ -163,7 +164,12 @@ def known_nan(inputs: Any, result: Any) -> bool:
     leaves = jax.tree.leaves(result)
     if any(isinstance(leaf, jax.core.Tracer) for leaf in (*leaves, *jax.tree.leaves(inputs))):
         return False
-    return any(bool(jnp.isnan(leaf).any()) for leaf in leaves if jnp.issubdtype(leaf.dtype, np.floating))
+    return any(_has_nan(leaf) for leaf in leaves if jnp.issubdtype(leaf.dtype, np.floating))
+
+
+def _has_nan(array: jax.Array) -> bool:
+    """Return whether a known array has a NaN; one that is small is copied to the host, where the test is quicker."""
+    return bool(np.isnan(np.asarray(array)).any() if array.size <= _SMALL else jnp.isnan(array).any())
 
 
 def as_numbers(name: str, value: ArrayLike, dtype: np.dtype) -> jax.Array:
@@ -171,7 +177,7 @@ def as_numbers(name: str, value: ArrayLike, dtype: np.dtype) -> jax.Array:
     array = as_array(name, value)
     if not (jnp.issubdtype(array.dtype, np.bool_) or jnp.issubdtype(array.dtype, np.integer)):
         (array,) = as_floats(**{name: array})
-    return jnp.asarray(array.astype(dtype))  # in this order: JAX wraps integers of 64 bits
+    return as_dtype(array, dtype)
 
 
 def as_mask(where: ArrayLike) -> jax.Array:

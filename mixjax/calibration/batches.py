@@ -1,0 +1,90 @@
+"""What a metric object counts of the batches that it is given by keyword: common to flax's nnx and clu."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from mixjax.calibration.rows.bins import Bins, Closed
+from mixjax.calibration.rows.predictions import Predictions
+from mixjax.calibration.state import CalibrationState
+from mixjax.numerics.arguments import check_norm, check_size
+from mixjax.typing import ArrayLike
+
+Given = Literal["logits", "probs", "confidence"]
+
+
+@dataclass(frozen=True)
+class Batches:
+    """The options of a metric: which arrays of a batch it takes, and which error it has."""
+
+    given: Given
+    bins: Bins
+    norm: float
+    num_classes: int | None
+
+    @classmethod
+    def of(
+        cls, given: Given, num_bins: int, edges: ArrayLike | None, norm: float, closed: Closed, num_classes: int | None
+    ) -> Batches:
+        """Check the options.
+
+        Raises:
+          ValueError, TypeError: for wrong options, and those that do not go together.
+        """
+        if given not in get_args(Given):
+            raise ValueError(f"given must be one of {get_args(Given)}, got {given!r}")
+        if given == "confidence" and num_classes is not None:
+            raise ValueError("num_classes needs logits or probs, got given='confidence'")
+        check_norm(norm)
+        if num_classes is not None:
+            check_size("num_classes", num_classes)
+        return cls(given, Bins.of(num_bins, closed=closed, edges=edges), norm, num_classes)
+
+    def empty(self) -> CalibrationState:
+        """Return the state of no batch."""
+        return CalibrationState.with_bins(self.bins, self.num_classes)
+
+    def counted(
+        self,
+        state: CalibrationState,
+        batch: Mapping[str, ArrayLike],
+        weights: ArrayLike | None,
+        where: ArrayLike | None,
+        mask: ArrayLike | None,
+    ) -> CalibrationState:
+        """Return the state with a batch more; `mask` is `where` by the name that flax's metrics have for it.
+
+        Raises:
+          TypeError: for both, and for a missing keyword.
+          ValueError, TypeError: as `CalibrationState.update`.
+        """
+        if where is not None and mask is not None:
+            raise TypeError("give where or mask, which are the same, got both")
+        names = ("confidence", "correct") if self.given == "confidence" else (self.given, "labels")
+        for name in names:
+            if name not in batch:
+                raise TypeError(f"{names[0]} and {names[1]} are needed by keyword, got no {name!r}")
+        first, second = (batch[name] for name in names)
+        return self._updated(state, first, second, weights, mask if where is None else where)
+
+    def _updated(
+        self,
+        state: CalibrationState,
+        first: ArrayLike,
+        second: ArrayLike,
+        weights: ArrayLike | None,
+        where: ArrayLike | None,
+    ) -> CalibrationState:
+        if self.given == "confidence":
+            return state.update(first, second, weights=weights, where=where)
+        to_predictions = Predictions.of_logits if self.given == "logits" else Predictions.of
+        predictions = to_predictions(first, second, weights, where)
+        if self.num_classes is not None:
+            kept = {"weights": predictions.weights, "where": predictions.where}
+            return state.update_probs(predictions.probs, predictions.labels, **kept)
+        rows = predictions.top_label()  # wrong ones are NaN, and the state is if they count
+        return predictions.raise_if_invalid(
+            state.update(rows.confidence, rows.correct, weights=rows.weights, where=rows.where)
+        )

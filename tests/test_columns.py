@@ -1,0 +1,92 @@
+"""What people hold is an array: columns and tables of pandas, polars and xarray, tensors, lists."""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import xarray as xr
+
+from mixjax import ece, top_label_ece
+from mixjax.calibration import nll
+from mixjax.recalibration import fit_temperature
+
+CONFIDENCE, CORRECT = [0.25, 0.5, 0.875, 1.0], [0, 1, 1, 1]
+PROBS, LABELS = [[0.25, 0.75], [0.5, 0.5], [0.875, 0.125]], [1, 0, 1]
+
+
+class Tensor:
+    """A tensor that NumPy takes, and one of a dtype that it lacks, as PyTorch's of bfloat16."""
+
+    def __init__(self, values, known_to_numpy=True):
+        self.values, self.known_to_numpy = jnp.asarray(values), known_to_numpy
+        self.dtype = self.values.dtype
+
+    def __array__(self, dtype=None, copy=None):
+        if not self.known_to_numpy:
+            raise TypeError("Got unsupported ScalarType BFloat16")
+        return np.asarray(self.values, dtype=dtype)
+
+    def __dlpack__(self, **options):
+        return self.values.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self.values.__dlpack_device__()
+
+
+class OnGpu:
+    """A tensor that has to be moved first."""
+
+    def __array__(self, dtype=None, copy=None):
+        raise TypeError("can't convert cuda:0 device type tensor to numpy. Use Tensor.cpu()")
+
+
+MAKERS = {"pandas": pd.Series, "polars": pl.Series, "xarray": xr.DataArray, "list": list, "tensor": Tensor}
+
+
+@pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
+def test_columns(make):
+    expected = ece(np.array(CONFIDENCE), np.array(CORRECT), where=np.array([True, True, True, False]))
+    found = ece(make(CONFIDENCE), make(CORRECT), where=make([True, True, True, False]), weights=make([1.0] * 4))
+    np.testing.assert_allclose(found, expected, atol=1e-7)
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, xr.DataArray, Tensor])
+def test_tables(make):
+    table = make(np.array(PROBS)) if make is not pl.DataFrame else pl.DataFrame(np.array(PROBS), schema=["a", "b"])
+    assert top_label_ece(table, LABELS) == top_label_ece(np.array(PROBS), LABELS)
+    assert nll(table, pd.Series(LABELS)) == nll(np.array(PROBS), LABELS)
+
+
+def test_a_column_of_two_dtypes_of_numbers():
+    """Nullable columns, without and with a missing value."""
+    assert ece(pd.Series(CONFIDENCE, dtype="Float64"), pd.Series(CORRECT, dtype="Int64")) == ece(CONFIDENCE, CORRECT)
+    missing = pd.Series([0.25, None, 0.875, 1.0], dtype="Float64")
+    assert ece(missing, CORRECT, where=~missing.isna()) == ece([0.25, 0.875, 1.0], [0, 1, 1])
+    with pytest.raises(TypeError, match="correct must be real numbers, got dtype object; fill missing values"):
+        ece(CONFIDENCE, pd.Series([0, None, 1, 1], dtype="object"))
+
+
+def test_a_tensor_of_a_dtype_that_numpy_lacks():
+    half = jnp.asarray(CONFIDENCE, jnp.bfloat16)
+    assert ece(Tensor(half, known_to_numpy=False), CORRECT) == ece(half, CORRECT)
+
+
+@pytest.mark.parametrize("value, message", [
+    (OnGpu(), r"confidence must be an array: can't convert cuda:0 .* Use Tensor.cpu\(\)"),
+    ("0.5", "confidence must be real numbers, got str"),
+    ({"confidence": 0.5}, "confidence must be real numbers, got dict"),
+    (pd.Series(["a", "b", "c", "d"]), "confidence must be real numbers, got dtype"),
+])  # fmt: skip
+def test_what_is_no_array_is_refused(value, message):
+    with pytest.raises(TypeError, match=message):
+        ece(value, CORRECT)
+
+
+def test_fits_take_columns(rng):
+    logits = rng.normal(size=(20, 2))
+    labels = (logits[:, 1] - logits[:, 0] + rng.logistic(size=20) > 0).astype(int)
+    found = fit_temperature(pd.DataFrame(logits), pd.Series(labels)).temperature
+    assert found == fit_temperature(logits, labels).temperature
