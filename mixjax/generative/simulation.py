@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import jax
 import jax.numpy as jnp
@@ -31,6 +31,7 @@ _BLOCK = 4096  # draws at a time: what stays in a core's cache
 _MOST_BLOCKS = 64  # at a time, on an accelerator
 
 
+@runtime_checkable
 class Map(Protocol):
     """A pytree that maps rows: `LeakyReluNetwork` or `CouplingFlow`."""
 
