@@ -33,7 +33,7 @@ Pairing = Literal["permutation", "reverse", "roll"]
 def mixup(
     key: PRNGKeyArray,
     inputs: Inputs,
-    targets: Float[Array, "N ..."],
+    targets: ArrayLike,
     *,
     alpha: ArrayLike,
     beta: ArrayLike | None = None,
@@ -76,14 +76,14 @@ def mixup(
 def regmixup(
     key: PRNGKeyArray,
     inputs: Inputs,
-    targets: Float[Array, "N ..."],
+    targets: ArrayLike,
     *,
     alpha: ArrayLike,
     beta: ArrayLike | None = None,
     weight: Weight = "batch",
     pairing: Pairing = "permutation",
     fold: bool = False,
-) -> tuple[Inputs, Float[Array, "2N ..."]]:
+) -> tuple[Inputs, Float[Array, "M ..."]]:
     """Append the mixed batch to the batch: 2N rows, whose mean loss is half the clean and half the mixed one.
 
     Arguments and errors are those of `mixup`; the authors use alpha = 20 or 10.
@@ -105,8 +105,8 @@ def regmixup(
 
 def cutmix(
     key: PRNGKeyArray,
-    images: Float[Array, "N H W C"],
-    targets: Float[Array, "N ..."],
+    images: Float[Array | np.ndarray, "N H W C"],
+    targets: ArrayLike,
     *,
     alpha: ArrayLike,
     beta: ArrayLike | None = None,
@@ -160,7 +160,7 @@ class MixupDraw(NamedTuple):
     lam: Float[Array, "..."]
     partner: Int[Array, " N"]
 
-    def mix(self, rows: Float[Array, "N ..."]) -> Float[Array, "N ..."]:
+    def mix(self, rows: Float[Array | np.ndarray, "N ..."]) -> Float[Array, "N ..."]:
         """Return lambda * rows + (1 - lambda) * partners in the dtype of the rows; rows to the last bit if lambda is 1.
 
         float16 and bfloat16 are computed in float32 and rounded once, so that their lambda is that of the targets.
@@ -187,7 +187,7 @@ class CutMixDraw(NamedTuple):
     inside: Bool[Array, "... H W"]
     area: MixupDraw
 
-    def paste(self, images: Float[Array, "N H W C"]) -> Float[Array, "N H W C"]:
+    def paste(self, images: Float[Array | np.ndarray, "N H W C"]) -> Float[Array, "N H W C"]:
         """Return images with the partners' pixels inside the box."""
         inside = self.inside.reshape((1,) * (3 - self.inside.ndim) + (*self.inside.shape, 1))
         return jnp.where(inside, images[self.area.partner], images)
@@ -266,7 +266,7 @@ def _box(key: jax.Array, lam: jax.Array, shape: tuple[int, int]) -> jax.Array:
     return rows[..., :, None] & columns[..., None, :]
 
 
-def _batch_size(inputs: object, targets: jax.Array) -> int:
+def _batch_size(inputs: object, targets: ArrayLike) -> int:
     for name, leaf in (("targets", targets), *(("inputs", leaf) for leaf in jax.tree.leaves(inputs))):
         if not jnp.issubdtype(jnp.asarray(leaf).dtype, np.floating):
             advice = "jax.nn.one_hot(labels, num_classes)" if name == "targets" else "inputs.astype(float)"

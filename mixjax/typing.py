@@ -9,7 +9,7 @@ import jax.typing
 import numpy as np
 import numpy.typing
 
-__all__ = ["ArrayLike", "SupportsArray"]
+__all__ = ["ArrayLike", "Real", "SupportsArray"]
 
 
 @runtime_checkable
@@ -24,3 +24,5 @@ _Number: TypeAlias = bool | int | float | np.bool_ | np.number[Any] | SupportsAr
 _List: TypeAlias = Sequence[_Number] | Sequence[Sequence[_Number]] | Sequence[Sequence[Sequence[_Number]]]
 
 ArrayLike: TypeAlias = jax.typing.ArrayLike | SupportsArray | _List
+
+Real: TypeAlias = int | float  # type checkers take an int for a float; checks at run time do not

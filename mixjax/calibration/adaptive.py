@@ -22,7 +22,7 @@ from mixjax.calibration.rows.bins import bin_sums, check_bins
 from mixjax.calibration.rows.clean import Rows
 from mixjax.calibration.rows.predictions import Predictions
 from mixjax.numerics.arguments import check_real
-from mixjax.typing import ArrayLike
+from mixjax.typing import ArrayLike, Real
 
 
 def ace(
@@ -58,7 +58,7 @@ def tace(
     labels: ArrayLike,
     *,
     num_bins: int = 15,
-    threshold: float = 0.01,
+    threshold: Real = 0.01,
     weights: ArrayLike | None = None,
     where: ArrayLike | None = None,
 ) -> Float[Array, ""]:
@@ -89,11 +89,11 @@ def tace(
 
 
 @partial(jax.jit, static_argnames=("num_bins", "threshold"))
-def _ace(predictions: Predictions, num_bins: int, threshold: float | None) -> jax.Array:
+def _ace(predictions: Predictions, num_bins: int, threshold: Real | None) -> jax.Array:
     return jnp.mean(predictions.over_classes(lambda rows: _mean_gap(rows.clean(), num_bins, threshold)))
 
 
-def _mean_gap(rows: Rows, num_bins: int, threshold: float | None) -> jax.Array:
+def _mean_gap(rows: Rows, num_bins: int, threshold: Real | None) -> jax.Array:
     """Return the mean gap of the ranges of one class that hold rows: 0 if all are below the threshold, NaN if none."""
     any_rows = jnp.any(rows.counted > 0)
     if threshold is not None:

@@ -23,7 +23,7 @@ from mixjax.calibration.rows.clean import Rows
 from mixjax.calibration.rows.predictions import Predictions
 from mixjax.numerics.arguments import check_norm
 from mixjax.numerics.elementary import root
-from mixjax.typing import ArrayLike
+from mixjax.typing import ArrayLike, Real
 
 
 def ece(
@@ -32,7 +32,7 @@ def ece(
     *,
     num_bins: int = 15,
     binning: Binning = "equal-width",
-    norm: float = 1,
+    norm: Real = 1,
     closed: Closed = "left",
     weights: ArrayLike | None = None,
     where: ArrayLike | None = None,
@@ -98,11 +98,11 @@ def mce(
 
 
 @partial(jax.jit, static_argnames=("num_bins", "binning", "norm", "closed"))
-def _ece(rows: Rows, num_bins: int, binning: Binning, norm: float, closed: Closed) -> jax.Array:
+def _ece(rows: Rows, num_bins: int, binning: Binning, norm: Real, closed: Closed) -> jax.Array:
     return error_of(bin_sums(rows, num_bins, binning, closed), norm)
 
 
-def error_of(sums: BinSums, norm: float) -> jax.Array:
+def error_of(sums: BinSums, norm: Real) -> jax.Array:
     """Return ECE_p of the sums of bins, along the last axis; NaN where nothing was counted."""
     mass, total = (part.astype(sums.residual.dtype) for part in (sums.mass, sums.total))
     residual = sums.residual * jnp.sign(sums.residual)  # its size, with the derivative 0 at 0
@@ -112,7 +112,7 @@ def error_of(sums: BinSums, norm: float) -> jax.Array:
     return power_mean(gap, mass, total, norm)
 
 
-def power_mean(gap: jax.Array, mass: jax.Array, total: jax.Array, norm: float) -> jax.Array:
+def power_mean(gap: jax.Array, mass: jax.Array, total: jax.Array, norm: Real) -> jax.Array:
     """Return (sum(mass * gap^p) / total)^(1/p) along the last axis, the largest gap for p = inf; NaN for no total."""
     largest = jnp.max(gap, axis=-1)
     if norm == np.inf:
@@ -128,7 +128,7 @@ def top_label_ece(
     *,
     num_bins: int = 15,
     binning: Binning = "equal-width",
-    norm: float = 1,
+    norm: Real = 1,
     closed: Closed = "left",
     weights: ArrayLike | None = None,
     where: ArrayLike | None = None,
@@ -159,7 +159,7 @@ def top_label_ece(
 
 
 @partial(jax.jit, static_argnames=("num_bins", "binning", "norm", "closed"))
-def _top_label_ece(predictions: Predictions, num_bins: int, binning: Binning, norm: float, closed: Closed) -> jax.Array:
+def _top_label_ece(predictions: Predictions, num_bins: int, binning: Binning, norm: Real, closed: Closed) -> jax.Array:
     return _ece(predictions.top_label(), num_bins, binning, norm, closed)
 
 
@@ -169,7 +169,7 @@ def classwise_ece(
     *,
     num_bins: int = 15,
     binning: Binning = "equal-width",
-    norm: float = 1,
+    norm: Real = 1,
     closed: Closed = "left",
     weights: ArrayLike | None = None,
     where: ArrayLike | None = None,
@@ -192,5 +192,5 @@ def classwise_ece(
 
 
 @partial(jax.jit, static_argnames=("num_bins", "binning", "norm", "closed"))
-def _classwise_ece(predictions: Predictions, num_bins: int, binning: Binning, norm: float, closed: Closed) -> jax.Array:
+def _classwise_ece(predictions: Predictions, num_bins: int, binning: Binning, norm: Real, closed: Closed) -> jax.Array:
     return jnp.mean(predictions.over_classes(lambda rows: _ece(rows, num_bins, binning, norm, closed)))

@@ -15,7 +15,7 @@ from mixjax.calibration.rows.bins import Closed
 from mixjax.calibration.rows.predictions import Predictions
 from mixjax.calibration.state import CalibrationState
 from mixjax.numerics.arguments import check_norm
-from mixjax.typing import ArrayLike
+from mixjax.typing import ArrayLike, Real
 
 try:
     from flax import nnx
@@ -55,7 +55,7 @@ class CalibrationMetric(nnx.Metric):
         given: Given = "logits",
         *,
         num_bins: int = 15,
-        norm: float = 1,
+        norm: Real = 1,
         closed: Closed = "left",
         num_classes: int | None = None,
     ):

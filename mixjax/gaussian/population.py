@@ -31,7 +31,7 @@ from mixjax.gaussian.maximum import population_mce
 from mixjax.numerics.arguments import aligned, check_norm, checked
 from mixjax.numerics.elementary import one_minus_exp, root
 from mixjax.numerics.quadrature import half_line_integrals
-from mixjax.typing import ArrayLike
+from mixjax.typing import ArrayLike, Real
 
 
 class CalibrationErrors(NamedTuple):
@@ -48,7 +48,7 @@ class CalibrationErrors(NamedTuple):
     mce: Float[Array, "*batch"]
 
 
-def population_ece(law: ScoreLaw, *, norm: float = 1) -> Float[Array, "*batch"]:
+def population_ece(law: ScoreLaw, *, norm: Real = 1) -> Float[Array, "*batch"]:
     r"""Return the ECE of a law, :math:`(E\,|s(2\rho v) - s(2v)|^r)^{1/r}`; for r = inf the MCE.
 
     Args:
@@ -99,7 +99,7 @@ def population_errors(law: ScoreLaw) -> CalibrationErrors:
 
 
 @partial(jax.jit, static_argnames="norms")
-def _gap_moments(law: ScoreLaw, size: jax.Array, norms: tuple[float, ...]) -> tuple[jax.Array, ...]:
+def _gap_moments(law: ScoreLaw, size: jax.Array, norms: tuple[Real, ...]) -> tuple[jax.Array, ...]:
     """Return E gap(v)^r for each r; `size` is |law.gap|, with the derivative that is wanted at 0."""
     under = jnp.minimum(law.gap, 0.0)
     var, center = law.var, -law.mean - 2.0 * under

@@ -25,6 +25,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from mixjax.numerics.arguments import as_floats, check_size
 from mixjax.numerics.threefry import Source, Words, key_words, single
 from mixjax.random import normals
+from mixjax.typing import ArrayLike
 
 _BATCHES = 16
 _BLOCK = 4096  # draws at a time: what stays in a core's cache
@@ -70,8 +71,8 @@ def simulate_scores(
     key: PRNGKeyArray,
     generator: Map,
     inverse: Map,
-    classifiers: Float[Array, "classifiers p"],
-    theta: Float[Array, " p"],
+    classifiers: ArrayLike,
+    theta: ArrayLike,
     *,
     num_draws: int = 1 << 20,
     num_bins: int = 64,

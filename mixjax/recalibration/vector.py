@@ -19,6 +19,7 @@ from jaxtyping import Array, Float
 from mixjax.calibration.rows.sums import total
 from mixjax.numerics.arguments import as_floats
 from mixjax.numerics.newton import Expansion, minimize, standardized
+from mixjax.numerics.pytree import pytree
 from mixjax.recalibration.labeled import FitResult, LabeledLogits, raise_if_infinite
 from mixjax.recalibration.likelihood import likelihood, margins_over_label, one_hot
 from mixjax.typing import ArrayLike
@@ -35,7 +36,7 @@ _REASONS = (
 )
 
 
-@jax.tree_util.register_dataclass
+@pytree
 @dataclass(frozen=True, eq=False)
 class VectorScaling:
     """The map softmax(scale * logits + bias).
@@ -44,9 +45,9 @@ class VectorScaling:
       scale, bias: one for each class, shape [K]; fitted biases sum to 0.
 
     Example:
-      >>> import numpy as np
+      >>> import jax.numpy as jnp
       >>> from mixjax.recalibration import VectorScaling
-      >>> round(float(VectorScaling(scale=np.array([0.5, 1.0]), bias=np.array([1.0, -1.0]))([2.0, 1.0])[0]), 3)
+      >>> round(float(VectorScaling(scale=jnp.array([0.5, 1.0]), bias=jnp.array([1.0, -1.0]))([2.0, 1.0])[0]), 3)
       0.881
     """
 

@@ -53,7 +53,7 @@ class Whitening(NamedTuple):
         return _product(x - center[None, :], directions)
 
 
-def fit_whitening(x: Float[Array, "n d"], y: Float[Array, " n"], *, p: int) -> Whitening:
+def fit_whitening(x: ArrayLike, y: ArrayLike, *, p: int) -> Whitening:
     """Fit the whitening of rows of two classes, onto the p principal directions within the classes.
 
     Args:

@@ -16,6 +16,7 @@ from jaxtyping import Array, Float
 
 from mixjax.gaussian.estimators import check_data
 from mixjax.numerics.arguments import checked, known
+from mixjax.typing import ArrayLike
 
 
 class ClassMoments(NamedTuple):
@@ -46,7 +47,7 @@ class ClassMoments(NamedTuple):
     excess_kurtosis: Float[Array, "2"]
 
 
-def class_moments(x: Float[Array, "rows p"], y: Float[Array, " rows"]) -> ClassMoments:
+def class_moments(x: ArrayLike, y: ArrayLike) -> ClassMoments:
     """Estimate what `predict_logistic_scores` needs from labelled rows.
 
     Args:
