@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, TextIO
 
 import numpy as np
 
+from mixjax.commands import missing_package
 from mixjax.runs import RunError
 from mixjax.runs.npz import read_arrays
 from mixjax.runs.untrusted import printable
@@ -168,7 +169,7 @@ def _parquet(path: Path, wanted: Callable[[str], bool], _: str | None) -> Column
         import pyarrow
         import pyarrow.parquet
     except ImportError:
-        raise RunError("parquet files need pyarrow: pip install 'mixjax[report]'") from None
+        raise missing_package("pyarrow", "parquet", f"{path}, a parquet file,") from None
     try:
         file = pyarrow.parquet.ParquetFile(path)
         names = file.schema_arrow.names
