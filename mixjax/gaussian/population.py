@@ -39,7 +39,7 @@ class CalibrationErrors(NamedTuple):
 
     Example:
       >>> from mixjax.gaussian import CalibrationErrors, ScoreLaw, population_errors
-      >>> isinstance(population_errors(ScoreLaw(4.0, 1.0)), CalibrationErrors)
+      >>> isinstance(population_errors(ScoreLaw.from_moments(4.0, 5.0)), CalibrationErrors)
       True
     """
 
@@ -69,7 +69,7 @@ def population_ece(law: ScoreLaw, *, norm: Real = 1) -> Float[Array, "*batch"]:
 
     Example:
       >>> from mixjax.gaussian import ScoreLaw, population_ece
-      >>> round(float(population_ece(ScoreLaw(4.0, 1.0))), 4)
+      >>> round(float(population_ece(ScoreLaw.from_moments(4.0, 5.0))), 4)
       0.0088
     """
     check_norm(norm)
@@ -90,7 +90,7 @@ def population_errors(law: ScoreLaw) -> CalibrationErrors:
 
     Example:
       >>> from mixjax.gaussian import ScoreLaw, population_errors
-      >>> [round(float(error), 4) for error in population_errors(ScoreLaw(4.0, 1.0))]
+      >>> [round(float(error), 4) for error in population_errors(ScoreLaw.from_moments(4.0, 5.0))]
       [0.0088, 0.0166, 0.0498]
     """
     law = checked_law(law)
@@ -131,7 +131,7 @@ def population_accuracy(law: ScoreLaw) -> Float[Array, "*batch"]:
 
     Example:
       >>> from mixjax.gaussian import ScoreLaw, population_accuracy
-      >>> round(float(population_accuracy(ScoreLaw(4.0, 1.0))), 4)
+      >>> round(float(population_accuracy(ScoreLaw.from_moments(4.0, 5.0))), 4)
       0.9632
     """
     law = checked_law(law)
@@ -150,7 +150,7 @@ def population_signed_gap(law: ScoreLaw) -> Float[Array, "*batch"]:
 
     Example:
       >>> from mixjax.gaussian import ScoreLaw, population_signed_gap
-      >>> round(float(population_signed_gap(ScoreLaw(4.0, 1.0))), 4)
+      >>> round(float(population_signed_gap(ScoreLaw.from_moments(4.0, 5.0))), 4)
       0.0088
     """
     law = checked_law(law)
@@ -172,7 +172,7 @@ def population_nll(law: ScoreLaw) -> Float[Array, "*batch"]:
 
     Example:
       >>> from mixjax.gaussian import ScoreLaw, population_nll
-      >>> round(float(population_nll(ScoreLaw(4.0, 1.0))), 4)
+      >>> round(float(population_nll(ScoreLaw.from_moments(4.0, 5.0))), 4)
       0.0986
     """
     law = checked_law(law)
@@ -196,7 +196,7 @@ def population_brier(law: ScoreLaw) -> Float[Array, "*batch"]:
 
     Example:
       >>> from mixjax.gaussian import ScoreLaw, population_brier
-      >>> round(float(population_brier(ScoreLaw(4.0, 1.0))), 4)
+      >>> round(float(population_brier(ScoreLaw.from_moments(4.0, 5.0))), 4)
       0.0557
     """
     law = checked_law(law)
@@ -232,7 +232,7 @@ def reliability_curve(law: ScoreLaw, confidence: ArrayLike) -> Float[Array, "*ba
 
     Example:
       >>> from mixjax.gaussian import ScoreLaw, reliability_curve
-      >>> [round(float(accuracy), 3) for accuracy in reliability_curve(ScoreLaw(4.0, 1.0), [0.5, 0.9])]
+      >>> [round(float(accuracy), 3) for accuracy in reliability_curve(ScoreLaw.from_moments(4.0, 5.0), [0.5, 0.9])]
       [0.5, 0.853]
     """
     law = checked_law(law)

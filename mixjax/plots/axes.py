@@ -51,8 +51,8 @@ def heat_map(
       >>> from mixjax.plots import heat_map, panels
       >>> _, (ax,) = panels(1, 1, height=2)
       >>> mesh = heat_map(ax, np.array([1.0, 10.0]), np.array([0.0, 1.0]), np.eye(2), center=0, limit=1)
-      >>> ax.get_xscale(), ax.get_yscale(), float(mesh.norm(0.0))
-      ('log', 'linear', 0.5)
+      >>> ax.get_xscale(), ax.get_yscale(), mesh.get_clim()
+      ('log', 'linear', (-1.0, 1.0))
     """
     from matplotlib.colors import Normalize, SymLogNorm
 

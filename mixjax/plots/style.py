@@ -88,7 +88,8 @@ def decades(ax: Axes, *, x: bool = False, y: bool = False) -> None:
     Example:
       >>> from mixjax.plots import decades, panels
       >>> _, (ax,) = panels(1, 1, height=2)
-      >>> ax.set(xscale="log", xlim=(0.3, 3)) and decades(ax, x=True)
+      >>> properties = ax.set(xscale="log", xlim=(0.3, 3))
+      >>> decades(ax, x=True)
       >>> [label.get_text() for label in ax.get_xticklabels()][1:]
       ['0.3', '1', '3']
     """

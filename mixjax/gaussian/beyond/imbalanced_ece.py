@@ -55,7 +55,7 @@ def imbalanced_ece(
 
     Example:
       >>> from mixjax.gaussian import ScoreLaw, imbalanced_ece
-      >>> round(float(imbalanced_ece(ScoreLaw(1.0, 1.0), positive_rate=0.8, bias=1.386)), 3)
+      >>> round(float(imbalanced_ece(ScoreLaw.from_moments(1.0, 2.0), positive_rate=0.8, bias=1.386)), 3)
       0.063
     """
     if kind not in get_args(ClassKind):

@@ -36,8 +36,9 @@ class Whitening(NamedTuple):
       shrinkage: s in [0, 1] of the covariance.
 
     Example:
+      >>> import jax.numpy as jnp
       >>> from mixjax.gaussian import Whitening
-      >>> Whitening([1.0, 1.0], [[2.0], [0.0]], 0.0)([[3.0, 5.0]]).tolist()
+      >>> Whitening(jnp.array([1.0, 1.0]), jnp.array([[2.0], [0.0]]), jnp.array(0.0))([[3.0, 5.0]]).tolist()
       [[4.0]]
     """
 

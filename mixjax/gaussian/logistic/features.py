@@ -62,7 +62,6 @@ def class_moments(x: ArrayLike, y: ArrayLike) -> ClassMoments:
         of a class, and features that are all constant within the classes.
 
     Example:
-      >>> import numpy as np
       >>> from mixjax.gaussian import class_moments
       >>> moments = class_moments([[1.0, 0.0], [3.0, 1.0], [-1.0, 1.0], [-3.0, 0.0]], [1, 1, -1, -1])
       >>> moments.eigenvalues.shape
