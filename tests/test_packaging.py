@@ -163,6 +163,11 @@ for module in ("mixjax.sims", "sims", "train", "benchmarks"):
         print("status", end.code)
 import mixjax.sims
 from mixjax.runs import RunError
+for use in ("mixjax.sims.load", "import mixjax.train.nets"):
+    try:
+        exec(use)
+    except (ImportError, RunError) as error:
+        print(error)
 del sys.modules["xarray"], sys.modules["h5netcdf"], sys.modules["h5py"], sys.modules["matplotlib"], sys.modules["rich"]
 try:
     mixjax.sims.run("generative", "runs/generative", preset="quick")
@@ -177,9 +182,11 @@ def test_a_core_install_names_the_extra_in_one_sentence(tmp_path: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-c", CORE.format(hidden=hidden)]
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
-    *statuses, sentence = done.stdout.splitlines()
+    *statuses, of_sims, of_nets, sentence = done.stdout.splitlines()
     assert statuses == ["status 2"] * 4, done.stderr
     way = "pip install 'mixjax[{0}]', or in a clone pip install --editable '.[{0}]'"
+    assert re.fullmatch(rf"mixjax.sims needs \w+: {re.escape(way.format('sims'))}", of_sims)
+    assert of_nets == "mixjax.train.nets needs flax: pip install 'mixjax[train]'"
     assert sentence == f"the study generative needs flax: {way.format('generative')}"
     errors = done.stderr.splitlines()
     assert [line.partition(" needs ")[0] for line in errors] == [
