@@ -12,7 +12,10 @@ import pytest
 
 from tests.paths import ROOT
 
-QUICK = "mixjax.calibration or mixjax.recalibration or mixjax.scores"  # others compile for long
+QUICK = " or ".join(
+    f"mixjax.{name}"
+    for name in ("calibration.binned", "gaussian.limits", "plots", "recalibration.temperature", "scores")
+)  # others compile for long
 
 
 @pytest.mark.parametrize(
