@@ -18,6 +18,7 @@ from mixjax.commands import missing_package
 from mixjax.runs import RunError
 from mixjax.runs.npz import read_arrays
 from mixjax.runs.untrusted import printable
+from mixjax.typing import Real
 
 _CHUNK = 400_000  # cells of a csv file to hold as text at a time, of 60 bytes each
 _LONGEST = 2**24  # characters of a line of a csv file
@@ -149,7 +150,7 @@ def _numbers(path: Path, name: str, cells: Iterable[str], lines: list[int], whol
     raise RunError(f"{path}: {printable(name, 40)} is {cell[:40]!r} in line {line}, which is not {what}")
 
 
-def _number(cell: str, dtype: type) -> float:
+def _number(cell: str, dtype: type) -> Real:
     """Parse a cell; ValueError for numbers of Python alone, like 1_000 and digits of other scripts."""
     if "_" in cell or not cell.isascii():
         raise ValueError
