@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -47,7 +48,7 @@ def _sample(key: PRNGKeyArray, n: ArrayLike, t: ArrayLike, **options: Any) -> Sc
 
 def _in_proportion(p: Rate, theta_norm: Real | Rate) -> bool:
     """Return whether p/n tends to a positive number and |theta| stays bounded."""
-    return p.power == 1 and p.factor > 0 and np.isfinite(rate(theta_norm).limit)
+    return p.power == 1 and p.factor > 0 and math.isfinite(rate(theta_norm).limit)
 
 
 def helps(error: Error, met: Callable[[Rate], bool] = lambda theta_norm: True, **options: Any) -> dict[str, Any]:
@@ -91,7 +92,7 @@ def hurts(error: Error) -> dict[str, Any]:
         return float(plain - mixed)
 
     def stated(p: Rate, theta_norm: Real | Rate, alpha: Real) -> bool:
-        return p.power < 1 and alpha > 0 and np.isfinite(rate(theta_norm).limit)
+        return p.power < 1 and alpha > 0 and math.isfinite(rate(theta_norm).limit)
 
     def met(p: Rate, theta_norm: Real | Rate, alpha: Real) -> bool:
         """Return whether p/n vanishes beside |theta|^2."""

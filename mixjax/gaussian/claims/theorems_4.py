@@ -6,6 +6,7 @@ they tend to (`sample_pseudo_label_scores`). Sizes that a configuration gives as
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import jax
@@ -85,7 +86,7 @@ def _helps_with_few_labels() -> dict[str, Any]:
         return _limit("final", "init", **cell(**values))
 
     def stated(ratio: Real, relative_norm: Real, n_u: Rate) -> bool:
-        norm = relative_norm * np.sqrt(ratio)
+        norm = relative_norm * math.sqrt(ratio)
         return ratio >= 5 and 0.4 <= relative_norm <= 2.5 and n_u.power > 0 and (n_u.power == 1 or norm >= 4)
 
     return {"value": value, "limit": limit, "stated": stated}
