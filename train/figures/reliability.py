@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mixjax.plots import COLORS, COLUMN_WIDTH, MARKERS, panels
-from mixjax.report.diagram import draw_diagonal
+from mixjax.plots.diagram import draw_diagonal
 
 from ..experiments.experiment import Figure, Records
 from ..loop.metrics import NUM_BINS

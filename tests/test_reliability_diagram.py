@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import matplotlib as mpl
 import numpy as np
 import pytest
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from mixjax.calibration.reliability_table import reliability
-from mixjax.plots import paper_style
-from mixjax.report import diagram, figures
-from mixjax.report.numbers import with_interval
-from tests.report.conftest import SETTINGS
+from mixjax.calibration import corp_curve, reliability
+from mixjax.plots import diagram, reliability_diagram
 
 CONFIDENCE = np.repeat([0.1, 0.15, 0.62, 0.9], [3, 2, 5, 10])
 CORRECT = np.arange(20) % 3 == 0
@@ -51,10 +45,10 @@ def test_points_bars_and_boxes_are_those_of_the_table(ax, table):
 
 def test_bins_with_few_rows_are_hollow(ax, table):
     diagram.draw_reliability(ax, table, joined=False)
-    points, full = next(c for c in ax.containers if hasattr(c, "has_yerr"))[0], ax.lines[-1]
-    assert (points.get_markerfacecolor(), points.get_linestyle()) == ("white", "None")
-    np.testing.assert_allclose(full.get_xdata(), [0.9])  # ten rows
-    assert full.get_markerfacecolor() == diagram.COLORS[0]
+    points, few = next(c for c in ax.containers if hasattr(c, "has_yerr"))[0], ax.lines[-1]
+    assert (points.get_markerfacecolor(), points.get_linestyle()) == (diagram.COLORS[0], "None")
+    np.testing.assert_allclose(few.get_xdata(), [0.12, 0.62])  # five rows each
+    assert few.get_markerfacecolor() == "white"
 
 
 def test_boxes_without_edges_are_as_wide_as_the_scores(ax, table):
@@ -79,6 +73,8 @@ def test_the_histogram_is_of_shares(ax):
     values, edges, _ = stairs.get_data()
     np.testing.assert_allclose(values, [0.25, 0, 0.75])
     np.testing.assert_allclose(edges, [0, 1 / 3, 2 / 3, 1])
+    diagram.draw_histogram(ax, np.array([9, 1, 0]), fill=False)
+    assert ax.get_ylim()[0] == 0 and ax.get_ylim()[1] > 0.9  # room for the higher one
 
 
 def test_the_diagonal_fills_the_axes(ax):
@@ -87,37 +83,45 @@ def test_the_diagonal_fills_the_axes(ax):
     np.testing.assert_array_equal(ax.lines[0].get_xydata(), [[0, 0], [1, 1]])
 
 
-@pytest.mark.few(1)
-@pytest.mark.parametrize("name", ["_hidden", "price $x$ of $", "a" * 80])
-def test_names_of_files_are_plain_text_in_a_legend(plain, name):
-    """...and stay within the figure."""
-    with paper_style():
-        figure = figures.reliability_figure([plain], [name])
-        figure.canvas.draw()
-    shown = figure.legends[0].get_texts()[0].get_text().replace(r"\$", "$").strip()
-    assert shown.startswith(f"{name}: ECE" if len(name) < 18 else "aaaa")
-    assert f"ECE {with_interval(plain.metric('ECE').interval)}, 240 rows" in shown
-    assert figure.legends[0].get_window_extent().x1 <= figure.bbox.x1
-
-
-@pytest.mark.few(1)
-@pytest.mark.parametrize("classes", [2, 3, 4])
-def test_every_key_of_few_classes_is_within_the_figure(classes, plain):
-    """...and no bin has ten rows, which leaves nothing to fill."""
-    few = reliability(CONFIDENCE, CORRECT, num_bins=5, where=np.arange(20) % 3 > 0)
-    parts = tuple(plain.classes[k % 3]._replace(table=few) for k in range(classes))
-    report = dataclasses.replace(plain, classes=parts, settings=dataclasses.replace(SETTINGS, num_bins=5))
-    with paper_style():
-        figure, shown = figures.classes_figure(report)
-        FigureCanvasAgg(figure).draw()
-    assert shown == list(range(classes))
-    (legend,) = figure.legends
-    assert len(legend.get_texts()) == 4
-    assert all(text.get_window_extent().x1 <= figure.bbox.x1 for text in legend.get_texts())
-    assert legend.get_window_extent().y0 >= max(ax.title.get_window_extent().y1 for ax in figure.axes)
-
-
 def test_style_does_not_leak(table):
     before = dict(mpl.rcParams)
     diagram.draw_reliability(Figure().subplots(), table)
     assert dict(mpl.rcParams) == before
+
+
+def legend(ax):
+    return [text.get_text() for text in ax.legend().get_texts()]
+
+
+def test_one_model_has_a_band_and_several_have_names(ax, table):
+    """A pair is the table of 15 equal-width bins."""
+    reliability_diagram(ax, (CONFIDENCE, CORRECT), level=0.9)
+    assert legend(ax) == ["calibrated", "consistency band, level 0.9"]
+    np.testing.assert_allclose([box.get_width() for box in ax.patches], 1 / 15)
+    ax.clear()
+    reliability_diagram(ax, {"a": (CONFIDENCE, CORRECT), "b": table, "c": corp_curve(CONFIDENCE, CORRECT)})
+    assert legend(ax) == ["calibrated", "c", "a", "b"]
+    assert not ax.patches and not ax.collections[2:]  # bars of two, and no band
+    with pytest.raises(ValueError, match="at most 6 models, got 7"):
+        reliability_diagram(ax, {str(k): table for k in range(7)})
+
+
+def test_a_curve_is_that_of_isotonic_regression_over_its_band(ax, key):
+    curve = corp_curve(CONFIDENCE, CORRECT)
+    reliability_diagram(ax, {"model": curve}, key=key)
+    np.testing.assert_array_equal(ax.lines[-1].get_xydata(), np.stack([curve.confidence, curve.accuracy], axis=1))
+    (band,) = ax.collections
+    confidence, low, high = curve.consistency_band(key)
+    corners = {tuple(corner) for corner in band.get_paths()[0].vertices.tolist()}
+    assert corners >= {*zip(confidence, low, strict=True), *zip(confidence, high, strict=True)}
+
+
+def test_a_histogram_is_of_equal_width_bins(table):
+    ax, below = Figure().subplots(2, 1)
+    for model, size in ((table, 5), ((CONFIDENCE, CORRECT), 15), (corp_curve(CONFIDENCE, CORRECT), 15)):
+        below.clear()
+        reliability_diagram(ax, model, histogram=below)
+        shares, _, _ = below.patches[0].get_data()
+        np.testing.assert_allclose(shares, np.histogram(CONFIDENCE, size, (0, 1))[0] / 20)
+    with pytest.raises(ValueError, match="a histogram needs tables of equal-width bins"):
+        reliability_diagram(ax, reliability(CONFIDENCE, CORRECT, num_bins=2, binning="equal-mass"), histogram=below)
