@@ -7,7 +7,7 @@ An installed mixjax holds the two folders. In a clone they are found where they 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable
 from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
@@ -35,7 +35,7 @@ class _Beside(MetaPathFinder):
     """A finder of mixjax.NAME in the folder NAME beside that of mixjax."""
 
     def find_spec(
-        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+        self, fullname: str, path: Iterable[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         name = fullname.removeprefix("mixjax.")
         if fullname != f"mixjax.{name}" or name not in _BESIDE:
@@ -51,7 +51,7 @@ class _Alias(MetaPathFinder, Loader):
         self._prefix = f"{name}."
 
     def find_spec(
-        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+        self, fullname: str, path: Iterable[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         if not fullname.startswith(self._prefix) or fullname == f"{self._prefix}__main__":
             return None

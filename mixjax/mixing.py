@@ -91,7 +91,7 @@ def regmixup(
     weight: Weight = "batch",
     pairing: Pairing = "permutation",
     fold: bool = False,
-) -> tuple[Inputs, Float[Array, "2N ..."]]:
+) -> tuple[Inputs, Float[Array, "M ..."]]:
     """Append the mixed batch to the batch: 2N rows, whose mean loss is half the clean and half the mixed one.
 
     Arguments and errors are those of `mixup`; the authors use alpha = 20 or 10.
@@ -114,7 +114,7 @@ def regmixup(
 
 def cutmix(
     key: PRNGKeyArray,
-    images: Float[Array, "N H W C"],
+    images: Float[Array | np.ndarray, "N H W C"],
     targets: ArrayLike,
     *,
     alpha: ArrayLike,
@@ -171,7 +171,7 @@ class MixupDraw(NamedTuple):
     lam: Float[Array, "..."]
     partner: Int[Array, " N"]
 
-    def mix(self, rows: Float[Array, "N ..."]) -> Float[Array, "N ..."]:
+    def mix(self, rows: Float[Array | np.ndarray, "N ..."]) -> Float[Array, "N ..."]:
         """Return lambda * rows + (1 - lambda) * partners in the dtype of the rows; rows to the last bit if lambda is 1.
 
         float16 and bfloat16 are computed in float32 and rounded once, so that their lambda is that of the targets.
@@ -196,20 +196,20 @@ class CutMixDraw(NamedTuple):
     inside: Bool[Array, "... H W"]
     area: MixupDraw
 
-    def paste(self, images: Float[Array, "N H W C"]) -> Float[Array, "N H W C"]:
+    def paste(self, images: Float[Array | np.ndarray, "N H W C"]) -> Float[Array, "N H W C"]:
         """Return images with the partners' pixels inside the box."""
         return _pasted(images, self)
 
 
 @keeping_rows
-def _mixed(rows: jax.Array, draw: MixupDraw) -> jax.Array:
+def _mixed(rows: jax.Array | np.ndarray, draw: MixupDraw) -> jax.Array:
     wide = rows.astype(float_dtype(rows=rows))
     share = draw.lam.reshape(draw.lam.shape + (1,) * (wide.ndim - draw.lam.ndim)).astype(wide.dtype)
     return jnp.where(share == 1, wide, share * wide + (1 - share) * wide[draw.partner]).astype(rows.dtype)
 
 
 @keeping_rows
-def _pasted(images: jax.Array, draw: CutMixDraw) -> jax.Array:
+def _pasted(images: jax.Array | np.ndarray, draw: CutMixDraw) -> jax.Array:
     inside = draw.inside.reshape((1,) * (3 - draw.inside.ndim) + (*draw.inside.shape, 1))
     return jnp.where(inside, images[draw.area.partner], images)
 

@@ -10,8 +10,9 @@ if __name__ == "sims":
 
     import_as_part_of_mixjax(__name__)
 else:  # both are imported when they are first used, so that `python -m sims` can explain a package that is missing
-    from importlib import import_module
     from typing import TYPE_CHECKING, Any
+
+    from mixjax.commands import import_program
 
     if TYPE_CHECKING:
         from .loading import load
@@ -24,4 +25,4 @@ else:  # both are imported when they are first used, so that `python -m sims` ca
     def __getattr__(name: str) -> Any:
         if name not in __all__:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return getattr(import_module(_MODULES[name], __name__), name)
+        return getattr(import_program(f"{__name__}{_MODULES[name]}", "sims", __name__), name)

@@ -13,6 +13,7 @@ import numpy as np
 from mixjax.gaussian import mixup_weight
 from mixjax.runs import RunError
 from mixjax.runs.memory import memory
+from mixjax.typing import Real
 
 LARGEST = 1e10  # value of an axis, as of n and p in `mixjax.gaussian.sample_scores`
 MOST = 2**24  # cells times settings of a grid
@@ -23,7 +24,7 @@ AxisValue = str | float | int | Sequence[float] | np.ndarray
 
 
 def axis(
-    name: str, value: AxisValue, *, whole: bool = False, least: float = 0.0, above: bool = False, distinct: bool = True
+    name: str, value: AxisValue, *, whole: bool = False, least: Real = 0.0, above: bool = False, distinct: bool = True
 ) -> np.ndarray:
     """Return the values of an axis, from "start:stop:count[:log]", "a,b,c", a number, or a sequence of numbers.
 

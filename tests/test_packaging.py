@@ -1,36 +1,58 @@
-"""The wheel installs one name, with the studies and experiments in it; it and a clone work from any folder."""
+"""The wheel installs one name, with the studies and experiments in it; it and a clone work from any folder.
+
+The sdist holds what the wheel is built from, and no tests: these need the whole repository.
+"""
 
 from __future__ import annotations
 
+import email
 import os
+import re
 import subprocess
 import sys
+import tarfile
 import zipfile
 from pathlib import Path
 
 import pytest
 
+import mixjax
 from tests.paths import ROOT
 
 FOLDERS = {"mixjax": "mixjax", "sims": "mixjax/sims", "train": "mixjax/train"}  # of the tree, in the wheel
+BESIDE = ("CHANGELOG.md", "CITATION.cff", "LICENSE", "MANIFEST.in", "README.md", "pyproject.toml")
+BUILD = """
+import sys, tarfile
+from setuptools import build_meta
+out = sys.argv[1]
+sdist = build_meta.build_sdist(out)
+build_meta.build_editable(out + "/editable")
+tarfile.open(out + "/" + sdist).extractall(out, filter="data")
+"""
 
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """A wheel and an editable one, from a copy of what a release is made of, so that the tree stays as it is."""
+    """An sdist, the wheel that is built from it, and an editable one, of a copy, so that the tree stays as it is."""
     source, out = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("out")
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
-        (source / name).write_bytes((ROOT / name).read_bytes())
-    for package in FOLDERS:
-        for path in files_of(package):
-            copy = source / path.relative_to(ROOT)
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            copy.write_bytes(path.read_bytes())
-    kinds = ("wheel", "editable")
-    calls = "; ".join(f"build_meta.build_{kind}({str(out / kind)!r})" for kind in kinds)
-    code = f"from setuptools import build_meta; {calls}"
-    subprocess.run([sys.executable, "-c", code], cwd=source, capture_output=True, check=True)
-    return {"source": source} | {kind: next((out / kind).glob("*.whl")) for kind in kinds}
+    for path in [*map(ROOT.joinpath, (*BESIDE, "tests/test_packaging.py")), *sources()]:
+        copy = source / path.relative_to(ROOT)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        copy.write_bytes(path.read_bytes())
+    build(BUILD, source, out)
+    (sdist,) = out.glob("*.tar.gz")
+    build("import sys; from setuptools import build_meta; build_meta.build_wheel(sys.argv[1])",
+          out / sdist.name.removesuffix(".tar.gz"), out / "wheel")  # fmt: skip
+    wheels = {kind: next((out / kind).glob("*.whl")) for kind in ("wheel", "editable")}
+    return {"source": source, "sdist": sdist} | wheels
+
+
+def build(code: str, folder: Path, out: Path) -> None:
+    subprocess.run([sys.executable, "-c", code, str(out)], cwd=folder, capture_output=True, check=True)
+
+
+def sources() -> list[Path]:
+    return [path for package in FOLDERS for path in files_of(package)]
 
 
 def files_of(package: str) -> list[Path]:
@@ -43,6 +65,25 @@ def run(installed: Path, folder: Path, code: str) -> list[str]:
     done = subprocess.run([sys.executable, "-c", code], cwd=folder, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
+
+
+def test_the_sdist_holds_the_sources_and_no_tests(built: dict[str, Path]) -> None:
+    with tarfile.open(built["sdist"]) as sdist:
+        names = {member.name.partition("/")[2] for member in sdist if member.isfile()}
+    made = {name for name in names if name.startswith("mixjax.egg-info/")} | {"PKG-INFO", "setup.cfg"}
+    assert names - made == {*BESIDE} | {path.relative_to(ROOT).as_posix() for path in sources()}
+
+
+def test_metadata(built: dict[str, Path]) -> None:
+    """The version is that of the package and of CITATION.cff; what an index shows has no link into the repository."""
+    wheel = zipfile.ZipFile(built["wheel"])
+    (name,) = (name for name in wheel.namelist() if name.endswith(".dist-info/METADATA"))
+    metadata = email.message_from_bytes(wheel.read(name))
+    cited = re.findall("^version: (.*)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)
+    assert [metadata["Version"]] == [mixjax.__version__] == cited
+    description = metadata.get_payload()
+    assert isinstance(description, str) and "pip install mixjax" in description
+    assert re.findall(r"\]\((?!https://)", description) == []
 
 
 def test_the_wheel_holds_the_library_and_nothing_else(built: dict[str, Path]) -> None:
@@ -122,6 +163,11 @@ for module in ("mixjax.sims", "sims", "train", "benchmarks"):
         print("status", end.code)
 import mixjax.sims
 from mixjax.runs import RunError
+for use in ("mixjax.sims.load", "import mixjax.train.nets"):
+    try:
+        exec(use)
+    except (ImportError, RunError) as error:
+        print(error)
 del sys.modules["xarray"], sys.modules["h5netcdf"], sys.modules["h5py"], sys.modules["matplotlib"], sys.modules["rich"]
 try:
     mixjax.sims.run("generative", "runs/generative", preset="quick")
@@ -136,9 +182,11 @@ def test_a_core_install_names_the_extra_in_one_sentence(tmp_path: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-c", CORE.format(hidden=hidden)]
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
-    *statuses, sentence = done.stdout.splitlines()
+    *statuses, of_sims, of_nets, sentence = done.stdout.splitlines()
     assert statuses == ["status 2"] * 4, done.stderr
     way = "pip install 'mixjax[{0}]', or in a clone pip install --editable '.[{0}]'"
+    assert re.fullmatch(rf"mixjax.sims needs \w+: {re.escape(way.format('sims'))}", of_sims)
+    assert of_nets == "mixjax.train.nets needs flax: pip install 'mixjax[train]'"
     assert sentence == f"the study generative needs flax: {way.format('generative')}"
     errors = done.stderr.splitlines()
     assert [line.partition(" needs ")[0] for line in errors] == [

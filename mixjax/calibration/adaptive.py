@@ -21,7 +21,7 @@ from mixjax.calibration.rows.clean import Rows
 from mixjax.calibration.rows.predictions import Predictions
 from mixjax.numerics.arguments import check_real
 from mixjax.numerics.meshes import jitted
-from mixjax.typing import ArrayLike
+from mixjax.typing import ArrayLike, Real
 
 
 def ace(
@@ -57,7 +57,7 @@ def tace(
     labels: ArrayLike,
     *,
     num_bins: NumBins = 15,
-    threshold: float = 0.01,
+    threshold: Real = 0.01,
     weights: ArrayLike | None = None,
     where: ArrayLike | None = None,
 ) -> Float[Array, ""]:
@@ -88,11 +88,11 @@ def tace(
 
 
 @jitted(static=("bins", "threshold"))
-def _ace(predictions: Predictions, bins: Bins, threshold: float | None) -> jax.Array:
+def _ace(predictions: Predictions, bins: Bins, threshold: Real | None) -> jax.Array:
     return jnp.mean(predictions.over_classes(lambda rows: _mean_gap(rows.clean(), bins, threshold)))
 
 
-def _mean_gap(rows: Rows, bins: Bins, threshold: float | None) -> jax.Array:
+def _mean_gap(rows: Rows, bins: Bins, threshold: Real | None) -> jax.Array:
     """Return the mean gap of the ranges of one class that hold rows: 0 if all are below the threshold, NaN if none."""
     any_rows = jnp.any(rows.counted > 0)
     if threshold is not None:

@@ -10,7 +10,7 @@ from mixjax.calibration.rows.bins import Bins, Closed
 from mixjax.calibration.rows.predictions import Predictions
 from mixjax.calibration.state import CalibrationState
 from mixjax.numerics.arguments import check_norm, check_size
-from mixjax.typing import ArrayLike
+from mixjax.typing import ArrayLike, Real
 
 Given = Literal["logits", "probs", "confidence"]
 
@@ -21,12 +21,12 @@ class Batches:
 
     given: Given
     bins: Bins
-    norm: float
+    norm: Real
     num_classes: int | None
 
     @classmethod
     def of(
-        cls, given: Given, num_bins: int, edges: ArrayLike | None, norm: float, closed: Closed, num_classes: int | None
+        cls, given: Given, num_bins: int, edges: ArrayLike | None, norm: Real, closed: Closed, num_classes: int | None
     ) -> Batches:
         """Check the options.
 

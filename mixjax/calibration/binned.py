@@ -24,7 +24,7 @@ from mixjax.calibration.rows.predictions import Predictions
 from mixjax.numerics.arguments import check_norm
 from mixjax.numerics.elementary import root
 from mixjax.numerics.meshes import jitted
-from mixjax.typing import ArrayLike
+from mixjax.typing import ArrayLike, Real
 
 
 def ece(
@@ -34,7 +34,7 @@ def ece(
     num_bins: NumBins = 15,
     binning: Binning = "equal-width",
     edges: ArrayLike | None = None,
-    norm: float = 1,
+    norm: Real = 1,
     closed: Closed = "left",
     weights: ArrayLike | None = None,
     where: ArrayLike | None = None,
@@ -103,11 +103,11 @@ def mce(
 
 
 @jitted(static=("bins", "norm"))
-def _ece(rows: Rows, bins: Bins, norm: float) -> jax.Array:
+def _ece(rows: Rows, bins: Bins, norm: Real) -> jax.Array:
     return error_of(bin_sums(rows, bins), norm)
 
 
-def error_of(sums: BinSums, norm: float) -> jax.Array:
+def error_of(sums: BinSums, norm: Real) -> jax.Array:
     """Return ECE_p of the sums of bins, along the last axis; NaN where nothing was counted."""
     mass, total = (part.astype(sums.residual.dtype) for part in (sums.mass, sums.total))
     residual = sums.residual * jnp.sign(sums.residual)  # its size, with the derivative 0 at 0
@@ -117,7 +117,7 @@ def error_of(sums: BinSums, norm: float) -> jax.Array:
     return power_mean(gap, mass, total, norm)
 
 
-def power_mean(gap: jax.Array, mass: jax.Array, total: jax.Array, norm: float) -> jax.Array:
+def power_mean(gap: jax.Array, mass: jax.Array, total: jax.Array, norm: Real) -> jax.Array:
     """Return (sum(mass * gap^p) / total)^(1/p) along the last axis, the largest gap for p = inf; NaN for no total."""
     largest = jnp.max(gap, axis=-1)
     if norm == np.inf:
@@ -134,7 +134,7 @@ def top_label_ece(
     num_bins: NumBins = 15,
     binning: Binning = "equal-width",
     edges: ArrayLike | None = None,
-    norm: float = 1,
+    norm: Real = 1,
     closed: Closed = "left",
     weights: ArrayLike | None = None,
     where: ArrayLike | None = None,
@@ -166,7 +166,7 @@ def top_label_ece(
 
 
 @jitted(static=("bins", "norm"))
-def _top_label_ece(predictions: Predictions, bins: Bins, norm: float) -> jax.Array:
+def _top_label_ece(predictions: Predictions, bins: Bins, norm: Real) -> jax.Array:
     return _ece(predictions.top_label(), bins, norm)
 
 
@@ -177,7 +177,7 @@ def classwise_ece(
     num_bins: NumBins = 15,
     binning: Binning = "equal-width",
     edges: ArrayLike | None = None,
-    norm: float = 1,
+    norm: Real = 1,
     closed: Closed = "left",
     weights: ArrayLike | None = None,
     where: ArrayLike | None = None,
@@ -200,5 +200,5 @@ def classwise_ece(
 
 
 @jitted(static=("bins", "norm"))
-def _classwise_ece(predictions: Predictions, bins: Bins, norm: float) -> jax.Array:
+def _classwise_ece(predictions: Predictions, bins: Bins, norm: Real) -> jax.Array:
     return jnp.mean(predictions.over_classes(lambda rows: _ece(rows, bins, norm)))

@@ -12,7 +12,7 @@ from jaxtyping import Array, Float
 from mixjax.calibration.batches import Batches, Given
 from mixjax.calibration.rows.bins import Closed
 from mixjax.calibration.state import CalibrationState
-from mixjax.typing import ArrayLike
+from mixjax.typing import ArrayLike, Real
 
 try:
     from clu import metrics
@@ -28,7 +28,7 @@ def calibration_error(
     *,
     num_bins: int = 15,
     edges: ArrayLike | None = None,
-    norm: float = 1,
+    norm: Real = 1,
     closed: Closed = "left",
     num_classes: int | None = None,
 ) -> type[metrics.Metric]:

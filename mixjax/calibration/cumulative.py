@@ -34,8 +34,8 @@ class AsymptoticTest(NamedTuple):
 
     Example:
       >>> from mixjax.calibration import AsymptoticTest
-      >>> AsymptoticTest(statistic=2.5, p_value=0.03).p_value
-      0.03
+      >>> AsymptoticTest._fields
+      ('statistic', 'p_value')
     """
 
     statistic: Float[Array, ""]

@@ -28,7 +28,7 @@ from mixjax.calibration.rows.scatter import sum_by_bin
 from mixjax.numerics.arguments import check_size
 from mixjax.numerics.meshes import jitted
 from mixjax.numerics.threefry import single
-from mixjax.typing import ArrayLike
+from mixjax.typing import ArrayLike, Real
 
 _BLOCK = 1 << 22  # numbers that are drawn at a time
 
@@ -77,7 +77,7 @@ def bootstrap_intervals(
     closed: Closed = "left",
     where: ArrayLike | None = None,
     replicates: int = 2000,
-    level: float = 0.95,
+    level: Real = 0.95,
 ) -> CalibrationIntervals:
     """Return basic bootstrap intervals of ECE, ECE_2, MCE, debiased squared error and signed gap; not under `jit`.
 
@@ -178,13 +178,13 @@ def _errors(sums: np.ndarray) -> dict[str, np.ndarray]:
         }
 
 
-def basic_interval(estimate: float, truth: float, drawn: np.ndarray, level: float) -> Interval:
+def basic_interval(estimate: Real, truth: Real, drawn: np.ndarray, level: Real) -> Interval:
     """Return the basic interval; `truth` is that of the bootstrap world."""
     low, high = np.quantile(drawn - truth, [0.5 * (1 - level), 0.5 * (1 + level)])
     return Interval(float(estimate), float(estimate - high), float(estimate - low), float(drawn.std(ddof=1)))
 
 
-def mean_interval(values: ArrayLike, *, level: float = 0.95, where: ArrayLike | None = None) -> Interval:
+def mean_interval(values: ArrayLike, *, level: Real = 0.95, where: ArrayLike | None = None) -> Interval:
     """Return the normal interval mean +- z s / sqrt(N) of independent values, as of per-row losses; not under `jit`.
 
     There is no `weights`: the standard error is that of N independent values.

@@ -30,7 +30,7 @@ from mixjax.calibration.rows.predictions import Predictions
 from mixjax.calibration.rows.spread import mean_class, spread_rows
 from mixjax.numerics.arguments import check_norm
 from mixjax.numerics.meshes import jitted
-from mixjax.typing import ArrayLike
+from mixjax.typing import ArrayLike, Real
 
 _BLOCK = 1 << 22  # numbers
 _SAMPLE = 512  # rows whose likelihood chooses the bandwidth
@@ -42,7 +42,7 @@ def kde_ece(
     correct: ArrayLike,
     *,
     bandwidth: ArrayLike | None = None,
-    norm: float = 1,
+    norm: Real = 1,
     where: ArrayLike | None = None,
 ) -> Float[Array, ""]:
     r"""Return CE_p of confidences with Beta kernels, differentiable in the confidences.
@@ -80,7 +80,7 @@ def kde_ece_canonical(
     labels: ArrayLike,
     *,
     bandwidth: ArrayLike | None = None,
-    norm: float = 1,
+    norm: Real = 1,
     where: ArrayLike | None = None,
 ) -> Float[Array, ""]:
     r"""Return CE_p of probability vectors, :math:`(\frac1n \sum_j \|ratio_j - g_j\|_p^p)^{1/p}`, Dirichlet kernels.
@@ -109,7 +109,7 @@ def kde_ece_canonical(
 
 
 @jitted(static=("norm",))
-def _kde_ece(rows: Rows, bandwidth: jax.Array | None, norm: float) -> jax.Array:
+def _kde_ece(rows: Rows, bandwidth: jax.Array | None, norm: Real) -> jax.Array:
     rows = rows.clean()
     f = rows.confidence
     counts = jnp.ones(f.shape, bool) if rows.where is None else rows.where
@@ -117,7 +117,7 @@ def _kde_ece(rows: Rows, bandwidth: jax.Array | None, norm: float) -> jax.Array:
 
 
 @jitted(static=("norm",))
-def _kde_ece_canonical(predictions: Predictions, bandwidth: jax.Array | None, norm: float) -> jax.Array:
+def _kde_ece_canonical(predictions: Predictions, bandwidth: jax.Array | None, norm: Real) -> jax.Array:
     f = predictions.checked_probs()
     counts = jnp.ones(len(f), bool) if predictions.where is None else predictions.where
     f = jnp.where(counts[:, None], f / jnp.sum(f, axis=1, keepdims=True), 1 / f.shape[1])
@@ -189,7 +189,7 @@ def _log_factorial_rest(a: jax.Array) -> jax.Array:
 
 
 def _error(
-    f: jax.Array, targets: jax.Array, claims: jax.Array, counts: jax.Array, bandwidth: jax.Array | None, norm: float
+    f: jax.Array, targets: jax.Array, claims: jax.Array, counts: jax.Array, bandwidth: jax.Array | None, norm: Real
 ) -> jax.Array:
     """Return CE_p of rows f [N, K] with targets and claims [N, C]."""
     if len(f) == 0:

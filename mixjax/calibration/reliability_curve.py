@@ -18,7 +18,7 @@ from mixjax.calibration.reliability_table import check_level
 from mixjax.calibration.rows.clean import as_mask
 from mixjax.numerics.arguments import as_floats, check_size
 from mixjax.numerics.threefry import single
-from mixjax.typing import ArrayLike
+from mixjax.typing import ArrayLike, Real
 
 _MOST_POINTS = 10_000  # to fit again and again
 _MOST_SHOWN = 1001  # of a band
@@ -39,7 +39,7 @@ class CorpCurve:
     count: Float[np.ndarray, " points"]  # rows of the confidence
 
     def consistency_band(
-        self, key: PRNGKeyArray, level: float = 0.95, *, replicates: int = 500
+        self, key: PRNGKeyArray, level: Real = 0.95, *, replicates: int = 500
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return (confidence, low, high): where the curves of calibrated scores lie but for (1 - level)/2 at each end.
 

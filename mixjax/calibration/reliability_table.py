@@ -25,10 +25,11 @@ from mixjax.calibration.rows.clean import Rows
 from mixjax.calibration.rows.scatter import sum_by_bin
 from mixjax.numerics.arguments import check_real
 from mixjax.numerics.meshes import jitted
-from mixjax.typing import ArrayLike
+from mixjax.numerics.pytree import pytree
+from mixjax.typing import ArrayLike, Real
 
 
-@jax.tree_util.register_dataclass
+@pytree
 @dataclass(frozen=True)
 class Reliability:
     """The table of a reliability diagram: one entry a bin, in order of confidence; NaN where a mean is over no rows.
@@ -45,14 +46,14 @@ class Reliability:
     lowest: Float[Array, " bins"]  # confidence in the bin
     highest: Float[Array, " bins"]
 
-    def intervals(self, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
+    def intervals(self, level: Real = 0.95) -> tuple[np.ndarray, np.ndarray]:
         """Return Clopper and Pearson's intervals of the accuracies, (low, high); (0, 1) for an empty bin.
 
         Rows have no weights; not under `jit`.
         """
         return clopper_pearson(*self._successes(), level=level)
 
-    def consistency_band(self, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
+    def consistency_band(self, level: Real = 0.95) -> tuple[np.ndarray, np.ndarray]:
         """Return (low, high) that hold the accuracies of calibrated scores but for (1 - level)/2 beyond each end.
 
         Rows have no weights; not under `jit`. NaN for an empty bin.
@@ -128,7 +129,7 @@ def _reliability(rows: Rows, bins: Bins) -> Reliability:
     return Reliability(*(part + wrong for part in (count * unit, mean, mean + gap, lowest + empty, highest + empty)))
 
 
-def clopper_pearson(successes: ArrayLike, count: ArrayLike, *, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
+def clopper_pearson(successes: ArrayLike, count: ArrayLike, *, level: Real = 0.95) -> tuple[np.ndarray, np.ndarray]:
     r"""Return the exact interval (low, high) of a probability from `successes` out of `count`; not under `jit`.
 
     The ends are the (1 - level)/2 quantile of Beta(k, n - k + 1) and the opposite one of Beta(k + 1, n - k).
@@ -160,7 +161,7 @@ def clopper_pearson(successes: ArrayLike, count: ArrayLike, *, level: float = 0.
     return low, high
 
 
-def check_level(level: float) -> None:
+def check_level(level: Real) -> None:
     """Raise TypeError or ValueError for a level that is no number in (0, 1)."""
     check_real("level", level)
     if not 0 < level < 1:

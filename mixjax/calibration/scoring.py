@@ -14,7 +14,7 @@ from mixjax.calibration.rows.predictions import Predictions
 from mixjax.calibration.rows.sums import mean
 from mixjax.numerics.arguments import as_floats
 from mixjax.numerics.meshes import jitted, pooled
-from mixjax.typing import ArrayLike
+from mixjax.typing import ArrayLike, Real
 
 
 def nll(
@@ -132,7 +132,7 @@ def _signed_gap(rows: Rows) -> jax.Array:
     return mean(rows.confidence - rows.correct, rows.counted)
 
 
-def _of_label(values: jax.Array, predictions: Predictions, otherwise: float) -> jax.Array:
+def _of_label(values: jax.Array, predictions: Predictions, otherwise: Real) -> jax.Array:
     """Return values[i, labels[i]]; for rows that count nothing `otherwise`, for the sake of the gradient."""
     column = jnp.clip(predictions.labels, 0, values.shape[1] - 1)
     chosen = jnp.take_along_axis(values, column[:, None], axis=-1)[:, 0]

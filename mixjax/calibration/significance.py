@@ -35,8 +35,8 @@ class CalibrationTest(NamedTuple):
 
     Example:
       >>> from mixjax.calibration import CalibrationTest
-      >>> CalibrationTest(statistic=2.5, p_value=0.01, bins_used=8).bins_used
-      8
+      >>> CalibrationTest._fields
+      ('statistic', 'p_value', 'bins_used')
     """
 
     statistic: Float[Array, ""]  # the largest deviation, in standard deviations

@@ -24,7 +24,7 @@ from mixjax.calibration.rows.bins import BinSums, NumBins, check_num_bins
 from mixjax.calibration.rows.clean import Rows, positive_scalar
 from mixjax.numerics.arguments import check_norm
 from mixjax.numerics.meshes import jitted
-from mixjax.typing import ArrayLike
+from mixjax.typing import ArrayLike, Real
 
 _BLOCK = 8192  # rows
 
@@ -35,7 +35,7 @@ def soft_ece(
     *,
     num_bins: NumBins = 15,
     temperature: ArrayLike | None = None,
-    norm: float = 1,
+    norm: Real = 1,
     weights: ArrayLike | None = None,
     where: ArrayLike | None = None,
 ) -> Float[Array, ""]:
@@ -71,7 +71,7 @@ def soft_ece(
 
 
 @jitted(static=("num_bins", "norm"))
-def _soft_ece(rows: Rows, temperature: jax.Array, num_bins: int, norm: float) -> jax.Array:
+def _soft_ece(rows: Rows, temperature: jax.Array, num_bins: int, norm: Real) -> jax.Array:
     mass, residual = _soft_sums(rows.clean(), temperature, num_bins)
     total = jnp.sum(mass)
     empty = mass <= total * jnp.finfo(mass.dtype).eps ** 2  # the square of their mass would vanish in the derivative

@@ -24,12 +24,13 @@ from mixjax.calibration.rows.scatter import sums_by_bin
 from mixjax.calibration.rows.sums import added
 from mixjax.numerics.arguments import check_norm, check_size
 from mixjax.numerics.meshes import jitted
-from mixjax.typing import ArrayLike
+from mixjax.numerics.pytree import pytree
+from mixjax.typing import ArrayLike, Real
 
 _WORD = 1 << 16  # of counts; sums of low words over 2^15 devices still fit
 
 
-@jax.tree_util.register_dataclass
+@pytree
 @dataclass(frozen=True)
 class CalibrationState:
     """Sums over bins between fixed edges; a pytree: `jax.lax.psum(state, axis_name)` is the state of all devices.
@@ -150,7 +151,7 @@ class CalibrationState:
             residual=_added(self.residual, other.residual),
         )
 
-    def ece(self, norm: float = 1) -> Float[Array, "..."]:
+    def ece(self, norm: Real = 1) -> Float[Array, "..."]:
         """Return ECE_p of all rows so far as `ece` does, with classes the mean over them; NaN without rows."""
         check_norm(norm)
         return jnp.mean(self.errors(norm))
@@ -159,7 +160,7 @@ class CalibrationState:
         """Return the largest gap of a bin, as `mce` does."""
         return self.ece(np.inf)
 
-    def errors(self, norm: float = 1) -> Float[Array, "*classes"]:
+    def errors(self, norm: Real = 1) -> Float[Array, "*classes"]:
         """Return ECE_p of each class, shape [K], or of all rows, shape []."""
         mass = self.mass.sum(axis=0)
         return error_of(BinSums(mass, self.residual.sum(axis=0), mass.sum(axis=-1)), float(norm))

@@ -24,14 +24,14 @@ from mixjax.calibration.rows.order import Ties, sorted_rows
 from mixjax.calibration.rows.sums import Prefix, floor_product, over, prefix_sums, product_less
 from mixjax.numerics.arguments import check_norm
 from mixjax.numerics.meshes import jitted
-from mixjax.typing import ArrayLike
+from mixjax.typing import ArrayLike, Real
 
 _MOST = 1 << 22  # candidates, unless as many bins as rows are in order: what the products below are exact for
 _AT_ONCE = 512  # bins that are looked at in one step
 
 
 def sweep_ece(
-    confidence: ArrayLike, correct: ArrayLike, *, norm: float = 1, where: ArrayLike | None = None
+    confidence: ArrayLike, correct: ArrayLike, *, norm: Real = 1, where: ArrayLike | None = None
 ) -> Float[Array, ""]:
     r"""Return ECE_p over as many equal-mass bins as keep the observed frequencies in order.
 
@@ -58,7 +58,7 @@ def sweep_ece(
 
 
 @jitted(static=("norm",))
-def _sweep_ece(rows: Rows, norm: float) -> jax.Array:
+def _sweep_ece(rows: Rows, norm: Real) -> jax.Array:
     if not len(rows.confidence):
         return jnp.full((), jnp.nan, rows.confidence.dtype)
     ordered = sorted_rows(rows.clean())

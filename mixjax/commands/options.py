@@ -6,13 +6,14 @@ import argparse
 import dataclasses
 import difflib
 from collections.abc import Iterable, Mapping
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from mixjax.runs.errors import RunError
 
 Known = TypeVar("Known")
 
 
+@runtime_checkable
 class Configurable(Protocol):
     """A study or an experiment: `config` is a dataclass, and each of the presets gives values to some of its fields."""
 

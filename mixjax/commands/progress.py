@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -12,6 +12,7 @@ from rich.table import Column
 _BAR_WIDTH = 16  # leaves room for the name of a net in 80 columns
 
 
+@runtime_checkable
 class Show(Protocol):
     """A display of progress: how much is done, of how much, and a description."""
 

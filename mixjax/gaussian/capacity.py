@@ -22,13 +22,13 @@ from mixjax.gaussian.limits import increasing_root, unchecked_limit_scores
 from mixjax.gaussian.maximum import widest_point
 from mixjax.numerics.arguments import aligned, checked
 from mixjax.numerics.quadrature import half_line_integrals
-from mixjax.typing import ArrayLike
+from mixjax.typing import ArrayLike, Real
 
 _SMALLEST, _LARGEST = 1e-7, 20.0  # of c, in units of |theta|^2 + 1e-3 and of (1 + |theta|^2)^2
 
 
 def derivative_at_zero(
-    ratio: ArrayLike, theta_norm: ArrayLike, *, beta: ArrayLike = 1.0, norm: float = 1
+    ratio: ArrayLike, theta_norm: ArrayLike, *, beta: ArrayLike = 1.0, norm: Real = 1
 ) -> Float[Array, "*batch"]:
     r"""Return the derivative of ECE (or MCE) in alpha at alpha = 0+, for lambda ~ Beta(alpha, beta).
 
@@ -66,7 +66,7 @@ def derivative_at_zero(
 
 
 @partial(jax.jit, static_argnames="norm")
-def _derivative_at_zero(ratio: jax.Array, theta_norm: jax.Array, beta: jax.Array, *, norm: float) -> jax.Array:
+def _derivative_at_zero(ratio: jax.Array, theta_norm: jax.Array, beta: jax.Array, *, norm: Real) -> jax.Array:
     law = unchecked_limit_scores(ratio, theta_norm, jnp.zeros_like(beta))
     if norm == 1:
         slope = -0.5 * _mean_abs_sech_square(law)
@@ -90,7 +90,7 @@ def _mean_abs_sech_square(law: ScoreLaw) -> jax.Array:
 
 
 def derivative_slope(
-    ratio: ArrayLike, theta_norm: ArrayLike, *, beta: ArrayLike = 1.0, norm: float = 1
+    ratio: ArrayLike, theta_norm: ArrayLike, *, beta: ArrayLike = 1.0, norm: Real = 1
 ) -> Float[Array, "*batch"]:
     r"""Return dD/dc, with D(c) the derivative of ECE (or MCE) in alpha at alpha = 0+; the theorems claim it negative.
 
@@ -118,7 +118,7 @@ def derivative_slope(
 
 
 @partial(jax.jit, static_argnames="norm")
-def _slope(ratio: jax.Array, theta_norm: jax.Array, norm: float) -> jax.Array:
+def _slope(ratio: jax.Array, theta_norm: jax.Array, norm: Real) -> jax.Array:
     """Differentiate in c at beta = 1."""
 
     def derivative(c: jax.Array) -> jax.Array:
@@ -127,7 +127,7 @@ def _slope(ratio: jax.Array, theta_norm: jax.Array, norm: float) -> jax.Array:
     return jax.jvp(derivative, (ratio,), (jnp.ones_like(ratio),))[1]
 
 
-def turning_ratio(theta_norm: ArrayLike, *, norm: float = 1) -> Float[Array, "*batch"]:
+def turning_ratio(theta_norm: ArrayLike, *, norm: Real = 1) -> Float[Array, "*batch"]:
     """Find the p/n up to which D falls and from which it rises: Theorem 3.3 holds for c_max up to it, and not beyond.
 
     Args:

@@ -22,7 +22,7 @@ from mixjax.numerics.threefry import single
 from mixjax.typing import ArrayLike
 
 
-def mean_estimator(x: Float[Array, "n p"], y: Float[Array, " n"]) -> Float[Array, " p"]:
+def mean_estimator(x: ArrayLike, y: ArrayLike) -> Float[Array, " p"]:
     """Return theta_hat(0), the mean of y_i x_i.
 
     Args:
@@ -41,7 +41,7 @@ def mean_estimator(x: Float[Array, "n p"], y: Float[Array, " n"]) -> Float[Array
     return jnp.mean(y[:, None] * x, axis=0)
 
 
-def weighted_estimator(x: Float[Array, "n p"], y: Float[Array, " n"], t: ArrayLike) -> Float[Array, " p"]:
+def weighted_estimator(x: ArrayLike, y: ArrayLike, t: ArrayLike) -> Float[Array, " p"]:
     """Return theta_hat(t) = (1 - t) theta_hat(0) + t xbar ybar, the Mixup estimator of one weight.
 
     Args:
@@ -61,9 +61,7 @@ def weighted_estimator(x: Float[Array, "n p"], y: Float[Array, " n"], t: ArrayLi
     return (1.0 - t) * mean_estimator(x, y) + t * jnp.mean(x, axis=0) * jnp.mean(y)
 
 
-def mixup_estimator(
-    x: Float[Array, "n p"], y: Float[Array, " n"], *, alpha: ArrayLike, beta: ArrayLike
-) -> Float[Array, " p"]:
+def mixup_estimator(x: ArrayLike, y: ArrayLike, *, alpha: ArrayLike, beta: ArrayLike) -> Float[Array, " p"]:
     """Return the paper's Mixup estimator: all pairs, in expectation over lambda ~ Beta(alpha, beta).
 
     Args:
@@ -84,7 +82,7 @@ def mixup_estimator(
     return weighted_estimator(x, y, mixup_weight(alpha, beta))
 
 
-def fixed_lam_estimator(x: Float[Array, "n p"], y: Float[Array, " n"], *, lam: ArrayLike) -> Float[Array, " p"]:
+def fixed_lam_estimator(x: ArrayLike, y: ArrayLike, *, lam: ArrayLike) -> Float[Array, " p"]:
     """Mix all pairs at one lambda and average: the estimator of weight t = 2 lambda (1 - lambda).
 
     Args:
@@ -106,8 +104,8 @@ def fixed_lam_estimator(x: Float[Array, "n p"], y: Float[Array, " n"], *, lam: A
 
 def random_pairs_estimator(
     key: PRNGKeyArray,
-    x: Float[Array, "n p"],
-    y: Float[Array, " n"],
+    x: ArrayLike,
+    y: ArrayLike,
     *,
     alpha: ArrayLike,
     beta: ArrayLike,
@@ -135,8 +133,8 @@ def random_pairs_estimator(
 
 def mixed_rows(
     key: PRNGKeyArray,
-    x: Float[Array, "n p"],
-    y: Float[Array, " n"],
+    x: ArrayLike,
+    y: ArrayLike,
     *,
     alpha: ArrayLike,
     beta: ArrayLike,
@@ -175,7 +173,7 @@ def mixed_rows(
 
 
 def pseudo_label_estimators(
-    x: Float[Array, "n p"], y: Float[Array, " n"], unlabeled: Float[Array, "n_u p"], t: ArrayLike
+    x: ArrayLike, y: ArrayLike, unlabeled: ArrayLike, t: ArrayLike
 ) -> dict[str, Float[Array, " p"]]:
     """Run Algorithm 1 (Section 4): estimate, label the unlabelled data by the sign of its score, estimate from all.
 
@@ -204,9 +202,7 @@ def pseudo_label_estimators(
     return {"init": initial, "final": mean_estimator(all_x, all_y), "mix": weighted_estimator(all_x, all_y, t)}
 
 
-def sigma_estimator(
-    x: Float[Array, "n p"], y: Float[Array, " n"], *, sigma_estimate: str = "paper"
-) -> Float[Array, ""]:
+def sigma_estimator(x: ArrayLike, y: ArrayLike, *, sigma_estimate: str = "paper") -> Float[Array, ""]:
     """Estimate sigma from the residuals r_i = x_i - y_i theta_hat(0).
 
     Args:

@@ -24,7 +24,7 @@ from jaxtyping import Array, Float
 from mixjax.gaussian.law import ScoreLaw, masked_law
 from mixjax.gaussian.population import population_ece
 from mixjax.numerics.arguments import BELOW_ONE, aligned, check_norm, checked
-from mixjax.typing import ArrayLike
+from mixjax.typing import ArrayLike, Real
 
 
 def limit_scores(ratio: ArrayLike, theta_norm: ArrayLike, t: ArrayLike) -> ScoreLaw:
@@ -72,7 +72,7 @@ def best_weight(ratio: ArrayLike, theta_norm: ArrayLike) -> Float[Array, "*batch
     return ratio / (theta_norm**2 + ratio)
 
 
-def critical_weight(ratio: ArrayLike, theta_norm: ArrayLike, *, norm: float = 1) -> Float[Array, "*batch"]:
+def critical_weight(ratio: ArrayLike, theta_norm: ArrayLike, *, norm: Real = 1) -> Float[Array, "*batch"]:
     r"""Find the weight below which Mixup helps: the t > t* in (0, 1) with :math:`ECE_t = ECE_0`.
 
     Args:
@@ -100,7 +100,7 @@ def critical_weight(ratio: ArrayLike, theta_norm: ArrayLike, *, norm: float = 1)
 
 
 @partial(jax.jit, static_argnames="norm")
-def _critical_weight(ratio: jax.Array, theta_norm: jax.Array, norm: float) -> jax.Array:
+def _critical_weight(ratio: jax.Array, theta_norm: jax.Array, norm: Real) -> jax.Array:
     calibrated = ratio / (theta_norm**2 + ratio)
     if np.isinf(norm):
         return jnp.where(theta_norm == 0, jnp.nan, calibrated * (2.0 - calibrated))
@@ -114,7 +114,7 @@ def _critical_weight(ratio: jax.Array, theta_norm: jax.Array, norm: float) -> ja
     return jnp.where(calibrated == 0, 0.0, jnp.where(excess(end) <= 0, jnp.inf, inside))
 
 
-def critical_ratio(theta_norm: ArrayLike, t: ArrayLike, *, norm: float = 1) -> Float[Array, "*batch"]:
+def critical_ratio(theta_norm: ArrayLike, t: ArrayLike, *, norm: Real = 1) -> Float[Array, "*batch"]:
     r"""Find the phase boundary c(|theta|, t): Mixup of weight t helps where p/n is above it, and hurts below.
 
     Between c = 0, where the plain classifier is calibrated, and :math:`|\theta|^2 t/(1-t)`, where the mixed
@@ -143,7 +143,7 @@ def critical_ratio(theta_norm: ArrayLike, t: ArrayLike, *, norm: float = 1) -> F
 
 
 @partial(jax.jit, static_argnames="norm")
-def _critical_ratio(theta_norm: jax.Array, t: jax.Array, norm: float) -> jax.Array:
+def _critical_ratio(theta_norm: jax.Array, t: jax.Array, norm: Real) -> jax.Array:
     square = theta_norm**2
     if np.isinf(norm):
         return jnp.where(square == 0, jnp.nan, square * jnp.expm1(-0.5 * jnp.log1p(-t)))
@@ -159,19 +159,19 @@ def _critical_ratio(theta_norm: jax.Array, t: jax.Array, norm: float) -> jax.Arr
     return jnp.where(trivial, 0.0, jnp.where(_resolved(ratio, theta_norm, t, norm), ratio, jnp.nan))
 
 
-def _excess(ratio: jax.Array, theta_norm: jax.Array, t: jax.Array, norm: float) -> jax.Array:
+def _excess(ratio: jax.Array, theta_norm: jax.Array, t: jax.Array, norm: Real) -> jax.Array:
     """Return ECE_t - ECE_0."""
     mixed, plain = _both_errors(ratio, theta_norm, t, norm)
     return mixed - plain
 
 
-def _both_errors(ratio: jax.Array, theta_norm: jax.Array, t: jax.Array, norm: float) -> list[jax.Array]:
+def _both_errors(ratio: jax.Array, theta_norm: jax.Array, t: jax.Array, norm: Real) -> list[jax.Array]:
     """Return ECE_t and ECE_0."""
     laws = (unchecked_limit_scores(ratio, theta_norm, weight) for weight in (t, jnp.zeros_like(t)))
     return [population_ece(law, norm=norm) for law in laws]
 
 
-def _resolved(ratio: jax.Array, theta_norm: jax.Array, t: jax.Array, norm: float) -> jax.Array:
+def _resolved(ratio: jax.Array, theta_norm: jax.Array, t: jax.Array, norm: Real) -> jax.Array:
     """Return whether both E gap^r are far from underflow, where a difference has no sign."""
     mixed, plain = _both_errors(*lax.stop_gradient((ratio, theta_norm, t)), norm)
     limits = jnp.finfo(t.dtype)
@@ -182,7 +182,7 @@ def increasing_root(function: Callable[[jax.Array], jax.Array], low: jax.Array, 
     """Find the root between low and high by bisection to the last digit; differentiable as an implicit function."""
 
     def bisect(function: Callable[[jax.Array], jax.Array], _: jax.Array) -> jax.Array:
-        def halve(_: int, bounds: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
+        def halve(_: jax.Array | int, bounds: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
             low, high = bounds
             middle = 0.5 * (low + high)
             above = function(middle) > 0

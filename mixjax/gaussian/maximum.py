@@ -32,7 +32,7 @@ def population_mce(law: ScoreLaw) -> Float[Array, "*batch"]:
 
     Example:
       >>> from mixjax.gaussian import ScoreLaw, population_mce
-      >>> round(float(population_mce(ScoreLaw(4.0, 1.0))), 4)
+      >>> round(float(population_mce(ScoreLaw.from_moments(4.0, 5.0))), 4)
       0.0498
     """
     law = checked_law(law)

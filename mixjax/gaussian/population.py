@@ -31,7 +31,7 @@ from mixjax.gaussian.maximum import population_mce
 from mixjax.numerics.arguments import aligned, check_norm, checked
 from mixjax.numerics.elementary import one_minus_exp, root
 from mixjax.numerics.quadrature import half_line_integrals
-from mixjax.typing import ArrayLike
+from mixjax.typing import ArrayLike, Real
 
 
 class CalibrationErrors(NamedTuple):
@@ -39,7 +39,7 @@ class CalibrationErrors(NamedTuple):
 
     Example:
       >>> from mixjax.gaussian import CalibrationErrors, ScoreLaw, population_errors
-      >>> isinstance(population_errors(ScoreLaw(4.0, 1.0)), CalibrationErrors)
+      >>> isinstance(population_errors(ScoreLaw.from_moments(4.0, 5.0)), CalibrationErrors)
       True
     """
 
@@ -48,7 +48,7 @@ class CalibrationErrors(NamedTuple):
     mce: Float[Array, "*batch"]
 
 
-def population_ece(law: ScoreLaw, *, norm: float = 1) -> Float[Array, "*batch"]:
+def population_ece(law: ScoreLaw, *, norm: Real = 1) -> Float[Array, "*batch"]:
     r"""Return the ECE of a law, :math:`(E\,|s(2\rho v) - s(2v)|^r)^{1/r}`; for r = inf the MCE.
 
     Args:
@@ -69,7 +69,7 @@ def population_ece(law: ScoreLaw, *, norm: float = 1) -> Float[Array, "*batch"]:
 
     Example:
       >>> from mixjax.gaussian import ScoreLaw, population_ece
-      >>> round(float(population_ece(ScoreLaw(4.0, 1.0))), 4)
+      >>> round(float(population_ece(ScoreLaw.from_moments(4.0, 5.0))), 4)
       0.0088
     """
     check_norm(norm)
@@ -90,7 +90,7 @@ def population_errors(law: ScoreLaw) -> CalibrationErrors:
 
     Example:
       >>> from mixjax.gaussian import ScoreLaw, population_errors
-      >>> [round(float(error), 4) for error in population_errors(ScoreLaw(4.0, 1.0))]
+      >>> [round(float(error), 4) for error in population_errors(ScoreLaw.from_moments(4.0, 5.0))]
       [0.0088, 0.0166, 0.0498]
     """
     law = checked_law(law)
@@ -99,7 +99,7 @@ def population_errors(law: ScoreLaw) -> CalibrationErrors:
 
 
 @partial(jax.jit, static_argnames="norms")
-def _gap_moments(law: ScoreLaw, size: jax.Array, norms: tuple[float, ...]) -> tuple[jax.Array, ...]:
+def _gap_moments(law: ScoreLaw, size: jax.Array, norms: tuple[Real, ...]) -> tuple[jax.Array, ...]:
     """Return E gap(v)^r for each r; `size` is |law.gap|, with the derivative that is wanted at 0."""
     under = jnp.minimum(law.gap, 0.0)
     var, center = law.var, -law.mean - 2.0 * under
@@ -131,7 +131,7 @@ def population_accuracy(law: ScoreLaw) -> Float[Array, "*batch"]:
 
     Example:
       >>> from mixjax.gaussian import ScoreLaw, population_accuracy
-      >>> round(float(population_accuracy(ScoreLaw(4.0, 1.0))), 4)
+      >>> round(float(population_accuracy(ScoreLaw.from_moments(4.0, 5.0))), 4)
       0.9632
     """
     law = checked_law(law)
@@ -150,7 +150,7 @@ def population_signed_gap(law: ScoreLaw) -> Float[Array, "*batch"]:
 
     Example:
       >>> from mixjax.gaussian import ScoreLaw, population_signed_gap
-      >>> round(float(population_signed_gap(ScoreLaw(4.0, 1.0))), 4)
+      >>> round(float(population_signed_gap(ScoreLaw.from_moments(4.0, 5.0))), 4)
       0.0088
     """
     law = checked_law(law)
@@ -172,7 +172,7 @@ def population_nll(law: ScoreLaw) -> Float[Array, "*batch"]:
 
     Example:
       >>> from mixjax.gaussian import ScoreLaw, population_nll
-      >>> round(float(population_nll(ScoreLaw(4.0, 1.0))), 4)
+      >>> round(float(population_nll(ScoreLaw.from_moments(4.0, 5.0))), 4)
       0.0986
     """
     law = checked_law(law)
@@ -196,7 +196,7 @@ def population_brier(law: ScoreLaw) -> Float[Array, "*batch"]:
 
     Example:
       >>> from mixjax.gaussian import ScoreLaw, population_brier
-      >>> round(float(population_brier(ScoreLaw(4.0, 1.0))), 4)
+      >>> round(float(population_brier(ScoreLaw.from_moments(4.0, 5.0))), 4)
       0.0557
     """
     law = checked_law(law)
@@ -232,7 +232,7 @@ def reliability_curve(law: ScoreLaw, confidence: ArrayLike) -> Float[Array, "*ba
 
     Example:
       >>> from mixjax.gaussian import ScoreLaw, reliability_curve
-      >>> [round(float(accuracy), 3) for accuracy in reliability_curve(ScoreLaw(4.0, 1.0), [0.5, 0.9])]
+      >>> [round(float(accuracy), 3) for accuracy in reliability_curve(ScoreLaw.from_moments(4.0, 5.0), [0.5, 0.9])]
       [0.5, 0.853]
     """
     law = checked_law(law)

@@ -15,11 +15,11 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 from jax.scipy.special import ndtr
-from jaxtyping import Array, Float
 
 from mixjax.generative.simulation import ScoreBins
 from mixjax.numerics.arguments import as_floats
 from mixjax.numerics.estimate import Estimate
+from mixjax.typing import ArrayLike
 
 
 def simulated_ece(bins: ScoreBins) -> Estimate:
@@ -60,9 +60,7 @@ class DensityError(NamedTuple):
     square: Estimate
 
 
-def density_error(
-    bins: ScoreBins, classifiers: Float[Array, "classifiers p"], theta: Float[Array, " p"]
-) -> DensityError:
+def density_error(bins: ScoreBins, classifiers: ArrayLike, theta: ArrayLike) -> DensityError:
     """Measure the error of Assumption 3.1 in the direction v of each classifier.
 
     Args:

@@ -19,10 +19,11 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from mixjax.numerics.arguments import NOT_NEGATIVE, check_scalars, checked, known
+from mixjax.numerics.pytree import pytree
 from mixjax.typing import ArrayLike
 
 
-@jax.tree_util.register_dataclass
+@pytree
 @dataclass(frozen=True)
 class CouplingFlow:
     """An invertible flow; call it on rows [..., p]. A pytree, unchecked: `coupling_generator` checks the order.
@@ -48,18 +49,16 @@ class CouplingFlow:
     max_log_scale: Float[Array, ""]
     backwards: bool = field(default=False, metadata={"static": True})
 
-    def __call__(self, rows: Float[Array, "*batch p"]) -> Float[Array, "*batch p"]:
+    def __call__(self, rows: ArrayLike) -> Float[Array, "*batch p"]:
         """Map each row."""
         rows, layers = jnp.asarray(rows), range(len(self.order))
         for layer in reversed(layers) if self.backwards else layers:
             rows = self._backward(layer, rows) if self.backwards else self._forward(layer, rows)
         return rows
 
-    def scores(
-        self, rows: Float[Array, "*batch p"], classifiers: Float[Array, "classifiers p"]
-    ) -> Float[Array, "*batch classifiers"]:
+    def scores(self, rows: ArrayLike, classifiers: Float[Array, "classifiers p"]) -> Float[Array, "*batch classifiers"]:
         """Return <classifier, output>."""
-        return self(rows) @ classifiers.T
+        return self(rows) @ jnp.asarray(classifiers).T
 
     def inverse(self) -> CouplingFlow:
         """Return the inverse, exact up to rounding."""

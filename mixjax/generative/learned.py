@@ -24,7 +24,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import PRNGKeyArray
 
 from mixjax.generative.network import LeakyReluNetwork
 from mixjax.generative.start import affine_network, affine_start
@@ -32,6 +32,7 @@ from mixjax.generative.wasserstein import class_distances
 from mixjax.numerics.arguments import POSITIVE, as_floats, check_scalars, check_size, checked
 from mixjax.numerics.threefry import single
 from mixjax.random import normal
+from mixjax.typing import ArrayLike, Real
 
 if TYPE_CHECKING:
     from flax import nnx
@@ -39,16 +40,16 @@ if TYPE_CHECKING:
 
 def learn_inverse(
     key: PRNGKeyArray,
-    x: Float[Array, "m d"],
-    y: Float[Array, " m"],
+    x: ArrayLike,
+    y: ArrayLike,
     *,
-    theta: Float[Array, " p"],
+    theta: ArrayLike,
     width: int = 64,
     num_hidden: int = 2,
-    slope: float = 0.3,
+    slope: Real = 0.3,
     num_steps: int = 1000,
     batch_size: int = 256,
-    learning_rate: float = 3e-3,
+    learning_rate: Real = 3e-3,
 ) -> LeakyReluNetwork:
     """Learn h_hat from rows x = g(z) and their labels, by Adam with a cosine schedule from `affine_start`.
 
@@ -102,7 +103,7 @@ def learn_inverse(
     return LeakyReluNetwork((first, *learned.matrices[1:]), (shift, *learned.biases[1:]), learned.slope)
 
 
-def _checked_data(*given: jax.Array) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.dtype]:
+def _checked_data(*given: ArrayLike) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.dtype]:
     """Return rows, labels and theta on the host, and the precision of the training, or raise ValueError."""
     arrays = as_floats(**dict(zip(("x", "y", "theta"), given, strict=True)))
     x, y, theta = (np.asarray(values, np.float64) for values in arrays)
@@ -120,7 +121,7 @@ def _checked_data(*given: jax.Array) -> tuple[np.ndarray, np.ndarray, np.ndarray
 
 
 @lru_cache
-def _training(num_steps: int, batch_size: int, learning_rate: float) -> Callable[..., LeakyReluNetwork]:
+def _training(num_steps: int, batch_size: int, learning_rate: Real) -> Callable[..., LeakyReluNetwork]:
     """Return (key, start, rows, lower, theta) -> the trained network; the first `lower` rows are those of class -1."""
     try:
         import optax

@@ -12,10 +12,12 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from mixjax.generative.simulation import Map
 from mixjax.numerics.arguments import as_floats
+from mixjax.typing import ArrayLike
 
 
-def max_lipschitz_ratio(mapping: Callable[[jax.Array], jax.Array], rows: Float[Array, "N in"]) -> Float[Array, ""]:
+def max_lipschitz_ratio(mapping: Map | Callable[[jax.Array], jax.Array], rows: ArrayLike) -> Float[Array, ""]:
     """Return the largest spectral norm of the Jacobian of `mapping` (a row in, a row out) over some rows.
 
     Raises:

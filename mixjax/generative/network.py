@@ -41,15 +41,14 @@ class LeakyReluNetwork(NamedTuple):
     biases: tuple[Float[Array, " out"], ...]
     slope: Float[Array, ""]
 
-    def __call__(self, inputs: Float[Array, "*batch in"]) -> Float[Array, "*batch out"]:
+    def __call__(self, inputs: ArrayLike) -> Float[Array, "*batch out"]:
         """Map each row."""
         return _affine(self._hidden(inputs), self.matrices[-1], self.biases[-1])
 
-    def scores(
-        self, inputs: Float[Array, "*batch in"], classifiers: Float[Array, "classifiers out"]
-    ) -> Float[Array, "*batch classifiers"]:
+    def scores(self, inputs: ArrayLike, classifiers: ArrayLike) -> Float[Array, "*batch classifiers"]:
         """Return <classifier, output>; few classifiers meet the last matrix before the rows do."""
         matrix, bias = self.matrices[-1], self.biases[-1]
+        classifiers = jnp.asarray(classifiers)
         if len(classifiers) * matrix.shape[1] >= matrix.size + classifiers.size:
             return _affine(self._hidden(inputs), matrix, bias) @ classifiers.T
         return _affine(self._hidden(inputs), classifiers @ matrix, classifiers @ bias)
@@ -68,8 +67,9 @@ class LeakyReluNetwork(NamedTuple):
         norms = jnp.stack([jnp.linalg.norm(matrix, 2) for matrix in self.matrices])
         return jnp.prod(norms) * jnp.maximum(1.0, self.slope) ** (len(self.matrices) - 1)
 
-    def _hidden(self, rows: jax.Array) -> jax.Array:
+    def _hidden(self, inputs: ArrayLike) -> jax.Array:
         """Return the input of the last layer."""
+        rows = jnp.asarray(inputs)
         for matrix, bias in zip(self.matrices[:-1], self.biases[:-1], strict=True):
             rows = _affine(rows, matrix, bias)
             rows = jnp.where(rows > 0, rows, self.slope * rows)

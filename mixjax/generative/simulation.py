@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import jax
 import jax.numpy as jnp
@@ -25,12 +25,14 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from mixjax.numerics.arguments import as_floats, check_size
 from mixjax.numerics.threefry import Source, Words, key_words, single
 from mixjax.random import normals
+from mixjax.typing import ArrayLike
 
 _BATCHES = 16
 _BLOCK = 4096  # draws at a time: what stays in a core's cache
 _MOST_BLOCKS = 64  # at a time, on an accelerator
 
 
+@runtime_checkable
 class Map(Protocol):
     """A pytree that maps rows: `LeakyReluNetwork` or `CouplingFlow`."""
 
@@ -69,8 +71,8 @@ def simulate_scores(
     key: PRNGKeyArray,
     generator: Map,
     inverse: Map,
-    classifiers: Float[Array, "classifiers p"],
-    theta: Float[Array, " p"],
+    classifiers: ArrayLike,
+    theta: ArrayLike,
     *,
     num_draws: int = 1 << 20,
     num_bins: int = 64,

@@ -19,6 +19,7 @@ from jaxtyping import PRNGKeyArray
 
 from mixjax.generative.network import LeakyReluNetwork
 from mixjax.random import normal
+from mixjax.typing import Real
 
 _SMALLEST = 1e-8  # variance of a direction in which x is taken to vary, as a part of the largest
 
@@ -69,7 +70,7 @@ def _frame(first: np.ndarray, count: int) -> np.ndarray:
 
 
 def affine_network(
-    key: PRNGKeyArray, affine: AffineStart, *, width: int, num_hidden: int, slope: float, dtype: DTypeLike = np.float32
+    key: PRNGKeyArray, affine: AffineStart, *, width: int, num_hidden: int, slope: Real, dtype: DTypeLike = np.float32
 ) -> LeakyReluNetwork:
     """Build a network equal to an affine map: units come in pairs of opposite sign, s(u) - s(-u) = (1 + slope) u.
 

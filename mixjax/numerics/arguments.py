@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from mixjax.typing import ArrayLike
+from mixjax.typing import ArrayLike, Real
 
 
 def as_floats(**values: ArrayLike) -> tuple[jax.Array, ...]:
@@ -184,7 +184,7 @@ def _checked(name: str, value: ArrayLike, array: jax.Array, rule: Rule) -> jax.A
     return array
 
 
-def check_real(name: str, value: float) -> None:
+def check_real(name: str, value: Real) -> None:
     """Raise TypeError unless an option is a Python (or NumPy) number."""
     if isinstance(value, jax.core.Tracer):
         raise TypeError(f"{name} must be known where the program is compiled: jax.jit(..., static_argnames={name!r})")
@@ -192,7 +192,7 @@ def check_real(name: str, value: float) -> None:
         raise TypeError(f"{name} must be a number, got {type(value).__name__}")
 
 
-def check_norm(norm: float) -> None:
+def check_norm(norm: Real) -> None:
     """Raise TypeError or ValueError unless `norm` is the r of an ECE_r, a number of 1 or more, inf included."""
     check_real("norm", norm)
     if not norm >= 1:

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 import jax
 import jax.numpy as jnp
 
+from mixjax.typing import Real
+
 
 def polynomial(x: jax.Array, coefficients: Sequence[float]) -> jax.Array:
     """Evaluate a polynomial by Horner's rule, constant first."""
@@ -35,7 +37,7 @@ def thrice_log1p_remainder(y: jax.Array) -> jax.Array:
     return jnp.where(jnp.abs(y) < 0.2, series, direct)
 
 
-def root(power: jax.Array, norm: float) -> jax.Array:
+def root(power: jax.Array, norm: Real) -> jax.Array:
     """Return power^(1/norm) for power >= 0, with the derivative 0 at 0."""
     positive = power > 0
     return jnp.where(positive, jnp.where(positive, power, 1.0) ** (1.0 / norm), power)

@@ -18,6 +18,7 @@ from jax.sharding import AbstractMesh, AxisType, NamedSharding, PartitionSpec, a
 
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
+Rows = TypeVar("Rows")
 
 
 def explicit_mesh(values: Any) -> AbstractMesh | None:
@@ -91,11 +92,11 @@ def jitted(
     return decorate
 
 
-def keeping_rows(function: Callable[[jax.Array, Any], jax.Array]) -> Callable[[jax.Array, Any], jax.Array]:
+def keeping_rows(function: Callable[[Rows, Any], jax.Array]) -> Callable[[Rows, Any], jax.Array]:
     """Return a function of rows and of what mixes them, whose result is sharded as the rows are."""
 
     @wraps(function)
-    def call(rows: jax.Array, draw: Any) -> jax.Array:
+    def call(rows: Rows, draw: Any) -> jax.Array:
         mesh = explicit_mesh(rows)
         if mesh is None:
             return function(rows, draw)

@@ -22,6 +22,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from mixjax.typing import Real
+
 _NODES = {np.dtype(np.float32): 18, np.dtype(np.float64): 64}
 _REACH = {np.dtype(np.float32): 16.0, np.dtype(np.float64): 38.0}  # -log of the neglected tail
 _SLOPE = 10.0  # slope of the map at 0, in units of f's own length
@@ -61,7 +63,7 @@ def half_line_integrals(center: jax.Array, var: jax.Array, integrand: Integrand)
     return (density * total,)
 
 
-def _interval(center: jax.Array, var: jax.Array, reach: float) -> tuple[jax.Array, jax.Array]:
+def _interval(center: jax.Array, var: jax.Array, reach: Real) -> tuple[jax.Array, jax.Array]:
     """Return start and length of the part of v >= 0 where the density is above exp(-reach) of its largest there."""
     spread = jnp.sqrt(2.0 * reach * var)
     low = jnp.maximum(0.0, center - spread)

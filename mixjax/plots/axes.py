@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mixjax.plots.style import BAND
+from mixjax.typing import ArrayLike, Real
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,9 +27,9 @@ def heat_map(
     y: np.ndarray,
     values: np.ndarray,
     *,
-    center: float,
-    limit: float,
-    linear: float | None = None,
+    center: Real,
+    limit: Real,
+    linear: Real | None = None,
     cmap: str = "RdBu_r",
 ) -> QuadMesh:
     """Draw a diverging map of values[y, x], white at `center` and saturated at center +- limit; NaN is left blank.
@@ -50,8 +51,8 @@ def heat_map(
       >>> from mixjax.plots import heat_map, panels
       >>> _, (ax,) = panels(1, 1, height=2)
       >>> mesh = heat_map(ax, np.array([1.0, 10.0]), np.array([0.0, 1.0]), np.eye(2), center=0, limit=1)
-      >>> ax.get_xscale(), ax.get_yscale(), float(mesh.norm(0.0))
-      ('log', 'linear', 0.5)
+      >>> ax.get_xscale(), ax.get_yscale(), mesh.get_clim()
+      ('log', 'linear', (-1.0, 1.0))
     """
     from matplotlib.colors import Normalize, SymLogNorm
 
@@ -69,12 +70,12 @@ def level_line(
     x: np.ndarray,
     y: np.ndarray,
     values: np.ndarray,
-    level: float,
+    level: Real,
     *,
     casing: str = "white",
     color: str = "black",
     linestyle: str = "solid",
-    linewidth: float = _LINE_WIDTH,
+    linewidth: Real = _LINE_WIDTH,
 ) -> None:
     """Draw the contour of values[y, x] at a level, if there is one, with edges as of `cased_line`; NaN has no contour.
 
@@ -94,7 +95,7 @@ def level_line(
 
 
 def cased_line(
-    ax: Axes, x: np.ndarray, y: np.ndarray, *, casing: str = "white", linewidth: float = _LINE_WIDTH, **style: Any
+    ax: Axes, x: ArrayLike, y: ArrayLike, *, casing: str = "white", linewidth: Real = _LINE_WIDTH, **style: Any
 ) -> None:
     """Draw a line with edges of another color, so that it is seen on any ground, and on another line.
 
@@ -112,10 +113,10 @@ def cased_line(
       >>> ax.lines[0].get_label()
       'exact'
     """
-    ax.plot(x, y, path_effects=_casing(casing, linewidth), linewidth=linewidth, **style)
+    ax.plot(np.asarray(x), np.asarray(y), path_effects=_casing(casing, linewidth), linewidth=linewidth, **style)
 
 
-def line_key(label: str, *, casing: str | None = None, linewidth: float = 0.9, **style: Any) -> Line2D:
+def line_key(label: str, *, casing: str | None = None, linewidth: Real = 0.9, **style: Any) -> Line2D:
     """Make the entry of a line in a legend.
 
     Example:
@@ -148,7 +149,7 @@ def points_with_bars(
     mean: np.ndarray,
     standard_error: np.ndarray,
     *,
-    within: tuple[float, float] = (-np.inf, np.inf),
+    within: tuple[Real, Real] = (-np.inf, np.inf),
     **style: Any,
 ) -> None:
     """Draw Monte Carlo means with bars that are 95 % intervals: 1.96 standard errors to either side.
@@ -195,7 +196,7 @@ def points_with_intervals(
     ax.errorbar(x, value, np.maximum([value - low, high - value], 0), fmt=marker, **look)
 
 
-def _casing(color: str, linewidth: float) -> list[Any]:
+def _casing(color: str, linewidth: Real) -> list[Any]:
     from matplotlib.patheffects import Normal, Stroke
 
     return [Stroke(linewidth=linewidth + 1.2, foreground=color), Normal()]

@@ -9,6 +9,7 @@ import numpy as np
 from mixjax.calibration.reliability_curve import CorpCurve
 from mixjax.calibration.reliability_table import Reliability
 from mixjax.plots.style import COLORS, MARKERS
+from mixjax.typing import Real
 
 if TYPE_CHECKING:
     import jax
@@ -35,7 +36,7 @@ def draw_reliability(
     ax: Axes,
     table: Reliability,
     *,
-    level: float = 0.95,
+    level: Real = 0.95,
     look: Look = LOOKS[0],
     label: str = "",
     band: bool = True,
@@ -71,7 +72,7 @@ def draw_curve(
     ax: Axes,
     curve: CorpCurve,
     *,
-    level: float = 0.95,
+    level: Real = 0.95,
     look: Look = LOOKS[0],
     label: str = "",
     key: jax.Array | None = None,
@@ -91,11 +92,11 @@ def draw_curve(
     ax.plot(curve.confidence, curve.accuracy, zorder=3, clip_on=False, **line)
 
 
-def _band_name(level: float) -> str:
+def _band_name(level: Real) -> str:
     return f"consistency band, level {level:g}"
 
 
-def _draw_band(ax: Axes, table: Reliability, level: float, filled: np.ndarray, edges: np.ndarray | None) -> None:
+def _draw_band(ax: Axes, table: Reliability, level: Real, filled: np.ndarray, edges: np.ndarray | None) -> None:
     low, high = (end[filled] for end in table.consistency_band(level))
     if edges is not None:
         left, right = edges[:-1][filled], edges[1:][filled]

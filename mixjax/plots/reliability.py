@@ -16,7 +16,7 @@ import numpy as np
 from mixjax.calibration.reliability_curve import CorpCurve
 from mixjax.calibration.reliability_table import Reliability, reliability
 from mixjax.plots.diagram import LOOKS, draw_curve, draw_diagonal, draw_histogram, draw_reliability
-from mixjax.typing import ArrayLike
+from mixjax.typing import ArrayLike, Real
 
 if TYPE_CHECKING:
     import jax
@@ -31,7 +31,7 @@ def reliability_diagram(
     ax: Axes,
     models: Model | Mapping[str, Model],
     *,
-    level: float = 0.95,
+    level: Real = 0.95,
     band: bool | None = None,
     key: jax.Array | None = None,
     edges: np.ndarray | None = None,

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Literal
 
+from mixjax.typing import Real
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
@@ -45,7 +47,7 @@ def paper_style() -> AbstractContextManager[Any]:
 
 
 def panels(
-    count: int, columns: int, *, height: float, share_y: bool | Literal["row"] = True, width: float = COLUMN_WIDTH
+    count: int, columns: int, *, height: Real, share_y: bool | Literal["row"] = True, width: Real = COLUMN_WIDTH
 ) -> tuple[Any, Sequence[Axes]]:
     """Make a figure of panels with a common x axis; the surplus of the last row is left empty.
 
@@ -86,7 +88,8 @@ def decades(ax: Axes, *, x: bool = False, y: bool = False) -> None:
     Example:
       >>> from mixjax.plots import decades, panels
       >>> _, (ax,) = panels(1, 1, height=2)
-      >>> ax.set(xscale="log", xlim=(0.3, 3)) and decades(ax, x=True)
+      >>> properties = ax.set(xscale="log", xlim=(0.3, 3))
+      >>> decades(ax, x=True)
       >>> [label.get_text() for label in ax.get_xticklabels()][1:]
       ['0.3', '1', '3']
     """
@@ -101,7 +104,7 @@ def decades(ax: Axes, *, x: bool = False, y: bool = False) -> None:
             axis.set_minor_formatter(NullFormatter())
 
 
-def signed(value: float, _: int | None = None) -> str:
+def signed(value: Real, _: int | None = None) -> str:
     """Format a number shortly, with a minus sign in place of a hyphen; a formatter of ticks.
 
     Example:

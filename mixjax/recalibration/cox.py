@@ -28,7 +28,7 @@ from mixjax.numerics.meshes import jitted
 from mixjax.numerics.newton import Expansion, minimize
 from mixjax.recalibration.labeled import CleanLogits, FitResult, LabeledLogits
 from mixjax.recalibration.platt import expansion, fit_line
-from mixjax.typing import ArrayLike
+from mixjax.typing import ArrayLike, Real
 
 __all__ = ["CalibrationSlope", "calibration_slope"]
 
@@ -55,7 +55,7 @@ class CalibrationSlope(NamedTuple):
 
 
 def calibration_slope(
-    logits: ArrayLike, labels: ArrayLike, *, level: float = 0.95, where: ArrayLike | None = None
+    logits: ArrayLike, labels: ArrayLike, *, level: Real = 0.95, where: ArrayLike | None = None
 ) -> CalibrationSlope:
     """Return calibration slope, intercept, and calibration in the large, with normal intervals; not under `jit`.
 
@@ -128,7 +128,7 @@ def _spread(clean: CleanLogits, slope: jax.Array, intercept: jax.Array) -> jax.A
     return clean.share * jax.nn.sigmoid(odds) * jax.nn.sigmoid(-odds)
 
 
-def _interval(value: jax.Array, error: jax.Array, level: float) -> Interval:
+def _interval(value: jax.Array, error: jax.Array, level: Real) -> Interval:
     from scipy.special import ndtri
 
     estimate, standard_error = float(value), float(error)

@@ -18,13 +18,14 @@ from mixjax.calibration.rows.bins import Binning, Bins, Closed, NumBins
 from mixjax.calibration.rows.clean import as_shares
 from mixjax.numerics.arguments import as_floats
 from mixjax.numerics.meshes import jitted
+from mixjax.numerics.pytree import pytree
 from mixjax.recalibration.labeled import raise_if_outside
 from mixjax.typing import ArrayLike
 
 __all__ = ["HistogramBinning", "fit_histogram_binning"]
 
 
-@jax.tree_util.register_dataclass
+@pytree
 @dataclass(frozen=True, eq=False)
 class HistogramBinning:
     """A map from a confidence to the accuracy of its bin; a bin without rows leaves confidences as they are.
@@ -41,7 +42,7 @@ class HistogramBinning:
       [0.5 1. ]
     """
 
-    edges: Float[Array, " bins-1"]
+    edges: Float[Array, " inner"]
     accuracy: Float[Array, " bins"]
     count: Float[Array, " bins"]
     closed: Closed = field(default="left", metadata={"static": True})

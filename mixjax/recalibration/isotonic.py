@@ -17,13 +17,14 @@ from mixjax.calibration.rows.clean import Rows, as_shares
 from mixjax.calibration.rows.order import sorted_rows
 from mixjax.numerics.arguments import as_floats
 from mixjax.numerics.meshes import jitted
+from mixjax.numerics.pytree import pytree
 from mixjax.recalibration.labeled import raise_if_outside
 from mixjax.typing import ArrayLike
 
 __all__ = ["Isotonic", "fit_isotonic"]
 
 
-@jax.tree_util.register_dataclass
+@pytree
 @dataclass(frozen=True, eq=False)
 class Isotonic:
     """A step function that does not fall.

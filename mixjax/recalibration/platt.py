@@ -20,6 +20,7 @@ from mixjax.calibration.rows.sums import total
 from mixjax.numerics.arguments import as_floats
 from mixjax.numerics.meshes import jitted
 from mixjax.numerics.newton import Expansion, minimize, standardized
+from mixjax.numerics.pytree import pytree
 from mixjax.recalibration.labeled import CleanLogits, FitResult, LabeledLogits, raise_if_infinite
 from mixjax.typing import ArrayLike
 
@@ -33,7 +34,7 @@ _REASONS = (
 )
 
 
-@jax.tree_util.register_dataclass
+@pytree
 @dataclass(frozen=True, eq=False)
 class Platt:
     """The map sigmoid(scale * logits + bias).
@@ -42,8 +43,9 @@ class Platt:
       scale, bias: scalars.
 
     Example:
+      >>> import jax.numpy as jnp
       >>> from mixjax.recalibration import Platt
-      >>> round(float(Platt(scale=0.5, bias=-1.0)(0.0)), 3)
+      >>> round(float(Platt(scale=jnp.array(0.5), bias=jnp.array(-1.0))(0.0)), 3)
       0.269
     """
 

@@ -23,6 +23,7 @@ from mixjax.calibration.rows.sums import total
 from mixjax.numerics.arguments import as_floats
 from mixjax.numerics.meshes import jitted
 from mixjax.numerics.newton import Expansion, minimize
+from mixjax.numerics.pytree import pytree
 from mixjax.recalibration.labeled import CleanLogits, FitResult, LabeledLogits, raise_if_infinite
 from mixjax.recalibration.likelihood import likelihood, margins_over_label, one_hot
 from mixjax.typing import ArrayLike
@@ -39,7 +40,7 @@ _REASONS = (
 )
 
 
-@jax.tree_util.register_dataclass
+@pytree
 @dataclass(frozen=True, eq=False)
 class Temperature:
     """The map softmax(logits / temperature).
@@ -48,8 +49,9 @@ class Temperature:
       temperature: a scalar above 0; above 1 it lowers confidence.
 
     Example:
+      >>> import jax.numpy as jnp
       >>> from mixjax.recalibration import Temperature
-      >>> round(float(Temperature(2.0)([2.0, 0.0])[0]), 3)
+      >>> round(float(Temperature(jnp.array(2.0))([2.0, 0.0])[0]), 3)
       0.731
     """
 

@@ -21,6 +21,7 @@ from mixjax.calibration.rows.sums import total
 from mixjax.numerics.arguments import as_floats
 from mixjax.numerics.meshes import jitted
 from mixjax.numerics.newton import Expansion, minimize, standardized
+from mixjax.numerics.pytree import pytree
 from mixjax.recalibration.labeled import CleanLogits, FitResult, LabeledLogits, raise_if_infinite
 from mixjax.recalibration.likelihood import likelihood, margins_over_label, one_hot
 from mixjax.typing import ArrayLike
@@ -37,7 +38,7 @@ _REASONS = (
 )
 
 
-@jax.tree_util.register_dataclass
+@pytree
 @dataclass(frozen=True, eq=False)
 class VectorScaling:
     """The map softmax(scale * logits + bias).
@@ -46,9 +47,9 @@ class VectorScaling:
       scale, bias: one for each class, shape [K]; fitted biases sum to 0.
 
     Example:
-      >>> import numpy as np
+      >>> import jax.numpy as jnp
       >>> from mixjax.recalibration import VectorScaling
-      >>> round(float(VectorScaling(scale=np.array([0.5, 1.0]), bias=np.array([1.0, -1.0]))([2.0, 1.0])[0]), 3)
+      >>> round(float(VectorScaling(scale=jnp.array([0.5, 1.0]), bias=jnp.array([1.0, -1.0]))([2.0, 1.0])[0]), 3)
       0.881
     """
 

@@ -14,9 +14,11 @@ from typing import Any, NamedTuple, TextIO
 
 import numpy as np
 
+from mixjax.commands import missing_package
 from mixjax.runs import RunError
 from mixjax.runs.npz import read_arrays
 from mixjax.runs.untrusted import printable
+from mixjax.typing import Real
 
 _CHUNK = 400_000  # cells of a csv file to hold as text at a time, of 60 bytes each
 _LONGEST = 2**24  # characters of a line of a csv file
@@ -148,7 +150,7 @@ def _numbers(path: Path, name: str, cells: Iterable[str], lines: list[int], whol
     raise RunError(f"{path}: {printable(name, 40)} is {cell[:40]!r} in line {line}, which is not {what}")
 
 
-def _number(cell: str, dtype: type) -> float:
+def _number(cell: str, dtype: type) -> Real:
     """Parse a cell; ValueError for numbers of Python alone, like 1_000 and digits of other scripts."""
     if "_" in cell or not cell.isascii():
         raise ValueError
@@ -168,7 +170,7 @@ def _parquet(path: Path, wanted: Callable[[str], bool], _: str | None) -> Column
         import pyarrow
         import pyarrow.parquet
     except ImportError:
-        raise RunError("parquet files need pyarrow: pip install 'mixjax[report]'") from None
+        raise missing_package("pyarrow", "parquet", f"{path}, a parquet file,") from None
     try:
         file = pyarrow.parquet.ParquetFile(path)
         names = file.schema_arrow.names

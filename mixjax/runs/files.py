@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import Protocol, runtime_checkable
 
 from mixjax.runs.errors import RunError
 
@@ -24,11 +24,19 @@ def read_bytes(path: Path, limit: int = LIMIT) -> bytearray:
     with readable(path), path.open("rb") as file:
         zipped = file.read(2) == _GZIP_MAGIC
         file.seek(0)
-        source = cast(BinaryIO, gzip.GzipFile(fileobj=file)) if zipped else file
+        source: Readable = gzip.GzipFile(fileobj=file) if zipped else file
         return read_at_most(source, limit, str(path))
 
 
-def read_at_most(source: BinaryIO, limit: int, name: str) -> bytearray:
+@runtime_checkable
+class Readable(Protocol):
+    """A stream of bytes: a file, or what a zip archive has for one."""
+
+    def read(self, size: int, /) -> bytes:
+        """Read at most so many bytes."""
+
+
+def read_at_most(source: Readable, limit: int, name: str) -> bytearray:
     """Read the rest of a stream."""
     content = bytearray()
     while chunk := source.read(_CHUNK):

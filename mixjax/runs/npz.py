@@ -15,7 +15,6 @@ import zipfile
 import zlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import BinaryIO, cast
 
 import numpy as np
 
@@ -67,7 +66,7 @@ def _array(archive: zipfile.ZipFile, info: zipfile.ZipInfo, limit: int, name: st
     if info.compress_type not in _METHODS:
         raise ValueError(f"method {info.compress_type}")
     with archive.open(info) as member:
-        content = read_at_most(cast(BinaryIO, member), limit, name)
+        content = read_at_most(member, limit, name)
     start = io.BytesIO(content)
     version = np.lib.format.read_magic(start)
     if version not in _HEADERS:

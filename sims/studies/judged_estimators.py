@@ -20,6 +20,7 @@ from mixjax.gaussian import (
     population_nll,
     population_signed_gap,
 )
+from mixjax.typing import Real
 
 Rows = tuple[jax.Array, jax.Array]
 
@@ -43,7 +44,7 @@ class Estimator:
     estimate: Callable[[jax.Array, jax.Array, int], jax.Array]
     truth: Callable[[ScoreLaw], jax.Array]
     binned: bool = True
-    most: float = float("inf")
+    most: Real = float("inf")
 
 
 def _rms(law: ScoreLaw) -> jax.Array:

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from mixjax.typing import Real
+
 Described = tuple[tuple[str, ...], Any, str]  # dimensions, values, long name
 
 
@@ -17,7 +19,7 @@ def described(dims: tuple[str, ...], values: Any, long_name: str) -> xr.Variable
 
 
 def described_dataset(
-    variables: Mapping[str, Described], coordinates: Mapping[str, Any], **attributes: float
+    variables: Mapping[str, Described], coordinates: Mapping[str, Any], **attributes: Real
 ) -> xr.Dataset:
     """Return a table of described variables."""
     return xr.Dataset({name: described(*parts) for name, parts in variables.items()}, coordinates, attributes)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from mixjax.gaussian.claims import Rate
+from mixjax.typing import Real
 
-Value = float | Rate
+Value = Real | Rate
 Configuration = Mapping[str, Value]
 
 N = Rate(1, 1)
@@ -17,7 +18,7 @@ def _cells(names: str, *rows: Iterable[Value]) -> tuple[Configuration, ...]:
     return tuple(dict(zip(names.split(), row, strict=True)) for row in rows)
 
 
-def _proportional(*rows: tuple[float, Value]) -> tuple[Configuration, ...]:
+def _proportional(*rows: tuple[Real, Value]) -> tuple[Configuration, ...]:
     return _cells("p theta_norm", *((Rate(ratio, 1), theta) for ratio, theta in rows))
 
 

@@ -75,5 +75,7 @@ def test_damaged_parquet_is_one_sentence(files, tmp_path):
 
 def test_parquet_without_pyarrow_says_what_to_install(files, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(RunError, match=r"need pyarrow: pip install 'mixjax\[report\]'"):
+    with pytest.raises(
+        RunError, match=r"probs.parquet, a parquet file, needs pyarrow: pip install 'mixjax\[parquet\]'"
+    ):
         read_predictions(files / "probs.parquet", "probs")

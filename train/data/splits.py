@@ -13,7 +13,7 @@ from mixjax.numerics.threefry import Source
 
 from .streams import Stream, stream_key
 
-Rows = Int32[np.ndarray, " n"]
+Rows = Int32[np.ndarray, " _"]
 
 
 def split_half(labels: Int[np.ndarray, " N"], seed: int) -> tuple[Rows, Rows]:

@@ -23,6 +23,7 @@ import orbax.checkpoint as ocp
 
 from mixjax.runs import RunError, explained, write_atomically
 from mixjax.runs.untrusted import read_content, refuse_links
+from mixjax.typing import Real
 
 from .placement import barrier, is_first
 
@@ -48,7 +49,7 @@ class Checkpoints:
       RunError: if the folder cannot be used, holds links, or checkpoints that are whole but none of Orbax's.
     """
 
-    def __init__(self, folder: Path, warn: Callable[[str], None], *, seconds: float = SECONDS, keep_last: bool = False):
+    def __init__(self, folder: Path, warn: Callable[[str], None], *, seconds: Real = SECONDS, keep_last: bool = False):
         logging.getLogger("absl").setLevel(logging.CRITICAL)  # Orbax logs each file; its errors are raised as well
         self.folder, self.warn, self.seconds, self.keep_last = folder, warn, seconds, keep_last
         self._last, self._took = time.monotonic(), 0.0

@@ -14,6 +14,7 @@ from jaxtyping import Array, Float, Int
 from mixjax import brier_score, classwise_ece, debiased_ece2, ece, mce
 from mixjax.calibration.scoring import nll_from_logits, signed_gap
 from mixjax.scores import top_label_from_logits
+from mixjax.typing import Real
 
 __all__ = ["METRICS", "score_logits"]
 
@@ -23,7 +24,7 @@ Logits = Float[Array, "N K"]
 Labels = Int[Array, " N"]
 
 
-def _top_label_metric(metric: Callable[..., jax.Array], **options: float) -> Callable[[Logits, Labels], jax.Array]:
+def _top_label_metric(metric: Callable[..., jax.Array], **options: Real) -> Callable[[Logits, Labels], jax.Array]:
     return lambda logits, labels: metric(*top_label_from_logits(logits, labels), **options)
 
 

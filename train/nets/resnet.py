@@ -18,6 +18,7 @@ from jax.typing import DTypeLike
 from jaxtyping import Array, Float
 
 from mixjax.numerics.arguments import check_size
+from mixjax.typing import Real
 
 from .batch_norm import BatchNorm
 from .hidden_mixing import MixHidden, unmixed
@@ -61,7 +62,7 @@ class PreActResNet18(nnx.Module):
         self,
         num_classes: int,
         in_channels: int,
-        width_multiplier: float = 1,
+        width_multiplier: Real = 1,
         final_norm: bool = False,
         init: Init = "torch",
         *,
@@ -101,7 +102,7 @@ class PreActResNet18(nnx.Module):
         return self.head(values.astype(jnp.float32).mean((1, 2)))
 
 
-def channels_of(width_multiplier: float) -> list[int]:
+def channels_of(width_multiplier: Real) -> list[int]:
     """Return the number of channels of each stage."""
     return [max(1, round(width_multiplier * count)) for count in _CHANNELS]
 

@@ -11,6 +11,8 @@ import jax.numpy as jnp
 from flax import nnx
 from jax.typing import DTypeLike
 
+from mixjax.typing import Real
+
 from .initializers import Init
 from .mlp import MLP, Norm
 from .resnet import PreActResNet18, channels_of
@@ -58,7 +60,7 @@ class MLPShape:
 class ResNetShape:
     """The shape of a `PreActResNet18`. Nets are trained one at a time: grouped convolutions are slow."""
 
-    width_multiplier: float = 1.0
+    width_multiplier: Real = 1.0
     final_norm: bool = False
     init: Init = "torch"
     vectorized: ClassVar[bool] = False

@@ -20,7 +20,7 @@ from mixjax.calibration.rows.mass import equal_mass, index_among
 from mixjax.calibration.rows.scatter import FEW, sums_by_bin
 from mixjax.calibration.rows.sums import total
 from mixjax.numerics.arguments import as_array, check_size
-from mixjax.typing import ArrayLike
+from mixjax.typing import ArrayLike, Real
 
 Binning = Literal["equal-width", "equal-mass"]
 Closed = Literal["left", "right"]
@@ -45,7 +45,7 @@ class Bins:
     number: int
     binning: Binning = "equal-width"
     closed: Closed = "left"
-    own_edges: tuple[float, ...] | None = None
+    own_edges: tuple[Real, ...] | None = None
 
     @classmethod
     def of(

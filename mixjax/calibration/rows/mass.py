@@ -8,6 +8,9 @@ The bits of a number in [0, 1] are an integer below 2^30 of the same order: coun
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -35,7 +38,7 @@ def equal_mass(rows: Rows, num_bins: int) -> tuple[Rows, jax.Array]:
     return ordered, share_index(*tie_ranks(ordered), num_bins)
 
 
-def index_among(confidence: jax.Array, inner: list[jax.Array | np.ndarray], closed: str = "left") -> jax.Array:
+def index_among(confidence: jax.Array, inner: Sequence[jax.Array | np.number[Any]], closed: str = "left") -> jax.Array:
     """Count the inner edges that are at or below (closed="right": strictly below) each score."""
     index = jnp.zeros(confidence.shape, np.int32)
     for edge in inner:

@@ -15,12 +15,13 @@ from typing import Literal, get_args
 import jax
 import jax.numpy as jnp
 from jax import lax
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import PRNGKeyArray
 
 from mixjax.numerics.arguments import as_floats, check_size
 from mixjax.numerics.estimate import Estimate
 from mixjax.numerics.threefry import single
 from mixjax.random import normal
+from mixjax.typing import ArrayLike
 
 ClassKind = Literal["top-label", "class-wise"]
 
@@ -29,8 +30,8 @@ _BINS, _BATCHES = 32, 8
 
 def class_ece(
     key: PRNGKeyArray,
-    estimator: Float[Array, "*batch K p"],
-    means: Float[Array, "*batch K p"],
+    estimator: ArrayLike,
+    means: ArrayLike,
     *,
     kind: ClassKind = "top-label",
     num_draws: int = 16_384,

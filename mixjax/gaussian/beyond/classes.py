@@ -19,7 +19,7 @@ from functools import partial
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Float, PRNGKeyArray
 
 from mixjax.numerics.arguments import aligned, check_scalars, check_size, checked
 from mixjax.numerics.estimate import Estimate
@@ -51,9 +51,7 @@ def class_means(num_classes: int, p: int, theta_norm: ArrayLike) -> Float[Array,
     return theta_norm * (num_classes / (num_classes - 1.0)) ** 0.5 * centered
 
 
-def class_estimator(
-    x: Float[Array, "n p"], labels: Int[Array, " n"], t: ArrayLike, *, num_classes: int
-) -> Float[Array, "K p"]:
+def class_estimator(x: ArrayLike, labels: ArrayLike, t: ArrayLike, *, num_classes: int) -> Float[Array, "K p"]:
     """Compute W(t), the Mixup estimator of one weight, from data.
 
     Args:

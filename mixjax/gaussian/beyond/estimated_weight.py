@@ -19,9 +19,7 @@ from mixjax.numerics.arguments import aligned, checked
 from mixjax.typing import ArrayLike
 
 
-def estimated_weight(
-    theta_hat: Float[Array, "*batch p"], *, n: ArrayLike, sigma: ArrayLike = 1.0
-) -> Float[Array, "*batch"]:
+def estimated_weight(theta_hat: ArrayLike, *, n: ArrayLike, sigma: ArrayLike = 1.0) -> Float[Array, "*batch"]:
     """Estimate the calibrating weight of plain estimates, min(p sigma^2 / (n |theta_hat|^2), 1/2).
 
     Args:

@@ -27,7 +27,7 @@ from mixjax.gaussian.law import ScoreLaw, checked_law
 from mixjax.gaussian.limits import increasing_root
 from mixjax.gaussian.rules import LARGEST_NORMAL, panels
 from mixjax.numerics.arguments import aligned, checked
-from mixjax.typing import ArrayLike
+from mixjax.typing import ArrayLike, Real
 
 _NODES = 24  # of each panel
 
@@ -55,7 +55,7 @@ def imbalanced_ece(
 
     Example:
       >>> from mixjax.gaussian import ScoreLaw, imbalanced_ece
-      >>> round(float(imbalanced_ece(ScoreLaw(1.0, 1.0), positive_rate=0.8, bias=1.386)), 3)
+      >>> round(float(imbalanced_ece(ScoreLaw.from_moments(1.0, 2.0), positive_rate=0.8, bias=1.386)), 3)
       0.063
     """
     if kind not in get_args(ClassKind):
@@ -108,7 +108,7 @@ def _log_densities(
 ) -> tuple[jax.Array, jax.Array]:
     """Return the log densities of |2v + b| = c with a right and with a wrong prediction."""
 
-    def log_mixture(sign: float) -> jax.Array:
+    def log_mixture(sign: Real) -> jax.Array:
         """Mix y = +1 and -1, with 2v + b = y c (right) or -y c (wrong): y v - m is normal, and dv = dc / 2."""
         log_density = [norm.logpdf(0.5 * (sign * c - side * bias), mean, jnp.sqrt(var)) for side in (1.0, -1.0)]
         return jnp.logaddexp(jnp.log(0.5 * rate) + log_density[0], jnp.log(0.5 * (1.0 - rate)) + log_density[1])

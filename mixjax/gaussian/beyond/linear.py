@@ -16,7 +16,7 @@ from functools import partial
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import PRNGKeyArray
 
 from mixjax.gaussian.law import ScoreLaw
 from mixjax.gaussian.samplers import law_of_parts, standard_normals
@@ -28,8 +28,8 @@ from mixjax.typing import ArrayLike
 
 def sample_linear_scores(
     key: PRNGKeyArray,
-    signal: Float[Array, "*batch estimators"],
-    loadings: Float[Array, "*batch estimators r"],
+    signal: ArrayLike,
+    loadings: ArrayLike,
     *,
     p: ArrayLike,
     theta_norm: ArrayLike,

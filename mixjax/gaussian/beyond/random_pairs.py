@@ -98,8 +98,9 @@ def sample_pairs_scores(
     Example:
       >>> import jax
       >>> from mixjax.gaussian import sample_pairs_scores
-      >>> options = {"n": 9, "p": 5, "theta_norm": 1.0, "alpha": 1.0, "beta": 1.0, "replicates": 3}
-      >>> sample_pairs_scores(jax.random.key(0), num_pairs=(9,), **options).mean.shape
+      >>> key = jax.random.key(0)
+      >>> law = sample_pairs_scores(key, n=9, num_pairs=(9,), p=5, theta_norm=1.0, alpha=1.0, beta=1.0, replicates=3)
+      >>> law.mean.shape
       (3, 3)
     """
     p, theta_norm, sigma, alpha, beta = checked(p=p, theta_norm=theta_norm, sigma=sigma, alpha=alpha, beta=beta)

@@ -29,9 +29,7 @@ from mixjax.numerics.arguments import BELOW_ONE, aligned, check_scalars, checked
 from mixjax.typing import ArrayLike
 
 
-def ridge_coefficients(
-    x: Float[Array, "n p"], y: Float[Array, " n"], t: ArrayLike, *, penalty: ArrayLike
-) -> Float[Array, " p"]:
+def ridge_coefficients(x: ArrayLike, y: ArrayLike, t: ArrayLike, *, penalty: ArrayLike) -> Float[Array, " p"]:
     """Minimise E (yt - w'xt)^2 + penalty |w|^2 over mixed rows.
 
     Args:
@@ -59,9 +57,7 @@ def ridge_coefficients(
     return _shrunk_solve(_second_moments(x, t), penalty, cross)
 
 
-def ridge_estimator(
-    x: Float[Array, "n p"], y: Float[Array, " n"], t: ArrayLike, *, penalty: ArrayLike
-) -> Float[Array, " p"]:
+def ridge_estimator(x: ArrayLike, y: ArrayLike, t: ArrayLike, *, penalty: ArrayLike) -> Float[Array, " p"]:
     """Fit the theta_hat whose confidence that y = +1 is s(2 theta_hat'x), for `score_law`.
 
     Args:

@@ -65,9 +65,10 @@ def scaled_ece(fit: TemperatureFit) -> Float[Array, "*batch"]:
       ECE of the fit's shape; NaN where the temperature is.
 
     Example:
+      >>> import jax.numpy as jnp
       >>> from mixjax.gaussian import ScoreLaw, TemperatureFit, scaled_ece
-      >>> law = ScoreLaw(1.0, 1.0)  # N(1, 2)
-      >>> round(float(scaled_ece(TemperatureFit(law, 2.0, ScoreLaw(0.5, 0.0)))), 3)
+      >>> law = ScoreLaw.from_moments(1.0, 2.0)  # N(1, 2)
+      >>> round(float(scaled_ece(TemperatureFit(law, jnp.array(2.0), ScoreLaw.from_moments(0.5, 0.5)))), 3)
       0.0
     """
     accuracy = population_accuracy(fit.before)

@@ -48,7 +48,7 @@ def held_out_ece(law: ScoreLaw, n_held_out: ArrayLike) -> Float[Array, "*batch"]
 
     Example:
       >>> from mixjax.gaussian import ScoreLaw, held_out_ece
-      >>> round(float(held_out_ece(ScoreLaw(1.0, 1.0), 1000)), 4)
+      >>> round(float(held_out_ece(ScoreLaw.from_moments(1.0, 2.0), 1000)), 4)
       0.0081
     """
     (n_held_out,) = checked(n_held_out=n_held_out)
@@ -69,7 +69,7 @@ def held_out_size_matching(law: ScoreLaw, ece: ArrayLike) -> Float[Array, "*batc
 
     Example:
       >>> from mixjax.gaussian import ScoreLaw, held_out_size_matching
-      >>> round(float(held_out_size_matching(ScoreLaw(1.0, 1.0), 0.01)), 1)
+      >>> round(float(held_out_size_matching(ScoreLaw.from_moments(1.0, 2.0), 0.01)), 1)
       651.4
     """
     (ece,) = checked(ece=ece)

@@ -36,8 +36,9 @@ class Whitening(NamedTuple):
       shrinkage: s in [0, 1] of the covariance.
 
     Example:
+      >>> import jax.numpy as jnp
       >>> from mixjax.gaussian import Whitening
-      >>> Whitening([1.0, 1.0], [[2.0], [0.0]], 0.0)([[3.0, 5.0]]).tolist()
+      >>> Whitening(jnp.array([1.0, 1.0]), jnp.array([[2.0], [0.0]]), jnp.array(0.0))([[3.0, 5.0]]).tolist()
       [[4.0]]
     """
 
@@ -53,7 +54,7 @@ class Whitening(NamedTuple):
         return _product(x - center[None, :], directions)
 
 
-def fit_whitening(x: Float[Array, "n d"], y: Float[Array, " n"], *, p: int) -> Whitening:
+def fit_whitening(x: ArrayLike, y: ArrayLike, *, p: int) -> Whitening:
     """Fit the whitening of rows of two classes, onto the p principal directions within the classes.
 
     Args:

@@ -7,7 +7,6 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.typing import ArrayLike
 from jaxtyping import PRNGKeyArray
 
 from mixjax.gaussian.capacity import derivative_at_zero, turning_ratio
@@ -15,17 +14,18 @@ from mixjax.gaussian.claims.claim import Claim, Error, Values
 from mixjax.gaussian.maximum import population_mce
 from mixjax.gaussian.population import population_ece
 from mixjax.gaussian.samplers import sample_scores
+from mixjax.typing import ArrayLike, Real
 
 LEVELS = np.array([0.25, 0.5, 0.75, 1.0])  # of p/n, in units of c_max
 
 
-def improves_with_capacity(error: Error, norm: float) -> dict[str, Any]:
+def improves_with_capacity(error: Error, norm: Real) -> dict[str, Any]:
     """Claim that D = d error / d alpha at 0+, beta = 1, is negative and falls from each level to the next.
 
     The signed number is the largest of D and its steps over the four levels of p/n.
     """
 
-    def value(key: PRNGKeyArray, n: ArrayLike, replicates: int, *, theta_norm: float, c_max: float) -> Values:
+    def value(key: PRNGKeyArray, n: ArrayLike, replicates: int, *, theta_norm: Real, c_max: Real) -> Values:
         n = np.asarray(n, np.float32)
         p = np.maximum(1.0, np.rint(c_max * LEVELS[:, None] * n)).astype(np.float32)
 
@@ -35,7 +35,7 @@ def improves_with_capacity(error: Error, norm: float) -> dict[str, Any]:
         zero = jnp.zeros((), np.float32)
         return _largest(jax.jvp(errors, (zero,), (jnp.ones_like(zero),))[1])  # dt/dalpha = 1 at beta = 1
 
-    def limit(*, theta_norm: float, c_max: float) -> float:
+    def limit(*, theta_norm: Real, c_max: Real) -> float:
         return float(_largest(derivative_at_zero(c_max * LEVELS, theta_norm, norm=norm)))
 
     return {"value": value, "limit": limit}

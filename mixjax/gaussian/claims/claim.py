@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import jax
 import numpy as np
-from jax.typing import ArrayLike
 from jaxtyping import Array, Bool, Float
 
 from mixjax.gaussian.law import ScoreLaw
+from mixjax.typing import ArrayLike, Real
 
 LARGEST_WEIGHT = 0.499  # a Beta law reaches weights below 1/2; this is alpha = beta = 249.5
 
@@ -33,16 +33,16 @@ class Rate(NamedTuple):
       ('n^0.5', [10.0, 32.0], 0.0)
     """
 
-    factor: float
-    power: float = 0.0
+    factor: Real
+    power: Real = 0.0
 
     def at(self, n: ArrayLike) -> np.ndarray:
         """Return the value at each sample size."""
-        return self.factor * np.asarray(n, np.float64) ** self.power
+        return np.asarray(self.factor * np.asarray(n, np.float64) ** self.power)
 
     def whole(self, n: ArrayLike) -> np.ndarray:
         """Return the nearest whole number, at least 1, at each sample size."""
-        return np.maximum(1.0, np.rint(self.at(n)))
+        return np.asarray(np.maximum(1.0, np.rint(self.at(n))))
 
     @property
     def per_size(self) -> Rate:
@@ -63,13 +63,13 @@ class Rate(NamedTuple):
         return power if self.factor == 1 else f"{self.factor:g} {power}"
 
 
-def rate(value: float | Rate) -> Rate:
+def rate(value: Real | Rate) -> Rate:
     """Return a rate, constant where a number is given."""
     return value if isinstance(value, Rate) else Rate(float(value))
 
 
-def _always_exact(n: ArrayLike, **_: float | Rate) -> Flags:
-    return np.ones(np.shape(n), bool)
+def _always_exact(n: ArrayLike, **_: Real | Rate) -> Flags:
+    return np.ones(np.asarray(n).shape, bool)
 
 
 class Claim(NamedTuple):

@@ -5,11 +5,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from jax.typing import ArrayLike
 from jaxtyping import PRNGKeyArray
 
 from mixjax.gaussian.claims.claim import LARGEST_WEIGHT, Claim, Error, Rate, Values, rate
@@ -19,13 +19,14 @@ from mixjax.gaussian.ood import best_ood_weight, limit_ood_scores, sample_ood_sc
 from mixjax.gaussian.population import population_ece
 from mixjax.gaussian.samplers import sample_scores
 from mixjax.gaussian.weights import mixup_weight
+from mixjax.typing import ArrayLike, Real
 
 CHOSEN = "with the weight that calibrates in the limit, or the largest of a Beta law, chosen before the data"
 
 
 def reachable(weight: ArrayLike) -> np.ndarray:
     """Return weights, cut to what a Beta law has."""
-    return np.minimum(np.asarray(weight, np.float64), LARGEST_WEIGHT)
+    return np.asarray(np.minimum(np.asarray(weight, np.float64), LARGEST_WEIGHT))
 
 
 def chosen_weight(ratio: ArrayLike, theta_norm: ArrayLike) -> np.ndarray:
@@ -40,26 +41,26 @@ def _with_plain(t: np.ndarray) -> np.ndarray:
 
 def _sample(key: PRNGKeyArray, n: ArrayLike, t: ArrayLike, **options: Any) -> ScoreLaw:
     """Sample the plain and the mixed classifier on the same training sets, shape [2, sizes, replicates]."""
-    t = np.broadcast_to(t, np.shape(n))
+    t = np.broadcast_to(np.asarray(t), np.asarray(n).shape)
     options = {name: np.asarray(options.pop(name), np.float32) for name in ("p", "theta_norm")} | options
     return sample_scores(key, n=np.asarray(n, np.float32), t=_with_plain(t), **options)
 
 
-def _in_proportion(p: Rate, theta_norm: float | Rate) -> bool:
+def _in_proportion(p: Rate, theta_norm: Real | Rate) -> bool:
     """Return whether p/n tends to a positive number and |theta| stays bounded."""
-    return p.power == 1 and p.factor > 0 and np.isfinite(rate(theta_norm).limit)
+    return p.power == 1 and p.factor > 0 and math.isfinite(rate(theta_norm).limit)
 
 
 def helps(error: Error, met: Callable[[Rate], bool] = lambda theta_norm: True, **options: Any) -> dict[str, Any]:
     """Claim error(mix) - error < 0 at p in proportion to n, with the weight chosen for (p/n, |theta|)."""
 
-    def value(key: PRNGKeyArray, n: ArrayLike, replicates: int, *, p: Rate, theta_norm: float | Rate) -> Values:
+    def value(key: PRNGKeyArray, n: ArrayLike, replicates: int, *, p: Rate, theta_norm: Real | Rate) -> Values:
         sizes, norms = p.whole(n), rate(theta_norm).at(n)
         t = chosen_weight(sizes / np.asarray(n), norms)
         plain, mixed = error(_sample(key, n, t, p=sizes, theta_norm=norms, replicates=replicates, **options))
         return mixed - plain
 
-    def limit(*, p: Rate, theta_norm: float | Rate) -> float:
+    def limit(*, p: Rate, theta_norm: Real | Rate) -> float:
         ratio, norm = p.per_size.limit, rate(theta_norm).limit
         plain, mixed = error(limit_scores(ratio, norm, np.array([0.0, chosen_weight(ratio, norm)])))
         return float(mixed - plain)
@@ -76,24 +77,24 @@ def hurts(error: Error) -> dict[str, Any]:
     """Claim error - error(mix) < 0 at p/n -> 0 and a fixed alpha = beta."""
 
     def value(
-        key: PRNGKeyArray, n: ArrayLike, replicates: int, *, p: Rate, theta_norm: float | Rate, alpha: float
+        key: PRNGKeyArray, n: ArrayLike, replicates: int, *, p: Rate, theta_norm: Real | Rate, alpha: Real
     ) -> Values:
         t = float(mixup_weight(alpha, alpha))
         laws = _sample(key, n, t, p=p.whole(n), theta_norm=rate(theta_norm).at(n), replicates=replicates)
         plain, mixed = error(laws)
         return plain - mixed
 
-    def limit(*, p: Rate, theta_norm: float | Rate, alpha: float) -> float:
+    def limit(*, p: Rate, theta_norm: Real | Rate, alpha: Real) -> float:
         norm = rate(theta_norm).limit
         if norm == 0:
             return 0.0
         plain, mixed = error(limit_scores(0.0, norm, np.array([0.0, float(mixup_weight(alpha, alpha))])))
         return float(plain - mixed)
 
-    def stated(p: Rate, theta_norm: float | Rate, alpha: float) -> bool:
-        return p.power < 1 and alpha > 0 and np.isfinite(rate(theta_norm).limit)
+    def stated(p: Rate, theta_norm: Real | Rate, alpha: Real) -> bool:
+        return p.power < 1 and alpha > 0 and math.isfinite(rate(theta_norm).limit)
 
-    def met(p: Rate, theta_norm: float | Rate, alpha: float) -> bool:
+    def met(p: Rate, theta_norm: Real | Rate, alpha: Real) -> bool:
         """Return whether p/n vanishes beside |theta|^2."""
         norm = rate(theta_norm)
         return norm.factor > 0 and p.power - 1 < 2 * norm.power
@@ -104,7 +105,7 @@ def hurts(error: Error) -> dict[str, Any]:
 def helps_out_of_domain() -> dict[str, Any]:
     """Claim ECE(mix) - ECE < 0 on test data of another mean, with the weight best in the limit."""
 
-    def value(key: PRNGKeyArray, n: ArrayLike, replicates: int, *, p: Rate, **means: float) -> Values:
+    def value(key: PRNGKeyArray, n: ArrayLike, replicates: int, *, p: Rate, **means: Real) -> Values:
         sizes = p.whole(n)
         t = reachable(best_ood_weight(sizes / np.asarray(n), **means))
         cell = {"n": np.asarray(n, np.float32), "p": sizes.astype(np.float32), "t": _with_plain(t)}
@@ -112,16 +113,16 @@ def helps_out_of_domain() -> dict[str, Any]:
         plain, mixed = population_ece(laws)
         return mixed - plain
 
-    def limit(*, p: Rate, **means: float) -> float:
+    def limit(*, p: Rate, **means: Real) -> float:
         ratio = p.per_size.limit
         t = reachable(best_ood_weight(ratio, **means))
         plain, mixed = population_ece(limit_ood_scores(ratio, t=np.array([0.0, t]), **means))
         return float(mixed - plain)
 
-    def stated(*, p: Rate, **means: float) -> bool:
+    def stated(*, p: Rate, **means: Real) -> bool:
         return p.factor > 0 and bool(limit_ood_scores(0.5 * p.per_size.limit, t=0.0, **means).gap >= 0)
 
-    def met(*, p: Rate, **means: float) -> bool:
+    def met(*, p: Rate, **means: Real) -> bool:
         """Return whether p/n - <theta' - theta, theta> stays large beside its noise, of order 1/sqrt(n)."""
         return p.power > 0.5 or bool(limit_ood_scores(0.0, t=0.0, **means).gap > 0)
 

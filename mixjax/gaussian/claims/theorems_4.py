@@ -6,12 +6,12 @@ they tend to (`sample_pseudo_label_scores`). Sizes that a configuration gives as
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.typing import ArrayLike
 from jaxtyping import PRNGKeyArray
 
 from mixjax.gaussian.claims.claim import LARGEST_WEIGHT, Claim, Flags, Rate, Values
@@ -20,13 +20,14 @@ from mixjax.gaussian.population import population_ece
 from mixjax.gaussian.pseudo_label import sample_pseudo_label_scores
 from mixjax.gaussian.pseudo_label_limits import limit_pseudo_label_scores
 from mixjax.gaussian.unlabeled_sums import SumsLaw
+from mixjax.typing import ArrayLike, Real
 
 EXACT_UP_TO = 10_000  # unlabelled points; the skewness of a sum is then off by 1 %
 WEIGHTS = np.array([0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, LARGEST_WEIGHT])
 _VANISHING = 1e-9  # p/n at which the limit for p/n -> 0 is taken
 
 
-def exact_sums(n: ArrayLike, *, n_u: Rate, **_: float | Rate) -> Flags:
+def exact_sums(n: ArrayLike, *, n_u: Rate, **_: Real | Rate) -> Flags:
     """Return whether the sums over unlabelled points are drawn from their exact law, at each size."""
     return n_u.whole(n) <= EXACT_UP_TO
 
@@ -38,7 +39,7 @@ def _pseudo_label_ece(
     *,
     p: Rate,
     n_u: Rate,
-    theta_norm: float,
+    theta_norm: Real,
     t: ArrayLike = 0.0,
 ) -> dict[str, jax.Array]:
     """Sample the ECE of Algorithm 1's classifiers, shape [sizes, replicates]; "mix" is the least over t[size, :]."""
@@ -57,13 +58,13 @@ def _pseudo_label_ece(
     return {name: jnp.stack([errors[name] for errors in found]) for name in ("init", "final", "mix")}
 
 
-def _limit_laws(p: Rate, n_u: Rate, theta_norm: float, t: float = 0.0) -> dict[str, ScoreLaw]:
+def _limit_laws(p: Rate, n_u: Rate, theta_norm: Real, t: Real = 0.0) -> dict[str, ScoreLaw]:
     """Return the limits for n_u in proportion to n_l."""
     ratio = max(p.per_size.limit, _VANISHING)
     return limit_pseudo_label_scores(ratio, ratio / n_u.per_size.limit, theta_norm, t)
 
 
-def _limit(first: str, second: str, p: Rate, n_u: Rate, theta_norm: float, t: float = 0.0) -> float:
+def _limit(first: str, second: str, p: Rate, n_u: Rate, theta_norm: Real, t: Real = 0.0) -> float:
     """Return the limit of a difference of ECE: 0 where n_u vanishes beside n_l, so that "final" tends to "init"."""
     if n_u.power < 1:
         return 0.0
@@ -74,7 +75,7 @@ def _limit(first: str, second: str, p: Rate, n_u: Rate, theta_norm: float, t: fl
 def _helps_with_few_labels() -> dict[str, Any]:
     """Claim ECE(final) - ECE(init) < 0 at p = ratio n_l and |theta| = relative_norm sqrt(p / n_l)."""
 
-    def cell(ratio: float, relative_norm: float, n_u: Rate) -> dict[str, Any]:
+    def cell(ratio: Real, relative_norm: Real, n_u: Rate) -> dict[str, Any]:
         return {"p": Rate(ratio, 1), "n_u": n_u, "theta_norm": relative_norm * float(np.sqrt(ratio))}
 
     def value(key: PRNGKeyArray, n: ArrayLike, replicates: int, **values: Any) -> Values:
@@ -84,8 +85,8 @@ def _helps_with_few_labels() -> dict[str, Any]:
     def limit(**values: Any) -> float:
         return _limit("final", "init", **cell(**values))
 
-    def stated(ratio: float, relative_norm: float, n_u: Rate) -> bool:
-        norm = relative_norm * np.sqrt(ratio)
+    def stated(ratio: Real, relative_norm: Real, n_u: Rate) -> bool:
+        norm = relative_norm * math.sqrt(ratio)
         return ratio >= 5 and 0.4 <= relative_norm <= 2.5 and n_u.power > 0 and (n_u.power == 1 or norm >= 4)
 
     return {"value": value, "limit": limit, "stated": stated}
@@ -94,11 +95,11 @@ def _helps_with_few_labels() -> dict[str, Any]:
 def _hurts_with_many_labels() -> dict[str, Any]:
     """Claim ECE(init) - ECE(final) < 0 at a fixed p."""
 
-    def value(key: PRNGKeyArray, n: ArrayLike, replicates: int, *, p: Rate, theta_norm: float, n_u: Rate) -> Values:
+    def value(key: PRNGKeyArray, n: ArrayLike, replicates: int, *, p: Rate, theta_norm: Real, n_u: Rate) -> Values:
         errors = _pseudo_label_ece(key, n, replicates, p=p, theta_norm=theta_norm, n_u=n_u)
         return errors["init"] - errors["final"]
 
-    def limit(*, p: Rate, theta_norm: float, n_u: Rate) -> float:
+    def limit(*, p: Rate, theta_norm: Real, n_u: Rate) -> float:
         return _limit("init", "final", p, n_u, theta_norm)
 
     return {
@@ -115,7 +116,7 @@ def _mixup_repairs() -> dict[str, Any]:
     Where the limit is under-confident no weight calibrates; there the best of `WEIGHTS` counts, chosen after the data.
     """
 
-    def over_confidence(ratio: ArrayLike, unlabeled_ratio: ArrayLike, theta_norm: float) -> np.ndarray:
+    def over_confidence(ratio: ArrayLike, unlabeled_ratio: ArrayLike, theta_norm: Real) -> np.ndarray:
         """Return 1 - rho of "final" in the limit of these p/n_l and p/n_u: the best weight."""
         final = limit_pseudo_label_scores(ratio, unlabeled_ratio, theta_norm, 0.0)["final"]
         return np.asarray(final.gap / final.var, np.float64)
@@ -124,21 +125,21 @@ def _mixup_repairs() -> dict[str, Any]:
         best = best[..., None]
         return np.where(best > 0, np.minimum(best, LARGEST_WEIGHT), WEIGHTS)
 
-    def value(key: PRNGKeyArray, n: ArrayLike, replicates: int, *, p: Rate, theta_norm: float, n_u: Rate) -> Values:
+    def value(key: PRNGKeyArray, n: ArrayLike, replicates: int, *, p: Rate, theta_norm: Real, n_u: Rate) -> Values:
         t = weights(over_confidence(p.whole(n) / np.asarray(n), p.whole(n) / n_u.whole(n), theta_norm))
         errors = _pseudo_label_ece(key, n, replicates, p=p, theta_norm=theta_norm, n_u=n_u, t=t)
         return errors["mix"] - errors["final"]
 
-    def in_proportion(p: Rate, theta_norm: float, n_u: Rate) -> np.ndarray:
+    def in_proportion(p: Rate, theta_norm: Real, n_u: Rate) -> np.ndarray:
         ratio = max(p.per_size.limit, _VANISHING)
         return over_confidence(ratio, ratio / n_u.per_size.limit, theta_norm)
 
-    def limit(*, p: Rate, theta_norm: float, n_u: Rate) -> float:
+    def limit(*, p: Rate, theta_norm: Real, n_u: Rate) -> float:
         if n_u.power < 1:
             return 0.0
         return min(_limit("mix", "final", p, n_u, theta_norm, t) for t in weights(in_proportion(p, theta_norm, n_u)))
 
-    def met(*, p: Rate, theta_norm: float, n_u: Rate) -> bool:
+    def met(*, p: Rate, theta_norm: Real, n_u: Rate) -> bool:
         if n_u.power == 1:
             return bool(in_proportion(p, theta_norm, n_u) > 0)
         return max(p.power, n_u.power) > 0.5

@@ -21,8 +21,8 @@ _MIXING_NODES = 16
 
 
 def mixup_logistic_coefficients(
-    x: Float[Array, "n p"],
-    y: Float[Array, " n"],
+    x: ArrayLike,
+    y: ArrayLike,
     *,
     penalty: ArrayLike,
     alpha: ArrayLike = 0.0,

@@ -16,6 +16,7 @@ from jaxtyping import Array, Float
 
 from mixjax.gaussian.estimators import check_data
 from mixjax.numerics.arguments import checked, known
+from mixjax.typing import ArrayLike
 
 
 class ClassMoments(NamedTuple):
@@ -46,7 +47,7 @@ class ClassMoments(NamedTuple):
     excess_kurtosis: Float[Array, "2"]
 
 
-def class_moments(x: Float[Array, "rows p"], y: Float[Array, " rows"]) -> ClassMoments:
+def class_moments(x: ArrayLike, y: ArrayLike) -> ClassMoments:
     """Estimate what `predict_logistic_scores` needs from labelled rows.
 
     Args:
@@ -61,7 +62,6 @@ def class_moments(x: Float[Array, "rows p"], y: Float[Array, " rows"]) -> ClassM
         of a class, and features that are all constant within the classes.
 
     Example:
-      >>> import numpy as np
       >>> from mixjax.gaussian import class_moments
       >>> moments = class_moments([[1.0, 0.0], [3.0, 1.0], [-1.0, 1.0], [-3.0, 0.0]], [1, 1, -1, -1])
       >>> moments.eigenvalues.shape

@@ -29,9 +29,7 @@ MAX_STEPS = 100
 LABELS = Rule("in [-1, 1]", lambda y: (y >= -1.000001) & (y <= 1.000001))  # mixed labels are rounded
 
 
-def logistic_coefficients(
-    x: Float[Array, "rows p"], y: Float[Array, " rows"], *, penalty: ArrayLike
-) -> Float[Array, " p"]:
+def logistic_coefficients(x: ArrayLike, y: ArrayLike, *, penalty: ArrayLike) -> Float[Array, " p"]:
     """Fit w of the penalised logistic loss, without an intercept.
 
     Args:

@@ -75,8 +75,8 @@ def limit_logistic_scores(
 
 
 def predict_logistic_scores(
-    eigenvalues: Float[ArrayLike, "*batch p"],
-    theta_squared: Float[ArrayLike, "*batch p"],
+    eigenvalues: ArrayLike,
+    theta_squared: ArrayLike,
     n: ArrayLike,
     *,
     penalty: ArrayLike,

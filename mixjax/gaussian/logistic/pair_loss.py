@@ -15,7 +15,7 @@ where e = +1 or -1, with equal chances, says whether the partner is of the same 
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import jax
 import jax.numpy as jnp
@@ -32,6 +32,7 @@ class Pull(NamedTuple):
     partner: Float[Array, "G G"]
 
 
+@runtime_checkable
 class PairLoss(Protocol):
     """A loss of pairs: v [G] at nodes of probability [G] -> its pull."""
 
