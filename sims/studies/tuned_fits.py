@@ -21,7 +21,7 @@ from scipy.optimize import minimize
 from mixjax.gaussian import ScoreLaw, at_best_temperature, population_nll
 
 from ..engine.program import HostArrays
-from .logistic_laws import METRICS, metrics_of
+from .logistic_laws import metrics_of
 
 CHOICES = ("penalty", "alpha", "smoothing")
 ARMS = {  # which of CHOICES are free; the others have the value of no choice
