@@ -9,7 +9,7 @@ from tests.pages.tables import table
 from tests.pages.theorems import entries
 
 STATED = {
-    logistic: ("settings", "nll.gain", "scaled.gain", "Mixup.accuracy", "plain.accuracy"),
+    logistic: ("settings", "nll.none", "decay.nll", "decay.scaled", "Mixup.accuracy", "plain.accuracy"),
     temperature: ("1.best.least", "1.best.most"),
     training: tuple(f"fashion.{width}{end}" for width in (10, 1000) for end in ("", ".low", ".high")),
 }
