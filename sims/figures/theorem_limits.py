@@ -52,7 +52,7 @@ def draw_few_labels(table: xr.Dataset) -> Any:
                 norm = relative * np.sqrt(float(cell["p/n_l"]))
                 face = color if _true(row.isel(configuration=k)) else "white"
                 ax.plot(
-                    relative * 1.1 ** (order - 1.5), norm, marker, color=color, markersize=3.5, markerfacecolor=face
+                    relative * 1.05 ** (order - 1.5), norm, marker, color=color, markersize=3.5, markerfacecolor=face
                 )
         ax.plot([], [], marker + "-", color=color, markersize=4, label=label)
     ax.set(xscale="log", yscale="log", xlim=(0.05, 3), ylim=(0.03, 20))

@@ -60,7 +60,7 @@ _DRAWN = {
         "it must be exceeded at |theta| = C1 sqrt(p/n_l), where C1 is the left end of what is allowed, and up to C2. "
         "Marks: configurations that are measured, filled where pseudo-labels help in 99 % of data sets at the largest "
         "n_l. Hollow ones are below their line: outside of the hypothesis, since theta is not sufficiently large. "
-        "Both axes are logarithmic.",
+        "Marks that differ in n_u alone are side by side, so that all can be seen. Both axes are logarithmic.",
     ),
     "4.2": (
         draw_many_labels,
