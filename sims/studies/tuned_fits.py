@@ -41,7 +41,7 @@ _NO_FIT = 100.0  # in place of an NLL that is NaN: a search turns back
 _STOP = {"ftol": 1e-11, "gtol": 1e-7, "maxiter": 100}
 
 
-def tuned_arms(laws: Laws, cell: tuple[np.ndarray, ...], tried: Mapping[str, np.ndarray]) -> HostArrays:
+def tuned_arms(laws: Laws, cell: tuple[Any, ...], tried: Mapping[str, np.ndarray]) -> HostArrays:
     """Compute the METRICS and the CHOICES of the best fit of each arm, [criterion, arm].
 
     Args:
