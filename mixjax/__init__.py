@@ -7,6 +7,7 @@ from mixjax.aliases import find_folders_of_clone
 from mixjax.calibration import (
     brier_decomposition,
     brier_score,
+    calibration_summary,
     classwise_ece,
     debiased_ece2,
     ece,
@@ -29,6 +30,7 @@ __version__ = "0.1.0"
 __all__ = [
     "brier_decomposition",
     "brier_score",
+    "calibration_summary",
     "classwise_ece",
     "debiased_ece2",
     "ece",

@@ -12,7 +12,7 @@ import mixjax
 from mixjax.calibration.rows.bins import Binning, Closed
 from mixjax.commands import Parser, display_path, exit_status, run_program
 from mixjax.commands.origin import check_packages, check_paths, origin
-from mixjax.runs import RunError, explained, write_atomically
+from mixjax.runs import RunError, explained
 
 if TYPE_CHECKING:
     from mixjax.report.reading import FilePredictions
@@ -112,11 +112,8 @@ def _report(options: argparse.Namespace) -> int:
 
 
 def _write_report(options: argparse.Namespace) -> int:
-    from mixjax.report.comparison import compare
-    from mixjax.report.figures import pictures
-    from mixjax.report.metrics import Settings, report_on
-    from mixjax.report.page import comparison_page, report_page
-    from mixjax.report.terminal import print_comparison, print_report
+    from mixjax.report import CalibrationReport
+    from mixjax.report.metrics import Settings
 
     try:
         settings = Settings(options.num_bins, options.binning, options.closed, options.level, options.seed)
@@ -126,18 +123,10 @@ def _write_report(options: argparse.Namespace) -> int:
     out = options.out or _usual_folder(options)
     with explained(out):
         out.mkdir(parents=True, exist_ok=True)
-    reports = [report_on(file, settings) for file in files]
-    drawn, made = pictures(reports, labels), _made(options) | fitted
-    if len(files) == 2:
-        comparison = compare(*reports)
-        page = comparison_page(comparison, labels, drawn, made)
-        print_comparison(comparison, labels)
-    else:
-        page = report_page(reports[0], drawn, made)
-        print_report(reports[0])
+    report = CalibrationReport.of(files, labels, settings, _made(options) | fitted)
     with explained(out):
-        for name, content in {**drawn, "report.html": page.encode()}.items():
-            write_atomically(out / name, content)
+        report.write(out)
+    report.print()
     for what, value in fitted.items():
         print(f"{what}: {value}")
     print(f"figure: {out / 'reliability.png'}\npage: {out / 'report.html'}")

@@ -20,6 +20,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from mixjax.numerics.arguments import checked, float_dtype
+from mixjax.numerics.meshes import keeping_rows
 from mixjax.numerics.threefry import single
 from mixjax.typing import ArrayLike
 
@@ -165,9 +166,7 @@ class MixupDraw(NamedTuple):
 
         float16 and bfloat16 are computed in float32 and rounded once, so that their lambda is that of the targets.
         """
-        wide = rows.astype(float_dtype(rows=rows))
-        share = self.lam.reshape(self.lam.shape + (1,) * (wide.ndim - self.lam.ndim)).astype(wide.dtype)
-        return jnp.where(share == 1, wide, share * wide + (1 - share) * wide[self.partner]).astype(rows.dtype)
+        return _mixed(rows, self)
 
 
 class CutMixDraw(NamedTuple):
@@ -189,8 +188,20 @@ class CutMixDraw(NamedTuple):
 
     def paste(self, images: Float[Array, "N H W C"]) -> Float[Array, "N H W C"]:
         """Return images with the partners' pixels inside the box."""
-        inside = self.inside.reshape((1,) * (3 - self.inside.ndim) + (*self.inside.shape, 1))
-        return jnp.where(inside, images[self.area.partner], images)
+        return _pasted(images, self)
+
+
+@keeping_rows
+def _mixed(rows: jax.Array, draw: MixupDraw) -> jax.Array:
+    wide = rows.astype(float_dtype(rows=rows))
+    share = draw.lam.reshape(draw.lam.shape + (1,) * (wide.ndim - draw.lam.ndim)).astype(wide.dtype)
+    return jnp.where(share == 1, wide, share * wide + (1 - share) * wide[draw.partner]).astype(rows.dtype)
+
+
+@keeping_rows
+def _pasted(images: jax.Array, draw: CutMixDraw) -> jax.Array:
+    inside = draw.inside.reshape((1,) * (3 - draw.inside.ndim) + (*draw.inside.shape, 1))
+    return jnp.where(inside, images[draw.area.partner], images)
 
 
 def draw_mixup(

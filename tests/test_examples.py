@@ -12,7 +12,7 @@ import pytest
 
 import mixjax
 
-OPTIONAL = {"mixjax.commands", "mixjax.numerics", "mixjax.report", "mixjax.runs"}  # for programs, not for people
+OPTIONAL = {"mixjax.commands", "mixjax.numerics", "mixjax.runs"}  # for programs, not for people
 
 
 def public() -> Iterator[tuple[str, str]]:

@@ -25,7 +25,7 @@ def test_nothing_hides_a_module(name):
 
 PUBLIC = ("mixjax", "mixjax.calibration", "mixjax.scores", "mixjax.recalibration", "mixjax.mixing", "mixjax.gaussian",
           "mixjax.gaussian.claims", "mixjax.generative", "mixjax.random", "mixjax.datasets", "mixjax.plots",
-          "mixjax.train.nets")  # fmt: skip
+          "mixjax.report", "mixjax.train.nets")  # fmt: skip
 
 
 @pytest.mark.parametrize("package", PUBLIC)

@@ -11,17 +11,16 @@ ACE is also the name of an average over equal-width bins, and of the equal-mass 
 
 from __future__ import annotations
 
-from functools import partial
-
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from mixjax.calibration.rows.bins import bin_sums, check_bins
+from mixjax.calibration.rows.bins import Bins, NumBins, bin_sums
 from mixjax.calibration.rows.clean import Rows
 from mixjax.calibration.rows.predictions import Predictions
 from mixjax.numerics.arguments import check_real
+from mixjax.numerics.meshes import jitted
 from mixjax.typing import ArrayLike
 
 
@@ -29,7 +28,7 @@ def ace(
     probs: ArrayLike,
     labels: ArrayLike,
     *,
-    num_bins: int = 15,
+    num_bins: NumBins = 15,
     weights: ArrayLike | None = None,
     where: ArrayLike | None = None,
 ) -> Float[Array, ""]:
@@ -48,16 +47,16 @@ def ace(
       >>> round(float(ace([[0.25, 0.75], [0.5, 0.5]], [1, 0])), 3)
       0.375
     """
-    num_bins = check_bins(num_bins)
     predictions = Predictions.of(probs, labels, weights, where)
-    return predictions.raise_if_invalid(_ace(predictions, num_bins, None))
+    bins = Bins.of(num_bins, "equal-mass", num_rows=len(predictions.probs))
+    return predictions.raise_if_invalid(_ace(predictions, bins, None))
 
 
 def tace(
     probs: ArrayLike,
     labels: ArrayLike,
     *,
-    num_bins: int = 15,
+    num_bins: NumBins = 15,
     threshold: float = 0.01,
     weights: ArrayLike | None = None,
     where: ArrayLike | None = None,
@@ -80,26 +79,26 @@ def tace(
       >>> round(float(tace([[0.25, 0.75], [0.5, 0.5]], [1, 0])), 3)
       0.375
     """
-    num_bins = check_bins(num_bins)
     check_real("threshold", threshold)
     if not 0 <= threshold < 1:
         raise ValueError(f"threshold must be in [0, 1), got {threshold}")
     predictions = Predictions.of(probs, labels, weights, where)
-    return predictions.raise_if_invalid(_ace(predictions, num_bins, float(threshold)))
+    bins = Bins.of(num_bins, "equal-mass", num_rows=len(predictions.probs))
+    return predictions.raise_if_invalid(_ace(predictions, bins, float(threshold)))
 
 
-@partial(jax.jit, static_argnames=("num_bins", "threshold"))
-def _ace(predictions: Predictions, num_bins: int, threshold: float | None) -> jax.Array:
-    return jnp.mean(predictions.over_classes(lambda rows: _mean_gap(rows.clean(), num_bins, threshold)))
+@jitted(static=("bins", "threshold"))
+def _ace(predictions: Predictions, bins: Bins, threshold: float | None) -> jax.Array:
+    return jnp.mean(predictions.over_classes(lambda rows: _mean_gap(rows.clean(), bins, threshold)))
 
 
-def _mean_gap(rows: Rows, num_bins: int, threshold: float | None) -> jax.Array:
+def _mean_gap(rows: Rows, bins: Bins, threshold: float | None) -> jax.Array:
     """Return the mean gap of the ranges of one class that hold rows: 0 if all are below the threshold, NaN if none."""
     any_rows = jnp.any(rows.counted > 0)
     if threshold is not None:
         above = ~(rows.confidence <= threshold)  # NaN stays
         rows = Rows(*rows[:3], above if rows.where is None else above & rows.where).clean()
-    sums = bin_sums(rows, num_bins, "equal-mass", "left")
+    sums = bin_sums(rows, bins)
     mass = sums.mass.astype(sums.residual.dtype)
     gaps = sums.residual * jnp.sign(sums.residual) / jnp.where(mass > 0, mass, 1.0)
     ranges = jnp.sum(mass > 0, dtype=np.int32)

@@ -10,7 +10,7 @@ Paper: estimates of the ECE of Section 2 and the MCE of Section 5. References: M
 
 from __future__ import annotations
 
-from functools import partial
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -18,11 +18,12 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Float
 
-from mixjax.calibration.rows.bins import Binning, BinSums, Closed, bin_sums, check_bins
+from mixjax.calibration.rows.bins import Binning, Bins, BinSums, Closed, NumBins, bin_sums
 from mixjax.calibration.rows.clean import Rows
 from mixjax.calibration.rows.predictions import Predictions
 from mixjax.numerics.arguments import check_norm
 from mixjax.numerics.elementary import root
+from mixjax.numerics.meshes import jitted
 from mixjax.typing import ArrayLike
 
 
@@ -30,8 +31,9 @@ def ece(
     confidence: ArrayLike,
     correct: ArrayLike,
     *,
-    num_bins: int = 15,
+    num_bins: NumBins = 15,
     binning: Binning = "equal-width",
+    edges: ArrayLike | None = None,
     norm: float = 1,
     closed: Closed = "left",
     weights: ArrayLike | None = None,
@@ -44,14 +46,16 @@ def ece(
     which is at most 0.4 sqrt(num_bins / N).
 
     Args:
-      confidence: probabilities in [0, 1], shape [N].
-      correct: 0 or 1 (or boolean), shape [N]: whether the claim came true. With the probabilities of the positive class
-        as confidences and the labels as correctness it is the binary calibration error.
-      num_bins: M >= 1; static. Empty bins count for nothing.
+      confidence: probabilities in [0, 1], shape [N]; rows of other shapes are pooled.
+      correct: 0 or 1 (or boolean), of the same shape: whether the claim came true. With the probabilities of the
+        positive class as confidences and the labels as correctness it is the binary calibration error.
+      num_bins: M >= 1, or "cube_root" for the largest M with M^3 <= N, the order of M that is best as N grows
+        (F. Futami, M. Fujisawa, NeurIPS 2024); static. Empty bins count for nothing.
       binning: "equal-width": edges k/M; "equal-mass": bins of N/M rows that never split ties. Static.
+      edges: bins of one's own instead, numbers that ascend from 0 to 1; static.
       norm: p >= 1, `inf` for the MCE; the root is taken. Static.
-      closed: which end of an equal-width bin belongs to it; 0 and 1 always count. Static.
-      weights, where: shape [N], as in docs/conventions.md.
+      closed: which end of a bin belongs to it, unless bins are of equal mass; 0 and 1 always count. Static.
+      weights, where: of the shape of `confidence`, as in docs/conventions.md.
 
     Returns:
       A probability in [0, 1] of the dtype of the confidences (float32 at least). NaN for NaN in a row that counts and
@@ -61,25 +65,26 @@ def ece(
       ValueError: for wrong shapes, options, or values (with the first offending row).
       TypeError: for wrong dtypes.
 
-    Accuracy: 1e-6 absolute in float32, at 1e8 rows too. Use `jax.vmap` for leading axes.
+    Accuracy: 1e-6 absolute in float32, at 1e8 rows too. An error for each of several sets of rows is `jax.vmap(ece)`.
 
     Example:
       >>> from mixjax import ece
       >>> round(float(ece([0.9, 0.6], [1, 0])), 3)
       0.35
     """
-    num_bins = check_bins(num_bins, binning, closed)
     check_norm(norm)
     rows = Rows.of(confidence, correct, weights, where)
-    return rows.raise_if_invalid(_ece(rows, num_bins, binning, float(norm), closed))
+    bins = Bins.of(num_bins, binning, closed, edges, num_rows=len(rows.confidence))
+    return rows.raise_if_invalid(_ece(rows, bins, float(norm)))
 
 
 def mce(
     confidence: ArrayLike,
     correct: ArrayLike,
     *,
-    num_bins: int = 15,
+    num_bins: NumBins = 15,
     binning: Binning = "equal-width",
+    edges: ArrayLike | None = None,
     closed: Closed = "left",
     weights: ArrayLike | None = None,
     where: ArrayLike | None = None,
@@ -93,13 +98,13 @@ def mce(
       >>> round(float(mce([0.9, 0.6], [1, 0])), 3)
       0.6
     """
-    options = {"num_bins": num_bins, "binning": binning, "closed": closed, "weights": weights, "where": where}
-    return ece(confidence, correct, norm=np.inf, **options)  # type: ignore[arg-type]
+    bins: dict[str, Any] = {"num_bins": num_bins, "binning": binning, "edges": edges, "closed": closed}
+    return ece(confidence, correct, norm=np.inf, weights=weights, where=where, **bins)
 
 
-@partial(jax.jit, static_argnames=("num_bins", "binning", "norm", "closed"))
-def _ece(rows: Rows, num_bins: int, binning: Binning, norm: float, closed: Closed) -> jax.Array:
-    return error_of(bin_sums(rows, num_bins, binning, closed), norm)
+@jitted(static=("bins", "norm"))
+def _ece(rows: Rows, bins: Bins, norm: float) -> jax.Array:
+    return error_of(bin_sums(rows, bins), norm)
 
 
 def error_of(sums: BinSums, norm: float) -> jax.Array:
@@ -126,8 +131,9 @@ def top_label_ece(
     probs: ArrayLike,
     labels: ArrayLike,
     *,
-    num_bins: int = 15,
+    num_bins: NumBins = 15,
     binning: Binning = "equal-width",
+    edges: ArrayLike | None = None,
     norm: float = 1,
     closed: Closed = "left",
     weights: ArrayLike | None = None,
@@ -138,9 +144,10 @@ def top_label_ece(
     From logits it is `ece(*scores.top_label_from_logits(logits, labels))`.
 
     Args:
-      probs: shape [N, K], rows sum to 1 (within 1e-4, or 1e-2 of numbers of half precision, converted ones too).
-      labels: whole numbers in [0, K), shape [N].
-      num_bins, binning, norm, closed, weights, where: as for `ece`.
+      probs: shape [N, K] or [..., K], rows sum to 1 (within 1e-4, or 1e-2 of numbers of half precision, converted ones
+        too).
+      labels: whole numbers in [0, K), of the shape of `probs` without its last axis.
+      num_bins, binning, edges, norm, closed, weights, where: as for `ece`.
 
     Returns:
       As `ece`.
@@ -152,23 +159,24 @@ def top_label_ece(
       >>> round(float(top_label_ece([[0.25, 0.75], [0.5, 0.5]], [1, 0])), 3)
       0.375
     """
-    num_bins = check_bins(num_bins, binning, closed)
     check_norm(norm)
     predictions = Predictions.of(probs, labels, weights, where)
-    return predictions.raise_if_invalid(_top_label_ece(predictions, num_bins, binning, float(norm), closed))
+    bins = Bins.of(num_bins, binning, closed, edges, num_rows=len(predictions.probs))
+    return predictions.raise_if_invalid(_top_label_ece(predictions, bins, float(norm)))
 
 
-@partial(jax.jit, static_argnames=("num_bins", "binning", "norm", "closed"))
-def _top_label_ece(predictions: Predictions, num_bins: int, binning: Binning, norm: float, closed: Closed) -> jax.Array:
-    return _ece(predictions.top_label(), num_bins, binning, norm, closed)
+@jitted(static=("bins", "norm"))
+def _top_label_ece(predictions: Predictions, bins: Bins, norm: float) -> jax.Array:
+    return _ece(predictions.top_label(), bins, norm)
 
 
 def classwise_ece(
     probs: ArrayLike,
     labels: ArrayLike,
     *,
-    num_bins: int = 15,
+    num_bins: NumBins = 15,
     binning: Binning = "equal-width",
+    edges: ArrayLike | None = None,
     norm: float = 1,
     closed: Closed = "left",
     weights: ArrayLike | None = None,
@@ -185,12 +193,12 @@ def classwise_ece(
       >>> round(float(classwise_ece([[0.25, 0.75], [0.5, 0.5]], [1, 0])), 3)
       0.375
     """
-    num_bins = check_bins(num_bins, binning, closed)
     check_norm(norm)
     predictions = Predictions.of(probs, labels, weights, where)
-    return predictions.raise_if_invalid(_classwise_ece(predictions, num_bins, binning, float(norm), closed))
+    bins = Bins.of(num_bins, binning, closed, edges, num_rows=len(predictions.probs))
+    return predictions.raise_if_invalid(_classwise_ece(predictions, bins, float(norm)))
 
 
-@partial(jax.jit, static_argnames=("num_bins", "binning", "norm", "closed"))
-def _classwise_ece(predictions: Predictions, num_bins: int, binning: Binning, norm: float, closed: Closed) -> jax.Array:
-    return jnp.mean(predictions.over_classes(lambda rows: _ece(rows, num_bins, binning, norm, closed)))
+@jitted(static=("bins", "norm"))
+def _classwise_ece(predictions: Predictions, bins: Bins, norm: float) -> jax.Array:
+    return jnp.mean(predictions.over_classes(lambda rows: _ece(rows, bins, norm)))

@@ -24,6 +24,8 @@ from jaxtyping import Array, Float
 from mixjax.calibration.rows.clean import Rows
 from mixjax.calibration.rows.order import Ties, sorted_rows
 from mixjax.calibration.rows.sums import Prefix, mean, over, prefix_sums, product_less
+from mixjax.numerics.arguments import as_array
+from mixjax.numerics.meshes import jitted, reshaped
 from mixjax.typing import ArrayLike
 
 
@@ -65,15 +67,15 @@ def brier_decomposition(
 
 def isotonic_regression(
     confidence: ArrayLike, correct: ArrayLike, *, weights: ArrayLike | None = None, where: ArrayLike | None = None
-) -> Float[Array, " N"]:
+) -> Float[Array, "..."]:
     r"""Return the non-decreasing function of confidence that is nearest to correctness in (weighted) least squares.
 
     Args:
       confidence, correct, weights, where: as for `brier_decomposition`.
 
     Returns:
-      Its value at each row, shape [N], in [0, 1]; equal confidences have equal values, and rows that do not count have
-      the value 0. All NaN for NaN in a row that counts, and where all rows that count have weight 0.
+      Its value at each row, in the shape of `confidence`, in [0, 1]; equal confidences have equal values, and rows that
+      do not count have the value 0. All NaN for NaN in a row that counts, and where all rows that count have weight 0.
 
     Raises: as `ece`.
 
@@ -83,10 +85,10 @@ def isotonic_regression(
       [0.5, 0.5]
     """
     rows = Rows.of(confidence, correct, weights, where)
-    return rows.raise_if_invalid(_isotonic_regression(rows))
+    return reshaped(rows.raise_if_invalid(_isotonic_regression(rows)), as_array("confidence", confidence).shape)
 
 
-@jax.jit
+@jitted()
 def _brier_decomposition(rows: Rows) -> BrierDecomposition:
     rows = sorted_rows(rows.clean())
     fitted = isotonic_fit(rows).per_row
@@ -101,7 +103,7 @@ def _brier_decomposition(rows: Rows) -> BrierDecomposition:
     )
 
 
-@jax.jit
+@jitted(rows=True)
 def _isotonic_regression(rows: Rows) -> jax.Array:
     rows = rows.clean()
     ordered = sorted_rows(rows)

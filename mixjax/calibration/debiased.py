@@ -11,7 +11,6 @@ J. Brocker (Climate Dynamics 2012); C. A. T. Ferro, T. Fricker (QJRMS 2012); A. 
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Literal, NamedTuple, get_args
 
 import jax
@@ -19,9 +18,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from mixjax.calibration.rows.bins import Binning, Closed, check_bins, sums_of_rows
+from mixjax.calibration.rows.bins import Binning, Bins, Closed, NumBins, sums_of_rows
 from mixjax.calibration.rows.clean import Rows
 from mixjax.numerics.elementary import root
+from mixjax.numerics.meshes import jitted
 from mixjax.typing import ArrayLike
 
 Form = Literal["u-statistic", "kumar"]
@@ -45,9 +45,10 @@ def debiased_ece2(
     confidence: ArrayLike,
     correct: ArrayLike,
     *,
-    num_bins: int = 15,
+    num_bins: NumBins = 15,
     form: Form = "u-statistic",
     binning: Binning = "equal-width",
+    edges: ArrayLike | None = None,
     closed: Closed = "left",
     where: ArrayLike | None = None,
 ) -> DebiasedError:
@@ -56,7 +57,7 @@ def debiased_ece2(
     There is no `weights`: the correction needs the number of independent rows in a bin.
 
     Args:
-      confidence, correct, num_bins, binning, closed, where: as for `ece`.
+      confidence, correct, num_bins, binning, edges, closed, where: as for `ece`.
       form: "u-statistic"; "kumar", as in verified_calibration. Static.
 
     Returns:
@@ -74,20 +75,20 @@ def debiased_ece2(
       >>> round(float(squared), 3)
       -0.25
     """
-    num_bins = check_bins(num_bins, binning, closed)
     if form not in get_args(Form):
         raise ValueError(f"form must be one of {get_args(Form)}, got {form!r}")
     rows = Rows.of(confidence, correct, where=where)
-    return rows.raise_if_invalid(_debiased(rows, num_bins, form, binning, closed))
+    bins = Bins.of(num_bins, binning, closed, edges, num_rows=len(rows.confidence))
+    return rows.raise_if_invalid(_debiased(rows, bins, form))
 
 
-@partial(jax.jit, static_argnames=("num_bins", "form", "binning", "closed"))
-def _debiased(rows: Rows, num_bins: int, form: Form, binning: Binning, closed: Closed) -> DebiasedError:
+@jitted(static=("bins", "form"))
+def _debiased(rows: Rows, bins: Bins, form: Form) -> DebiasedError:
     def values(rows: Rows) -> tuple[jax.Array, ...]:
         square = (rows.correct == 1).astype(np.int32) if form == "kumar" else rows.residual**2
         return rows.counted, rows.residual, square
 
-    counts, *sums = sums_of_rows(rows, num_bins, binning, closed, values)
+    counts, *sums = sums_of_rows(rows, bins, values)
     mass = counts.astype(rows.confidence.dtype)
     gap, square = (part.astype(mass.dtype) / jnp.maximum(mass, 1.0) for part in sums)  # empty bins: their sums are 0
     noise = square * (1.0 - square) if form == "kumar" else square - gap**2

@@ -14,7 +14,6 @@ calibration, the debiased squared error are unbiased and cover what they say.
 
 from __future__ import annotations
 
-from functools import partial
 from typing import NamedTuple
 
 import jax
@@ -23,10 +22,11 @@ import numpy as np
 from jaxtyping import PRNGKeyArray
 
 from mixjax.calibration.reliability_table import check_level
-from mixjax.calibration.rows.bins import Binning, Closed, binned, check_bins
+from mixjax.calibration.rows.bins import Binning, Bins, Closed, NumBins, binned
 from mixjax.calibration.rows.clean import Rows, as_mask
 from mixjax.calibration.rows.scatter import sum_by_bin
 from mixjax.numerics.arguments import check_size
+from mixjax.numerics.meshes import jitted
 from mixjax.numerics.threefry import single
 from mixjax.typing import ArrayLike
 
@@ -71,8 +71,9 @@ def bootstrap_intervals(
     confidence: ArrayLike,
     correct: ArrayLike,
     *,
-    num_bins: int = 15,
+    num_bins: NumBins = 15,
     binning: Binning = "equal-width",
+    edges: ArrayLike | None = None,
     closed: Closed = "left",
     where: ArrayLike | None = None,
     replicates: int = 2000,
@@ -84,7 +85,7 @@ def bootstrap_intervals(
 
     Args:
       key: of the bootstrap; the same key gives the same intervals.
-      confidence, correct, num_bins, binning, closed, where: as for `ece`. Equal-mass bins are kept as they are.
+      confidence, correct, num_bins, binning, edges, closed, where: as for `ece`. Equal-mass bins are kept as they are.
       replicates: bootstrap samples, 2 at least.
       level: of the intervals, in (0, 1).
 
@@ -100,12 +101,12 @@ def bootstrap_intervals(
       >>> round(intervals.ece.estimate, 3)
       0.35
     """
-    num_bins = check_bins(num_bins, binning, closed)
     replicates = check_size("replicates", replicates, least=2)
     check_level(level)
     seed = np.asarray(jax.random.key_data(single(key))).tolist()
     rows = Rows.of(confidence, correct, None, where)
-    sums = np.asarray(rows.raise_if_invalid(_category_sums(rows, num_bins, binning, closed)), np.float64)
+    bins = Bins.of(num_bins, binning, closed, edges, num_rows=len(rows.confidence))
+    sums = np.asarray(rows.raise_if_invalid(_category_sums(rows, bins)), np.float64)
     values = _sampled_errors(np.random.default_rng(seed), sums[..., sums[0].any(axis=0)], replicates)
     kinds = {
         name: basic_interval(value[0], value[0], value[1:], level)
@@ -121,10 +122,11 @@ def bootstrap_intervals(
     return CalibrationIntervals(**kinds)
 
 
-@partial(jax.jit, static_argnames=("num_bins", "binning", "closed"))
-def _category_sums(rows: Rows, num_bins: int, binning: Binning, closed: Closed) -> jax.Array:
+@jitted(static=("bins",))
+def _category_sums(rows: Rows, bins: Bins) -> jax.Array:
     """Return for each (correctness, bin) its rows, their sum of confidence, and that of squares about the mean."""
-    rows, index = binned(rows.clean(), num_bins, binning, closed)
+    num_bins = bins.number
+    rows, index = binned(rows.clean(), bins)
     category = index + num_bins * rows.correct.astype(np.int32)
     dtype = rows.confidence.dtype
     count = sum_by_bin(category, rows.counted, 2 * num_bins).astype(dtype)

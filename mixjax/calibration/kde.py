@@ -15,7 +15,6 @@ References: T. Popordanoska, R. Sayer, M. Blaschko (NeurIPS 2022, arXiv:2210.078
 
 from __future__ import annotations
 
-from functools import partial
 from typing import NamedTuple
 
 import jax
@@ -30,6 +29,7 @@ from mixjax.calibration.rows.clean import Rows, positive_scalar
 from mixjax.calibration.rows.predictions import Predictions
 from mixjax.calibration.rows.spread import mean_class, spread_rows
 from mixjax.numerics.arguments import check_norm
+from mixjax.numerics.meshes import jitted
 from mixjax.typing import ArrayLike
 
 _BLOCK = 1 << 22  # numbers
@@ -108,7 +108,7 @@ def kde_ece_canonical(
     return predictions.raise_if_invalid(_kde_ece_canonical(predictions, h, float(norm)))
 
 
-@partial(jax.jit, static_argnames="norm")
+@jitted(static=("norm",))
 def _kde_ece(rows: Rows, bandwidth: jax.Array | None, norm: float) -> jax.Array:
     rows = rows.clean()
     f = rows.confidence
@@ -116,7 +116,7 @@ def _kde_ece(rows: Rows, bandwidth: jax.Array | None, norm: float) -> jax.Array:
     return _error(jnp.stack([1 - f, f], axis=1), rows.correct[:, None], f[:, None], counts, bandwidth, norm)
 
 
-@partial(jax.jit, static_argnames="norm")
+@jitted(static=("norm",))
 def _kde_ece_canonical(predictions: Predictions, bandwidth: jax.Array | None, norm: float) -> jax.Array:
     f = predictions.checked_probs()
     counts = jnp.ones(len(f), bool) if predictions.where is None else predictions.where

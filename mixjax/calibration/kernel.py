@@ -29,6 +29,7 @@ from mixjax.calibration.rows.order import sorted_rows, starts_of_ties
 from mixjax.calibration.rows.scatter import sum_by_bin
 from mixjax.calibration.rows.sums import over, prefix_sums
 from mixjax.numerics.elementary import root
+from mixjax.numerics.meshes import jitted
 from mixjax.typing import ArrayLike
 
 _BANDWIDTH = 0.4
@@ -67,7 +68,7 @@ def mmce(
     return rows.raise_if_invalid(_mmce(rows, nu))
 
 
-@jax.jit
+@jitted()
 def _mmce(rows: Rows, bandwidth: jax.Array | None) -> jax.Array:
     rows = rows.clean()
     total = _total(rows.counted).astype(rows.confidence.dtype)

@@ -11,7 +11,7 @@ from typing import Literal, get_args
 import jax
 from jaxtyping import Array, Float
 
-from mixjax.calibration.rows.bins import Closed
+from mixjax.calibration.rows.bins import Bins, Closed
 from mixjax.calibration.rows.predictions import Predictions
 from mixjax.calibration.state import CalibrationState
 from mixjax.numerics.arguments import check_norm
@@ -35,7 +35,7 @@ class CalibrationMetric(nnx.Metric):
     Args:
       given: what `update` takes by keyword: "logits" (of classes) or "probs" with `labels`, for the error of the top
         label; "confidence" with `correct`.
-      num_bins, closed: as for `ece`.
+      num_bins, edges, closed: as for `CalibrationState.empty`.
       norm: p >= 1, or `inf` for the MCE.
       num_classes: K for the class-wise error of "logits" or "probs", instead of that of the top label.
 
@@ -55,6 +55,7 @@ class CalibrationMetric(nnx.Metric):
         given: Given = "logits",
         *,
         num_bins: int = 15,
+        edges: ArrayLike | None = None,
         norm: float = 1,
         closed: Closed = "left",
         num_classes: int | None = None,
@@ -64,8 +65,8 @@ class CalibrationMetric(nnx.Metric):
         if given == "confidence" and num_classes is not None:
             raise ValueError("num_classes needs logits or probs, got given='confidence'")
         check_norm(norm)
-        self.given, self.norm, self.closed = given, norm, closed
-        self.num_bins, self.num_classes = num_bins, num_classes
+        self.given, self.norm, self.num_classes = given, norm, num_classes
+        self.bins = Bins.of(num_bins, closed=closed, edges=edges)
         for name, value in self._arrays(self._empty()).items():
             setattr(self, name, nnx.metrics.MetricState(value))
 
@@ -102,7 +103,7 @@ class CalibrationMetric(nnx.Metric):
     def state(self) -> CalibrationState:
         """The state of all batches, to be merged, or summed over devices."""
         arrays = {name: getattr(self, name)[...] for name in self._arrays(self._empty())}
-        return CalibrationState(**arrays, closed=self.closed)
+        return CalibrationState(**arrays, bins=self.bins)
 
     def _updated(
         self, first: ArrayLike, second: ArrayLike, weights: ArrayLike | None, where: ArrayLike | None
@@ -119,7 +120,7 @@ class CalibrationMetric(nnx.Metric):
         )
 
     def _empty(self) -> CalibrationState:
-        return CalibrationState.empty(self.num_bins, closed=self.closed, num_classes=self.num_classes)
+        return CalibrationState.with_bins(self.bins, self.num_classes)
 
     def _keep(self, state: CalibrationState) -> None:
         for name, value in self._arrays(state).items():
@@ -127,4 +128,4 @@ class CalibrationMetric(nnx.Metric):
 
     @staticmethod
     def _arrays(state: CalibrationState) -> dict[str, jax.Array]:
-        return {field.name: getattr(state, field.name) for field in fields(state) if field.name != "closed"}
+        return {field.name: getattr(state, field.name) for field in fields(state) if field.name != "bins"}

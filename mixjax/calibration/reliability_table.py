@@ -14,17 +14,17 @@ References: C. J. Clopper, E. S. Pearson (Biometrika 26, 1934); J. Brocker, L. A
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from mixjax.calibration.rows.bins import Binning, Closed, binned, check_bins
+from mixjax.calibration.rows.bins import Binning, Bins, Closed, NumBins, binned
 from mixjax.calibration.rows.clean import Rows
 from mixjax.calibration.rows.scatter import sum_by_bin
 from mixjax.numerics.arguments import check_real
+from mixjax.numerics.meshes import jitted
 from mixjax.typing import ArrayLike
 
 
@@ -78,8 +78,9 @@ def reliability(
     confidence: ArrayLike,
     correct: ArrayLike,
     *,
-    num_bins: int = 15,
+    num_bins: NumBins = 15,
     binning: Binning = "equal-width",
+    edges: ArrayLike | None = None,
     closed: Closed = "left",
     weights: ArrayLike | None = None,
     where: ArrayLike | None = None,
@@ -87,7 +88,7 @@ def reliability(
     """Return count, mean confidence and accuracy of each bin, with the bins of `ece`.
 
     Args:
-      confidence, correct, num_bins, binning, closed, weights, where: as for `ece`, with the same errors.
+      confidence, correct, num_bins, binning, edges, closed, weights, where: as for `ece`, with the same errors.
 
     Returns:
       Arrays of shape [num_bins]; `ece` is sum(count * |accuracy - confidence|) / sum(count) of them. Everything is NaN
@@ -98,22 +99,22 @@ def reliability(
       >>> reliability([0.9, 0.6], [1, 0], num_bins=2).count.tolist()
       [0.0, 2.0]
     """
-    num_bins = check_bins(num_bins, binning, closed)
     rows = Rows.of(confidence, correct, weights, where)
+    bins = Bins.of(num_bins, binning, closed, edges, num_rows=len(rows.confidence))
     rows.raise_if_invalid(_any_wrong(rows))
-    return _reliability(rows, num_bins, binning, closed)
+    return _reliability(rows, bins)
 
 
-@jax.jit
+@jitted()
 def _any_wrong(rows: Rows) -> jax.Array:
     """Return NaN if there is a wrong row; the means of empty bins are NaN for a better reason."""
     return jnp.max(rows.clean().confidence, initial=0.0)
 
 
-@partial(jax.jit, static_argnames=("num_bins", "binning", "closed"))
-def _reliability(rows: Rows, num_bins: int, binning: Binning, closed: Closed) -> Reliability:
-    unit = rows.unit
-    rows, index = binned(rows.clean(), num_bins, binning, closed)
+@jitted(static=("bins",))
+def _reliability(rows: Rows, bins: Bins) -> Reliability:
+    unit, num_bins = rows.unit, bins.number
+    rows, index = binned(rows.clean(), bins)
     dtype = rows.confidence.dtype
     count = sum_by_bin(index, rows.counted, num_bins).astype(dtype)
     weight = rows.counted.astype(dtype)

@@ -13,6 +13,7 @@ from mixjax.calibration.rows.clean import Rows
 from mixjax.calibration.rows.predictions import Predictions
 from mixjax.calibration.rows.sums import mean
 from mixjax.numerics.arguments import as_floats
+from mixjax.numerics.meshes import jitted, pooled
 from mixjax.typing import ArrayLike
 
 
@@ -58,7 +59,7 @@ def nll_from_logits(
     """
     predictions = Predictions.of_logits(logits, labels, weights, where)
     (logits,) = as_floats(logits=logits)
-    return predictions.raise_if_invalid(_nll_from_logits(logits, predictions))
+    return predictions.raise_if_invalid(_nll_from_logits(pooled(logits, kept=1), predictions))
 
 
 def brier_score(
@@ -103,12 +104,12 @@ def signed_gap(
     return rows.raise_if_invalid(_signed_gap(rows))
 
 
-@jax.jit
+@jitted()
 def _nll(predictions: Predictions) -> jax.Array:
     return _mean(0.0 - jnp.log(_of_label(predictions.checked_probs(), predictions, 1.0)), predictions)
 
 
-@jax.jit
+@jitted()
 def _nll_from_logits(logits: jax.Array, predictions: Predictions) -> jax.Array:
     checked = predictions.checked_probs()
     wrong = jnp.where(jnp.isnan(checked[:, :1]), jnp.nan, jnp.zeros((), logits.dtype))
@@ -118,14 +119,14 @@ def _nll_from_logits(logits: jax.Array, predictions: Predictions) -> jax.Array:
     return _mean(losses + wrong[:, 0], predictions)
 
 
-@jax.jit
+@jitted()
 def _brier_score(predictions: Predictions) -> jax.Array:
     probs = predictions.checked_probs()
     outcome = jax.nn.one_hot(predictions.labels, probs.shape[1], dtype=probs.dtype)
     return _mean(jnp.sum((probs - outcome) ** 2, axis=-1), predictions)
 
 
-@jax.jit
+@jitted()
 def _signed_gap(rows: Rows) -> jax.Array:
     rows = rows.clean()
     return mean(rows.confidence - rows.correct, rows.counted)

@@ -13,7 +13,6 @@ predictive models" (JMLR 24, 2023), where the scores are resampled too and the m
 
 from __future__ import annotations
 
-from functools import partial
 from typing import NamedTuple
 
 import jax
@@ -22,10 +21,11 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from mixjax.calibration.rows.bins import check_bins, equal_width_index
+from mixjax.calibration.rows.bins import Bins, check_num_bins
 from mixjax.calibration.rows.clean import Rows
 from mixjax.calibration.rows.scatter import sum_by_bin
 from mixjax.numerics.arguments import check_size
+from mixjax.numerics.meshes import jitted
 from mixjax.numerics.threefry import single
 from mixjax.typing import ArrayLike
 
@@ -80,17 +80,17 @@ def calibration_test(
       0.111
     """
     check_size("max_bins", max_bins, least=2)
-    max_bins = check_bins(max_bins)
+    max_bins = check_num_bins(max_bins)
     num_draws = check_size("num_draws", num_draws)
     rows = Rows.of(confidence, correct, None, where)
     return rows.raise_if_invalid(_test(single(key), rows, max_bins.bit_length() - 1, num_draws))
 
 
-@partial(jax.jit, static_argnames=("levels", "num_draws"))
+@jitted(static=("levels", "num_draws"))
 def _test(key: PRNGKeyArray, rows: Rows, levels: int, num_draws: int) -> CalibrationTest:
     rows = rows.clean()
     f, num_bins = rows.confidence, 2**levels
-    index = equal_width_index(f, num_bins, "left")
+    index = Bins(num_bins).index(f)
     counted = rows.counted.astype(f.dtype)
     count = sum_by_bin(index, counted, num_bins)
     v = counted * f * (1.0 - f)

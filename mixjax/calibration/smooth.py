@@ -25,6 +25,7 @@ from jaxtyping import Array, Float
 
 from mixjax.calibration.rows.clean import Rows
 from mixjax.calibration.rows.scatter import sum_by_bin
+from mixjax.numerics.meshes import jitted
 from mixjax.typing import ArrayLike
 
 _CELLS = 8192  # of the grid, a power of 2: the cell of a score is then exact
@@ -56,7 +57,7 @@ def smooth_ece(
     return rows.raise_if_invalid(_smooth_ece(rows))
 
 
-@jax.jit
+@jitted()
 def _smooth_ece(rows: Rows) -> jax.Array:
     return _fixed_point(_spectrum(rows.clean()))
 

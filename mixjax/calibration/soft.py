@@ -13,8 +13,6 @@ Memory: blocks of rows, here and in the derivative, so that no array of N x M is
 
 from __future__ import annotations
 
-from functools import partial
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -22,9 +20,10 @@ from jax import lax
 from jaxtyping import Array, Float
 
 from mixjax.calibration.binned import error_of
-from mixjax.calibration.rows.bins import BinSums, check_bins
+from mixjax.calibration.rows.bins import BinSums, NumBins, check_num_bins
 from mixjax.calibration.rows.clean import Rows, positive_scalar
 from mixjax.numerics.arguments import check_norm
+from mixjax.numerics.meshes import jitted
 from mixjax.typing import ArrayLike
 
 _BLOCK = 8192  # rows
@@ -34,7 +33,7 @@ def soft_ece(
     confidence: ArrayLike,
     correct: ArrayLike,
     *,
-    num_bins: int = 15,
+    num_bins: NumBins = 15,
     temperature: ArrayLike | None = None,
     norm: float = 1,
     weights: ArrayLike | None = None,
@@ -44,7 +43,7 @@ def soft_ece(
 
     Args:
       confidence, correct, weights, where: shape [N], as for `ece`.
-      num_bins: M >= 1; static.
+      num_bins: M >= 1, or "cube_root", as for `ece`; static.
       temperature: T > 0, a scalar in units of squared confidence. None: 1 / (M^2 log 2), with which a score at the
         centre of a bin belongs half as much to the next ones; decay by a factor d a bin is T = 1 / (M^2 log d).
       norm: p >= 1, or `inf`; the root is taken. Static.
@@ -62,16 +61,16 @@ def soft_ece(
       >>> round(float(soft_ece([0.9, 0.6], [1, 0])), 3)
       0.347
     """
-    num_bins = check_bins(num_bins)
     check_norm(norm)
     rows = Rows.of(confidence, correct, weights, where)
+    num_bins = check_num_bins(num_bins, len(rows.confidence))
     if temperature is None:
         temperature = 1.0 / (num_bins**2 * float(np.log(2)))
     temperature = positive_scalar("temperature", temperature, rows.confidence.dtype)
     return rows.raise_if_invalid(_soft_ece(rows, temperature, num_bins, float(norm)))
 
 
-@partial(jax.jit, static_argnames=("num_bins", "norm"))
+@jitted(static=("num_bins", "norm"))
 def _soft_ece(rows: Rows, temperature: jax.Array, num_bins: int, norm: float) -> jax.Array:
     mass, residual = _soft_sums(rows.clean(), temperature, num_bins)
     total = jnp.sum(mass)
@@ -83,6 +82,8 @@ def _soft_ece(rows: Rows, temperature: jax.Array, num_bins: int, norm: float) ->
 def _soft_sums(rows: Rows, temperature: jax.Array, num_bins: int) -> jax.Array:
     """Return the mass and the residual of each bin, shape [2, bins]."""
     confidence = rows.confidence
+    hard = float(jnp.finfo(confidence.dtype).eps) / (10 * num_bins)  # below it no score is between two bins
+    temperature = jnp.maximum(temperature, hard)
     values = jnp.stack([rows.counted.astype(confidence.dtype), rows.residual])
     centers = jnp.asarray((np.arange(num_bins) + 0.5) / num_bins, confidence.dtype)
 

@@ -14,7 +14,6 @@ D. Zachariah, "Calibration tests in multi-class classification" (NeurIPS 2019, a
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Literal, NamedTuple, get_args
 
 import jax
@@ -27,6 +26,7 @@ from mixjax.calibration.rows.clean import positive_scalar
 from mixjax.calibration.rows.predictions import Predictions
 from mixjax.calibration.rows.spread import mean_class, spread_rows
 from mixjax.numerics.estimate import Estimate
+from mixjax.numerics.meshes import jitted
 from mixjax.typing import ArrayLike
 
 Pairs = Literal["biased", "unbiased"]
@@ -134,7 +134,7 @@ def _distance(a: jax.Array, b: jax.Array) -> jax.Array:
     return jnp.where(apart, jnp.sqrt(jnp.where(apart, square, 1.0)), square)
 
 
-@partial(jax.jit, static_argnames="unbiased")
+@jitted(static=("unbiased",))
 def _skce(predictions: Predictions, bandwidth: jax.Array | None, unbiased: bool) -> jax.Array:
     rows = _Vectors.of(predictions)
     nu = rows.bandwidth if bandwidth is None else bandwidth
@@ -152,7 +152,7 @@ def _skce(predictions: Predictions, bandwidth: jax.Array | None, unbiased: bool)
     return total / count / (count - 1 if unbiased else count)
 
 
-@jax.jit
+@jitted()
 def _skce_linear(predictions: Predictions, bandwidth: jax.Array | None) -> Estimate:
     rows = _Vectors.of(predictions)
     nu = rows.bandwidth if bandwidth is None else bandwidth

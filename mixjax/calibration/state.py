@@ -17,12 +17,13 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from mixjax.calibration.binned import error_of
-from mixjax.calibration.rows.bins import BinSums, Closed, check_bins, equal_width_index
+from mixjax.calibration.rows.bins import Bins, BinSums, Closed
 from mixjax.calibration.rows.clean import Rows, known_nan, refuse
 from mixjax.calibration.rows.predictions import Predictions
 from mixjax.calibration.rows.scatter import sums_by_bin
 from mixjax.calibration.rows.sums import added
 from mixjax.numerics.arguments import check_norm, check_size
+from mixjax.numerics.meshes import jitted
 from mixjax.typing import ArrayLike
 
 _WORD = 1 << 16  # of counts; sums of low words over 2^15 devices still fit
@@ -31,7 +32,7 @@ _WORD = 1 << 16  # of counts; sums of low words over 2^15 devices still fit
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class CalibrationState:
-    """Sums over equal-width bins; a pytree: `jax.lax.psum(state, axis_name)` is the state of all devices.
+    """Sums over bins between fixed edges; a pytree: `jax.lax.psum(state, axis_name)` is the state of all devices.
 
     Example:
       >>> from mixjax.calibration import CalibrationState
@@ -44,28 +45,39 @@ class CalibrationState:
     mass: Float[Array, "2 *classes bins"]  # sum of weights, as a float and its remainder
     confidence: Float[Array, "2 *classes bins"]  # of weight * confidence
     residual: Float[Array, "2 *classes bins"]  # of weight * (correct - confidence)
-    closed: Closed = field(default="left", metadata={"static": True})
+    bins: Bins = field(metadata={"static": True})
 
     @classmethod
-    def empty(cls, num_bins: int = 15, *, closed: Closed = "left", num_classes: int | None = None) -> CalibrationState:
+    def empty(
+        cls,
+        num_bins: int = 15,
+        *,
+        edges: ArrayLike | None = None,
+        closed: Closed = "left",
+        num_classes: int | None = None,
+    ) -> CalibrationState:
         """Return the state of no rows.
 
         Args:
           num_bins: equal-width bins of confidence.
-          closed: which end of a bin belongs to it, as in `ece`.
+          edges, closed: bins of one's own, and which end of a bin belongs to it, as in `ece`.
           num_classes: K of a state that takes probabilities by `update_probs`, and has one error for each class.
         """
-        num_bins = check_bins(num_bins, closed=closed)
-        shape: tuple[int, ...] = (2, num_bins)
+        return cls.with_bins(Bins.of(num_bins, closed=closed, edges=edges), num_classes)
+
+    @classmethod
+    def with_bins(cls, bins: Bins, num_classes: int | None) -> CalibrationState:
+        """Return the state of no rows with bins that are checked."""
+        shape: tuple[int, ...] = (2, bins.number)
         if num_classes is not None:
-            shape = (2, check_size("num_classes", num_classes), num_bins)
+            shape = (2, check_size("num_classes", num_classes), bins.number)
         mass, confidence, residual = (jnp.zeros(shape, np.float32) for _ in range(3))  # each its own, to be donated
-        return cls(jnp.zeros(shape, np.int32), mass, confidence, residual, closed)
+        return cls(jnp.zeros(shape, np.int32), mass, confidence, residual, bins)
 
     @property
     def num_bins(self) -> int:
         """The number of bins of confidence."""
-        return self.counts.shape[-1]
+        return self.bins.number
 
     @property
     def num_classes(self) -> int | None:
@@ -122,13 +134,14 @@ class CalibrationState:
         """Return the state of both streams together.
 
         Raises:
-          ValueError: for states of other bins, classes or `closed`.
+          ValueError: for states of other bins or classes.
         """
-        if self.counts.shape != other.counts.shape or self.closed != other.closed:
-            raise ValueError(
-                "states must have the same bins, classes and closed, got shapes "
-                f"{self.counts.shape[1:]} and {other.counts.shape[1:]}, {self.closed!r} and {other.closed!r}"
-            )
+        for name, own, others in (
+            ("bins", self.bins, other.bins),
+            ("classes", self.counts.shape[1:-1], other.counts.shape[1:-1]),
+        ):
+            if own != others:
+                raise ValueError(f"states must have the same {name}, got {own} and {others}")
         return replace(
             self,
             counts=_carried(self.counts + other.counts),
@@ -172,36 +185,36 @@ def _in_range(weights: Any) -> Any:
     return (weights == 0) | ((weights >= 1e-30) & (weights <= 1e30))
 
 
-@jax.jit
+@jitted()
 def _updated(state: CalibrationState, rows: Rows) -> CalibrationState:
-    return state.merge(_of_rows(rows, state.num_bins, state.closed))
+    return state.merge(_of_rows(rows, state.bins))
 
 
-@jax.jit
+@jitted()
 def _updated_by_class(state: CalibrationState, predictions: Predictions) -> CalibrationState:
-    batch = predictions.over_classes(lambda rows: _of_rows(rows, state.num_bins, state.closed))
+    batch = predictions.over_classes(lambda rows: _of_rows(rows, state.bins))
     return state.merge(jax.tree.map(lambda sums: jnp.moveaxis(sums, 0, 1), batch))
 
 
-def _of_rows(rows: Rows, num_bins: int, closed: Closed) -> CalibrationState:
+def _of_rows(rows: Rows, bins: Bins) -> CalibrationState:
     """Return the state of one batch, whose rows need not be clean."""
-    counts, confidence, residual, *weight = sums_by_bin(rows, partial(_columns, num_bins, closed), num_bins)
+    counts, confidence, residual, *weight = sums_by_bin(rows, partial(_columns, bins), bins.number)
     mass = weight[0] if weight else counts.astype(np.float32)
     return CalibrationState(
         counts=jnp.stack([counts % _WORD, counts // _WORD]),
         mass=_split(mass),
         confidence=_split(confidence),
         residual=_split(residual),
-        closed=closed,
+        bins=bins,
     )
 
 
-def _columns(num_bins: int, closed: Closed, rows: Rows) -> tuple[jax.Array, ...]:
+def _columns(bins: Bins, rows: Rows) -> tuple[jax.Array, ...]:
     """Return of each row its bin, whether it counts, its confidence and residual, and its weight if there are any."""
     if rows.weights is not None:
         rows = rows._replace(weights=jnp.where(_in_range(rows.weights), rows.weights, jnp.nan))
     rows = rows.clean_block()
-    index = equal_width_index(rows.confidence, num_bins, closed)
+    index = bins.index(rows.confidence)
     if rows.weights is None:
         return index, rows.counted, rows.confidence, rows.residual
     return index, (rows.weights > 0).astype(np.int32), rows.weights * rows.confidence, rows.residual, rows.weights

@@ -9,7 +9,6 @@ group of ties there if these are fewer. Heights are fractions of integers and ar
 
 from __future__ import annotations
 
-from functools import partial
 from typing import NamedTuple
 
 import jax
@@ -24,6 +23,7 @@ from mixjax.calibration.rows.clean import Rows
 from mixjax.calibration.rows.order import Ties, sorted_rows
 from mixjax.calibration.rows.sums import Prefix, floor_product, over, prefix_sums, product_less
 from mixjax.numerics.arguments import check_norm
+from mixjax.numerics.meshes import jitted
 from mixjax.typing import ArrayLike
 
 _MOST = 1 << 22  # candidates, unless as many bins as rows are in order: what the products below are exact for
@@ -57,7 +57,7 @@ def sweep_ece(
     return rows.raise_if_invalid(_sweep_ece(rows, float(norm)))
 
 
-@partial(jax.jit, static_argnames="norm")
+@jitted(static=("norm",))
 def _sweep_ece(rows: Rows, norm: float) -> jax.Array:
     if not len(rows.confidence):
         return jnp.full((), jnp.nan, rows.confidence.dtype)

@@ -46,7 +46,11 @@ def origin(
             text = display_path(value) if isinstance(value, Path) else str(value)
             option = f"--{name.replace('_', '-')}"
             words += [option] if value is True else [f"{option}={text}"] if text.startswith("-") else [option, text]
+    return {"command": shlex.join(words), **versions()}
+
+
+def versions() -> dict[str, object]:
+    """Return the versions of what computes, and the kind of device."""
     made = provenance()
-    versions = {name: made[name] for name in ("mixjax", "commit", "jax", "jaxlib", "python")}
-    text = ", ".join(f"{name} {version}" for name, version in versions.items())
-    return {"command": shlex.join(words), "versions": text, "device": made["platform"]}
+    names = ("mixjax", "commit", "jax", "jaxlib", "python")
+    return {"versions": ", ".join(f"{name} {made[name]}" for name in names), "device": made["platform"]}

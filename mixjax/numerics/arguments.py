@@ -179,6 +179,8 @@ def _checked(name: str, value: ArrayLike, array: jax.Array, rule: Rule) -> jax.A
 
 def check_real(name: str, value: float) -> None:
     """Raise TypeError unless an option is a Python (or NumPy) number."""
+    if isinstance(value, jax.core.Tracer):
+        raise TypeError(f"{name} must be known where the program is compiled: jax.jit(..., static_argnames={name!r})")
     if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
         raise TypeError(f"{name} must be a number, got {type(value).__name__}")
 
@@ -204,6 +206,8 @@ def shown(value: Any) -> str:
 
 def check_size(name: str, value: int, *, least: int = 1) -> int:
     """Return a static size as a Python int; it must be a Python (or NumPy) integer from `least` to 2^31 - 1."""
+    if isinstance(value, jax.core.Tracer):
+        raise TypeError(f"{name} must be known where the program is compiled: jax.jit(..., static_argnames={name!r})")
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
         raise TypeError(f"{name} must be an int, got {type(value).__name__}")
     if value < least:

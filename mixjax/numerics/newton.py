@@ -98,9 +98,9 @@ class Standardized(NamedTuple):
     constant: Bool[Array, "*K"]
 
 
-def standardized(values: Float[Array, "N *K"], share: Float[Array, " N"]) -> Standardized:
-    """Standardize each column over the rows that have a share, without overflow of squares."""
-    weight = share.reshape(share.shape + (1,) * (values.ndim - 1))
+def standardized(values: Float[Array, "N *K"], share: Float[Array, " N *K"]) -> Standardized:
+    """Standardize each column over the entries that have a share, or rows if [N], without overflow of squares."""
+    weight = share.reshape(share.shape + (1,) * (values.ndim - share.ndim))
     counts = weight > 0
     high = jnp.max(jnp.where(counts, values, -jnp.inf), axis=0, initial=-jnp.inf)
     low = jnp.min(jnp.where(counts, values, jnp.inf), axis=0, initial=jnp.inf)

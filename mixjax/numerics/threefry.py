@@ -43,7 +43,9 @@ def threefry_2x32(key: Words, counter: Words) -> Words:
 def key_words(key: PRNGKeyArray) -> Words:
     """Return the two words of a threefry key; for another kind of key, draw two words from it."""
     if not (isinstance(key, jax.Array) and jnp.issubdtype(key.dtype, jax.dtypes.prng_key)):
-        raise TypeError(f"key must be made by jax.random.key(seed), got {type(key).__name__}")
+        legacy = getattr(key, "dtype", None) == np.uint32
+        found = "a legacy key: use jax.random.wrap_key_data(key)" if legacy else type(key).__name__
+        raise TypeError(f"key must be made by jax.random.key(seed), got {found}")
     data = jax.random.key_data(key)
     if data.shape[key.ndim :] != (2,):
         data = jax.vmap(lambda k: jax.random.bits(k, (2,), np.uint32))(key.reshape(-1)).reshape(*key.shape, 2)

@@ -13,6 +13,7 @@ from mixjax.plots.axes import (
     points_with_intervals,
 )
 from mixjax.plots.files import Figure, write_figures
+from mixjax.plots.reliability import reliability_diagram
 from mixjax.plots.style import BAND, COLORS, COLUMN_WIDTH, MARKERS, decades, panels, paper_style, signed
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "paper_style",
     "points_with_bars",
     "points_with_intervals",
+    "reliability_diagram",
     "signed",
     "write_figures",
 ]

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mixjax.plots import COLUMN_WIDTH, decades, panels, paper_style
+from mixjax.plots.diagram import DIAGONAL, LOOKS, Look
 from mixjax.prediction.measuring import Check
 from mixjax.prediction.table import Prediction
-from mixjax.report.diagram import DIAGONAL, LOOKS, Look
 from mixjax.report.figures import picture
 
 if TYPE_CHECKING:

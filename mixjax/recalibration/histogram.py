@@ -14,9 +14,10 @@ from jax import lax
 from jaxtyping import Array, Float
 
 from mixjax.calibration.reliability_table import Reliability, reliability
-from mixjax.calibration.rows.bins import Binning, Closed, equal_width_edges
+from mixjax.calibration.rows.bins import Binning, Bins, Closed, NumBins
 from mixjax.calibration.rows.clean import as_shares
 from mixjax.numerics.arguments import as_floats
+from mixjax.numerics.meshes import jitted
 from mixjax.recalibration.labeled import raise_if_outside
 from mixjax.typing import ArrayLike
 
@@ -59,8 +60,9 @@ def fit_histogram_binning(
     confidence: ArrayLike,
     correct: ArrayLike,
     *,
-    num_bins: int = 15,
+    num_bins: NumBins = 15,
     binning: Binning = "equal-width",
+    edges: ArrayLike | None = None,
     closed: Closed = "left",
     weights: ArrayLike | None = None,
     where: ArrayLike | None = None,
@@ -68,8 +70,8 @@ def fit_histogram_binning(
     """Fit the accuracy of each bin to held-out rows.
 
     Args:
-      confidence, correct, num_bins, binning, closed: as for `ece`, and with the same bins; an equal-mass bin goes from
-        its smallest confidence to below that of the next.
+      confidence, correct, num_bins, binning, edges, closed: as for `ece`, and with the same bins; an equal-mass bin
+        goes from its smallest confidence to below that of the next.
       weights, where: as in docs/conventions.md.
 
     Returns:
@@ -86,16 +88,23 @@ def fit_histogram_binning(
       [0.5 1. ]
     """
     table = reliability(
-        confidence, correct, num_bins=num_bins, binning=binning, closed=closed, weights=weights, where=where
+        confidence,
+        correct,
+        num_bins=num_bins,
+        binning=binning,
+        edges=edges,
+        closed=closed,
+        weights=weights,
+        where=where,
     )
     accuracy, count = _accuracy_and_count(table)
     if binning == "equal-mass":
         return HistogramBinning(_lowest_confidence(table), accuracy, count)
-    inner = equal_width_edges(num_bins, np.dtype(count.dtype))[1:-1]
+    inner = Bins.of(len(count), edges=edges).edges(np.dtype(count.dtype))[1:-1]
     return HistogramBinning(jnp.asarray(inner), accuracy, count, closed)
 
 
-@jax.jit
+@jitted()
 def _accuracy_and_count(table: Reliability) -> tuple[jax.Array, jax.Array]:
     """Return accuracy and count, all NaN if no row counts."""
     rows = jnp.sum(table.count)
@@ -103,14 +112,14 @@ def _accuracy_and_count(table: Reliability) -> tuple[jax.Array, jax.Array]:
     return jnp.where(count > 0, table.accuracy, jnp.nan), count
 
 
-@jax.jit
+@jitted()
 def _lowest_confidence(table: Reliability) -> jax.Array:
     """Return the smallest confidence of each bin but the first; an empty bin has that of the next with rows, or inf."""
     own = jnp.where(table.count > 0, table.lowest, jnp.inf)
     return lax.cummin(own, reverse=True)[1:]
 
 
-@jax.jit
+@jitted(rows=True)
 def _apply(confidence: jax.Array, bins: HistogramBinning) -> jax.Array:
     side = "right" if bins.closed == "left" else "left"
     confidence = as_shares(confidence)

@@ -16,6 +16,7 @@ from mixjax.calibration.corp import isotonic_fit
 from mixjax.calibration.rows.clean import Rows, as_shares
 from mixjax.calibration.rows.order import sorted_rows
 from mixjax.numerics.arguments import as_floats
+from mixjax.numerics.meshes import jitted
 from mixjax.recalibration.labeled import raise_if_outside
 from mixjax.typing import ArrayLike
 
@@ -76,7 +77,7 @@ def fit_isotonic(
     return Isotonic(*rows.raise_if_invalid(_fit(rows)))
 
 
-@jax.jit
+@jitted(rows=True)
 def _apply(confidence: jax.Array, thresholds: jax.Array, values: jax.Array) -> jax.Array:
     confidence = as_shares(confidence)
     if not len(thresholds):
@@ -85,7 +86,7 @@ def _apply(confidence: jax.Array, thresholds: jax.Array, values: jax.Array) -> j
     return jnp.where(jnp.isnan(confidence), jnp.nan, values[jnp.maximum(index, 0)])
 
 
-@jax.jit
+@jitted()
 def _fit(rows: Rows) -> tuple[jax.Array, jax.Array]:
     rows = rows.clean()
     counted = rows.counted > 0

@@ -16,16 +16,19 @@ from jaxtyping import Array, Bool, Float, Int
 
 from mixjax.calibration.rows.clean import (
     as_numbers,
+    beside,
     is_share,
     known_nan,
     refuse,
     refuse_labels,
     refuse_weights,
-    weights_and_mask,
+    weight_unit,
 )
 from mixjax.calibration.rows.predictions import as_labels
 from mixjax.calibration.rows.sums import total
 from mixjax.numerics.arguments import as_floats
+from mixjax.numerics.meshes import pooled
+from mixjax.recalibration.likelihood import one_hot
 from mixjax.typing import ArrayLike
 
 Parameters = TypeVar("Parameters")
@@ -35,13 +38,15 @@ class CleanLogits(NamedTuple):
     """Rows to compute with.
 
     Attributes:
-      logits: NaN where a row is wrong, 0 where it is masked.
+      logits: NaN where a row is wrong, 0 where it is masked, and where the logit is -inf.
+      possible: False where the logit is -inf: a class of probability 0.
       labels: class of each row, 0 where the row is wrong or masked.
       share: weights that sum to 1.
       lost: True if a wrong row counts, or if no row does.
     """
 
     logits: Float[Array, "N *K"]
+    possible: Bool[Array, "N *K"]
     labels: Int[Array, " N"]
     share: Float[Array, " N"]
     lost: Bool[Array, ""]
@@ -87,47 +92,42 @@ class LabeledLogits(NamedTuple):
     def of(
         cls, logits: ArrayLike, labels: ArrayLike, weights: ArrayLike | None, where: ArrayLike | None
     ) -> LabeledLogits:
-        """Check logits of K classes, shape [N, K].
+        """Check logits of K classes, shape [N, K], or [..., K], whose rows are pooled.
 
         Raises:
           ValueError, TypeError: for wrong shapes or dtypes.
         """
         (array,) = as_floats(logits=logits)
-        if array.ndim != 2 or array.shape[1] < 2:
-            raise ValueError(
-                f"logits must have shape [N, K] with K at least 2, got {array.shape}; use jax.vmap for leading axes"
-            )
-        return cls._with(array, as_labels(labels), weights, where)
+        if array.ndim < 2 or array.shape[-1] < 2:
+            raise ValueError(f"logits must have shape [N, K] or [..., K] with K at least 2, got {array.shape}")
+        rule = f"the shape of logits without classes, {array.shape[:-1]}"
+        others = beside(array, array.shape[:-1], rule, weights, where, labels=as_labels(labels))
+        return cls(pooled(array, kept=1), *others)
 
     @classmethod
     def binary(
         cls, logits: ArrayLike, labels: ArrayLike, weights: ArrayLike | None, where: ArrayLike | None
     ) -> LabeledLogits:
-        """Check logits of the positive class, shape [N], and labels 0 or 1 of any dtype.
+        """Check logits of the positive class, shape [N], or [...], whose rows are pooled, and labels 0 or 1.
 
         Raises:
           ValueError, TypeError: for wrong shapes or dtypes.
         """
         (array,) = as_floats(logits=logits)
-        if array.ndim != 1:
-            raise ValueError(f"logits must have shape [N], got {array.shape}; use jax.vmap for leading axes")
-        return cls._with(array, as_numbers("labels", labels, np.dtype(array.dtype)), weights, where)
-
-    @classmethod
-    def _with(
-        cls, logits: jax.Array, labels: jax.Array, weights: ArrayLike | None, where: ArrayLike | None
-    ) -> LabeledLogits:
-        rule = f"shape [N], here {logits.shape[:1]}"
-        return cls(logits, labels, *weights_and_mask(weights, where, logits, rule, labels=labels))
+        if array.ndim == 0:
+            raise ValueError("logits must have shape [N], got one number")
+        numbers = as_numbers("labels", labels, np.dtype(array.dtype))
+        rule = f"the shape of logits, {array.shape}"
+        return cls(pooled(array), *beside(array, array.shape, rule, weights, where, labels=numbers))
 
     def clean(self) -> CleanLogits:
         """Return rows to compute with under `jit`."""
-        right = jnp.isfinite(self.logits)
-        right = (right.all(axis=-1) if self.logits.ndim == 2 else right) & self._right_labels()
+        right = self._right_logits() & self._right_labels()
         counted = jnp.ones(right.shape, np.int32)
         if self.weights is not None:
             valid = (self.weights >= 0) & jnp.isfinite(self.weights)
-            right, counted = right & valid, jnp.where(valid, self.weights, 0.0)
+            unit = weight_unit(self.weights, self.where, np.dtype(self.logits.dtype))
+            right, counted = right & valid, jnp.where(valid, self.weights / unit, 0.0)
         kept = jnp.ones(right.shape, bool) if self.where is None else self.where
         counted = jnp.where(kept, counted, jnp.zeros((), counted.dtype))
         mass = total(counted).astype(self.logits.dtype)
@@ -135,9 +135,11 @@ class LabeledLogits(NamedTuple):
         def over_rows(row: jax.Array) -> jax.Array:
             return row.reshape(row.shape + (1,) * (self.logits.ndim - 1))
 
+        possible = (self.logits != -jnp.inf) | ~over_rows(kept)
         logits = jnp.where(over_rows(right), self.logits, jnp.nan)
         return CleanLogits(
-            jnp.where(over_rows(kept), logits, 0.0),
+            jnp.where(over_rows(kept) & possible, logits, 0.0),
+            possible,
             jnp.where(kept & right, self.labels, jnp.zeros((), self.labels.dtype)).astype(np.int32),
             counted.astype(self.logits.dtype) / mass,
             jnp.any(kept & ~right) | ~(mass > 0),
@@ -159,6 +161,13 @@ class LabeledLogits(NamedTuple):
                 raise ValueError(reasons[status - 1])
         return result.parameters
 
+    def _right_logits(self) -> jax.Array:
+        """Return whether each row is finite, but for classes of probability 0, of which the label is none."""
+        if self.logits.ndim == 1:
+            return jnp.isfinite(self.logits)
+        below = jnp.all(self.logits < jnp.inf, axis=-1)
+        return below & jnp.all((self.logits > -jnp.inf) | ~one_hot(self.labels, self.logits.shape[1]), axis=-1)
+
     def _right_labels(self) -> jax.Array:
         if self.logits.ndim == 1:
             return (self.labels == 0) | (self.labels == 1)
@@ -168,9 +177,12 @@ class LabeledLogits(NamedTuple):
         logits, labels = np.asarray(self.logits), np.asarray(self.labels)
         if logits.ndim == 1:
             refuse("labels", labels, (labels == 0) | (labels == 1), "0 or 1", self.where)
+            refuse("logits", logits, np.isfinite(logits), "finite", self.where)
         else:
             refuse_labels(labels, logits.shape[1], self.where)
-        refuse("logits", logits, np.isfinite(logits), "finite", self.where)
+            refuse("logits", logits, logits < np.inf, "below infinity", self.where)
+            of_label = np.take_along_axis(logits, np.clip(labels, 0, logits.shape[1] - 1)[:, None], axis=1)
+            refuse("logits", of_label, of_label > -np.inf, "above -inf for the label", self.where)
         refuse_weights(self.weights, self.where)
 
 

@@ -25,15 +25,16 @@ class Likelihood(NamedTuple):
     residual: Float[Array, "N K"]
 
 
-def likelihood(margins: Float[Array, "N K"], is_label: Bool[Array, "N K"]) -> Likelihood:
-    """Return the likelihood of labels under softmax(margins); the margin of the label is 0."""
-    others = jnp.where(is_label, -jnp.inf, margins)
+def likelihood(margins: Float[Array, "N K"], is_label: Bool[Array, "N K"], possible: Bool[Array, "N K"]) -> Likelihood:
+    """Return the likelihood of labels under softmax(margins) of the possible classes; the margin of the label is 0."""
+    others = jnp.where(is_label | ~possible, -jnp.inf, margins)
     highest = jax.lax.stop_gradient(jnp.max(others, axis=-1, keepdims=True))
+    highest = jnp.where(highest > -jnp.inf, highest, 0.0)  # where only the label is possible
     odds = jnp.exp(others - highest)
     sum_of_odds = jnp.sum(odds, axis=-1, keepdims=True)
     against = highest + jnp.log(sum_of_odds)
     wrong, right = jax.nn.sigmoid(against), jax.nn.sigmoid(-against)
-    others = odds * (wrong / sum_of_odds)
+    others = odds * (wrong / jnp.where(sum_of_odds > 0, sum_of_odds, 1.0))
     probs, residual = jnp.where(is_label, right, others), jnp.where(is_label, -wrong, others)
     return Likelihood(jax.nn.softplus(against)[:, 0], probs, residual)
 

@@ -11,7 +11,6 @@ Reference: J. Platt, "Probabilistic outputs for support vector machines" (1999);
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -19,6 +18,7 @@ from jaxtyping import Array, Float
 
 from mixjax.calibration.rows.sums import total
 from mixjax.numerics.arguments import as_floats
+from mixjax.numerics.meshes import jitted
 from mixjax.numerics.newton import Expansion, minimize, standardized
 from mixjax.recalibration.labeled import CleanLogits, FitResult, LabeledLogits, raise_if_infinite
 from mixjax.typing import ArrayLike
@@ -98,21 +98,22 @@ def fit_platt(
     if not isinstance(smoothing, bool):
         raise TypeError(f"smoothing must be a bool, got {type(smoothing).__name__}")
     rows = LabeledLogits.binary(logits, labels, weights, where)
-    return Platt(*rows.raise_if_invalid(_fit(rows, smoothing), _REASONS))
+    return Platt(*rows.raise_if_invalid(fit_line(rows, smoothing), _REASONS))
 
 
-@jax.jit
+@jitted(rows=True)
 def _apply(logits: jax.Array, scale: jax.Array, bias: jax.Array) -> jax.Array:
     return jax.nn.sigmoid(scale * logits + bias)
 
 
-@partial(jax.jit, static_argnames="smoothing")
-def _fit(rows: LabeledLogits, smoothing: bool) -> FitResult:
+@jitted(static=("smoothing",))
+def fit_line(rows: LabeledLogits, smoothing: bool) -> FitResult:
+    """Return the scale and the bias, and why there are none."""
     clean = rows.clean()
     target = _targets(clean) if smoothing else clean.labels.astype(clean.logits.dtype)
     score = standardized(clean.logits, clean.share)
     separated = jnp.zeros((), bool) if smoothing else _separated(clean)
-    minimum = minimize(lambda point: _expansion(point, score.values, target, clean.share), clean.zeros(2))
+    minimum = minimize(lambda point: expansion(point, score.values, target, clean.share), clean.zeros(2))
     scale = minimum.point[0] / score.scale
     problems = (score.constant, separated, ~minimum.converged)
     return FitResult.of((scale, minimum.point[1] - scale * score.shift), problems, minimum.gradient_norm, clean.lost)
@@ -137,7 +138,7 @@ def _separated(clean: CleanLogits) -> jax.Array:
     return (high <= other_low) | (other_high <= low)
 
 
-def _expansion(point: jax.Array, score: jax.Array, target: jax.Array, share: jax.Array) -> Expansion:
+def expansion(point: jax.Array, score: jax.Array, target: jax.Array, share: jax.Array) -> Expansion:
     """Return the mean cross-entropy of the targets, and its derivatives in (scale, bias)."""
     logits = point[0] * score + point[1]
     one, zero = jax.nn.sigmoid(logits), jax.nn.sigmoid(-logits)

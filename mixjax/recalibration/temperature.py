@@ -15,11 +15,13 @@ from dataclasses import dataclass
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 from jaxtyping import Array, Float
 
 from mixjax.calibration.rows.sums import total
 from mixjax.numerics.arguments import as_floats
+from mixjax.numerics.meshes import jitted
 from mixjax.numerics.newton import Expansion, minimize
 from mixjax.recalibration.labeled import CleanLogits, FitResult, LabeledLogits, raise_if_infinite
 from mixjax.recalibration.likelihood import likelihood, margins_over_label, one_hot
@@ -68,8 +70,9 @@ def fit_temperature(
     """Fit the temperature that makes held-out labels most likely.
 
     Args:
-      logits: finite, shape [N, K], K >= 2.
-      labels: whole numbers in [0, K), shape [N].
+      logits: shape [N, K] or [..., K], K >= 2, below infinity; -inf is a class of probability 0, which may not be
+        the label.
+      labels: whole numbers in [0, K), of the shape of `logits` without its last axis.
       weights, where: as in docs/conventions.md.
 
     Returns:
@@ -95,24 +98,25 @@ def fit_temperature(
     return Temperature(*rows.raise_if_invalid(_fit(rows), _REASONS))
 
 
-@jax.jit
+@jitted(rows=True)
 def _apply(logits: jax.Array, temperature: jax.Array) -> jax.Array:
     below = logits - lax.stop_gradient(jnp.max(logits, axis=-1, keepdims=True))  # cannot overflow to infinity
     return jax.nn.softmax(below / temperature, axis=-1)
 
 
-@jax.jit
+@jitted()
 def _fit(rows: LabeledLogits) -> FitResult:
     clean = rows.clean()
     is_label = one_hot(clean.labels, clean.logits.shape[1])
-    counts = (clean.share > 0)[:, None]
+    counts = (clean.share > 0)[:, None] & clean.possible
+    num_possible = jnp.sum(clean.possible, axis=-1, dtype=np.int32).astype(clean.share.dtype)
     margins = jnp.where(counts, margins_over_label(clean.logits, is_label), 0.0)
     largest = jnp.max(jnp.abs(margins), initial=0.0)
     equal, right = largest == 0, ~jnp.any(margins > 0)
     unit = jnp.where(equal, 1.0, largest)
-    unit *= jnp.where(equal, 1.0, jnp.sqrt(total(clean.share * jnp.mean((margins / unit) ** 2, axis=-1))))
+    unit *= jnp.where(equal, 1.0, jnp.sqrt(total(clean.share * jnp.sum((margins / unit) ** 2, axis=-1) / num_possible)))
     margins /= unit
-    worse = ~(total(clean.share * jnp.mean(margins, axis=-1)) < 0)
+    worse = ~(total(clean.share * jnp.sum(margins, axis=-1) / num_possible) < 0)
     minimum = minimize(lambda beta: _expansion(beta, margins, is_label, clean), clean.zeros(1))
     failed = ~minimum.converged | ~(minimum.point[0] > 0)
     problems = (equal, right, worse, failed)
@@ -121,7 +125,7 @@ def _fit(rows: LabeledLogits) -> FitResult:
 
 def _expansion(beta: jax.Array, margins: jax.Array, is_label: jax.Array, clean: CleanLogits) -> Expansion:
     """Return L, L' and L'' at beta."""
-    loss, probs, _ = likelihood(beta[0] * margins, is_label)
+    loss, probs, _ = likelihood(beta[0] * margins, is_label, clean.possible)
     mean = jnp.sum(probs * margins, axis=-1, keepdims=True)
     variance = jnp.sum(probs * (margins - mean) ** 2, axis=-1)
     value, slope, curvature = (total(clean.share * row) for row in (loss, mean[:, 0], variance))

@@ -13,13 +13,15 @@ from dataclasses import dataclass
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 from jaxtyping import Array, Float
 
 from mixjax.calibration.rows.sums import total
 from mixjax.numerics.arguments import as_floats
+from mixjax.numerics.meshes import jitted
 from mixjax.numerics.newton import Expansion, minimize, standardized
-from mixjax.recalibration.labeled import FitResult, LabeledLogits, raise_if_infinite
+from mixjax.recalibration.labeled import CleanLogits, FitResult, LabeledLogits, raise_if_infinite
 from mixjax.recalibration.likelihood import likelihood, margins_over_label, one_hot
 from mixjax.typing import ArrayLike
 
@@ -71,8 +73,10 @@ def fit_vector_scaling(
     """Fit the scales and biases that make held-out labels most likely.
 
     Args:
-      logits: finite, shape [N, K], K >= 2.
-      labels: whole numbers in [0, K), shape [N]; each class has to occur.
+      logits: shape [N, K] or [..., K], K >= 2, below infinity; -inf is a class of probability 0, which may not be
+        the label.
+      labels: whole numbers in [0, K), of the shape of `logits` without its last axis; each class has to occur, but for
+        those of probability 0 in each row, which keep the scale 1.
       weights, where: as in docs/conventions.md.
 
     Returns:
@@ -98,37 +102,46 @@ def fit_vector_scaling(
     return VectorScaling(*rows.raise_if_invalid(_fit(rows), _REASONS))
 
 
-@jax.jit
+@jitted(rows=True)
 def _apply(logits: jax.Array, scale: jax.Array, bias: jax.Array) -> jax.Array:
     def over_rows(parameter: jax.Array) -> jax.Array:
         return parameter.reshape((1,) * (logits.ndim - 1) + parameter.shape)
 
-    return jax.nn.softmax(over_rows(scale) * logits + over_rows(bias), axis=-1)
+    scaled = over_rows(scale) * logits + over_rows(bias)
+    return jax.nn.softmax(jnp.where(logits == -jnp.inf, logits, scaled), axis=-1)
 
 
-@jax.jit
+@jitted()
 def _fit(rows: LabeledLogits) -> FitResult:
     clean = rows.clean()
     num_classes = clean.logits.shape[1]
     is_label = one_hot(clean.labels, num_classes)
-    occurs = jnp.any(is_label & (clean.share > 0)[:, None], axis=0)
-    features = standardized(clean.logits, clean.share)
+    counts = (clean.share > 0)[:, None]
+    occurs, possible = (jnp.any(counts & classes, axis=0) for classes in (is_label, clean.possible))
+    features = standardized(clean.logits, clean.share[:, None] * clean.possible.astype(clean.share.dtype))
     minimum = minimize(
-        lambda point: _expansion(point, features.values, is_label, clean.share), clean.zeros(2 * num_classes)
+        lambda point: _expansion(point, features.values, is_label, clean, possible), clean.zeros(2 * num_classes)
     )
-    scale = minimum.point[:num_classes] / features.scale
+    scale = jnp.where(possible, minimum.point[:num_classes] / features.scale, 1.0)
     bias = minimum.point[num_classes:] - scale * features.shift
-    problems = (~jnp.all(occurs), jnp.any(features.constant), ~minimum.converged)
-    return FitResult.of((scale, bias - jnp.mean(bias)), problems, minimum.gradient_norm, clean.lost)
+    bias = jnp.where(possible, bias, 0.0)
+    num_possible = jnp.sum(possible, dtype=np.int32).astype(bias.dtype)
+    bias = jnp.where(possible, bias - jnp.sum(bias) / num_possible, 0.0)
+    problems = (jnp.any(possible & ~occurs), jnp.any(possible & features.constant), ~minimum.converged)
+    return FitResult.of((scale, bias), problems, minimum.gradient_norm, clean.lost)
 
 
-def _expansion(point: jax.Array, features: jax.Array, is_label: jax.Array, share: jax.Array) -> Expansion:
-    """Return the mean loss, and its derivatives in (scales, biases)."""
+def _expansion(
+    point: jax.Array, features: jax.Array, is_label: jax.Array, clean: CleanLogits, possible: jax.Array
+) -> Expansion:
+    """Return the mean loss, and its derivatives in (scales, biases); those of an impossible class stay at 0."""
     scale, bias = point.reshape(2, 1, -1)
-    loss, probs, residual = likelihood(margins_over_label(scale * features + bias, is_label), is_label)
-    rows = share[:, None]
+    margins = margins_over_label(scale * features + bias, is_label)
+    loss, probs, residual = likelihood(margins, is_label, clean.possible)
+    rows = clean.share[:, None]
     gradient = jnp.concatenate([_sums(rows * residual * features), _sums(rows * residual)])
-    return Expansion(total(share * loss), gradient, _hessian(probs, residual, features, rows))
+    still = jnp.diag(jnp.tile(~possible, 2).astype(point.dtype))
+    return Expansion(total(clean.share * loss), gradient, _hessian(probs, residual, features, rows) + still)
 
 
 def _hessian(probs: jax.Array, residual: jax.Array, features: jax.Array, rows: jax.Array) -> jax.Array:

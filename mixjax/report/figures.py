@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mixjax.plots import COLUMN_WIDTH, paper_style
-from mixjax.report.diagram import BAND, DIAGONAL, FEW, LOOKS, Look, draw_diagonal, draw_histogram, draw_reliability
+from mixjax.plots import COLUMN_WIDTH, paper_style, reliability_diagram
+from mixjax.plots.diagram import BOX, DIAGONAL, FEW, LOOKS, Look, draw_diagonal, draw_histogram, draw_reliability
 from mixjax.report.metrics import Report, Settings
 from mixjax.report.numbers import with_interval
 
@@ -34,12 +34,12 @@ def reliability_figure(reports: Sequence[Report], labels: Sequence[str]) -> Figu
     title = _finding(reports, labels)
     main, below = _add_axes(figure, 0.13 * (len(keys) + len(title.splitlines())) + 0.1)
     alone, settings = len(reports) == 1, reports[0].settings
-    draw_diagonal(main)
+    tables = {label: report.table for label, report in zip(labels, reports, strict=True)}
+    reliability_diagram(main, tables, level=settings.level, edges=_edges(settings))
     for report, look in zip(reports, LOOKS, strict=False):
-        draw_reliability(main, report.table, level=settings.level, look=look, band=alone, edges=_edges(settings))
         draw_histogram(below, report.histogram, look=look, fill=alone)
     binary = reports[0].file.kind == "binary"
-    main.set_ylabel("share that came true" if binary else "accuracy")
+    main.set(xlabel="", ylabel="share that came true" if binary else "accuracy")
     main.tick_params(labelbottom=False)
     below.set_xlabel("confidence" if binary else "confidence (probability of the predicted class)")
     below.set_ylabel("share of rows")
@@ -168,5 +168,5 @@ def _explained(settings: Settings, band: bool) -> list[Any]:
     few = Line2D(
         [], [], color="0.3", linestyle="", marker="o", markersize=3, mfc="white", label=f"fewer than {FEW} rows"
     )
-    bands = [Patch(color=BAND, linewidth=0, label=f"consistency band, level {settings.level:g}")] if band else []
+    bands = [Patch(color=BOX, linewidth=0, label=f"consistency band, level {settings.level:g}")] if band else []
     return [bars, few, *bands, Line2D([], [], label="calibrated", **DIAGONAL)]

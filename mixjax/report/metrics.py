@@ -15,7 +15,7 @@ import numpy as np
 from mixjax import calibration, scores
 from mixjax.calibration.intervals import Interval, bootstrap_intervals, mean_interval
 from mixjax.calibration.reliability_table import Reliability, check_level, clopper_pearson, reliability
-from mixjax.calibration.rows.bins import Binning, Closed, check_bins
+from mixjax.calibration.rows.bins import Binning, Bins, Closed
 from mixjax.calibration.significance import CalibrationTest, calibration_test
 from mixjax.numerics.arguments import check_size
 from mixjax.report.reading import FilePredictions
@@ -33,7 +33,7 @@ class Settings:
     replicates: int = 2000
 
     def __post_init__(self) -> None:
-        check_bins(self.num_bins, self.binning, self.closed)
+        Bins.of(self.num_bins, self.binning, self.closed)
         check_size("seed", self.seed, least=0)
         check_level(self.level)
 

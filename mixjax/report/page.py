@@ -104,10 +104,17 @@ def _sentence(report: Report) -> str:
 
 def _settings(reports: Sequence[Report], made: Mapping[str, object]) -> list[str]:
     settings = reports[0].settings
-    rows = [(f"file {r.file.name}", f"{_rows(r)}; SHA-256 {r.file.sha256}") for r in reports]
+    rows = [_source(report) for report in reports]
     closed = {"left": "[l, r), the last closed", "right": "(l, r], the first closed"}[settings.closed]
     bins = f"{settings.num_bins}, {settings.binning}" + (f", {closed}" if settings.binning == "equal-width" else "")
     rows += [("bins", bins), ("level of intervals", f"{settings.level:g}")]
     rows += [("bootstrap samples", str(settings.replicates)), ("seed", str(settings.seed))]
     rows += [(name, str(value)) for name, value in made.items()]
     return ["<h2>Settings and versions</h2>", html_table((), rows, ())]
+
+
+def _source(report: Report) -> tuple[str, str]:
+    file = report.file
+    if not file.sha256:
+        return f"arrays {file.name}", _rows(report)
+    return f"file {file.name}", f"{_rows(report)}; SHA-256 {file.sha256}"

@@ -43,11 +43,11 @@ class Names:
 
 @dataclass(frozen=True)
 class FilePredictions:
-    """The predictions of a file, checked but for missing rows.
+    """The predictions of a file, checked but for missing rows; or of arrays, which have names alone.
 
     Attributes:
       name: name of the file, without its folder.
-      sha256: checksum of its content.
+      sha256: checksum of its content; empty for arrays.
       kind: kind of the scores.
       scores: logits or probabilities [N, K]; confidences [N] for kind "binary".
       labels: whole numbers in [0, K), shape [N]; for kind "binary" 1 if the row came true, else 0.

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mixjax.calibration import classwise_ece, ece, top_label_ece
-from mixjax.calibration.rows.bins import equal_width_edges, equal_width_index
+from mixjax.calibration import classwise_ece, ece, mce, top_label_ece
+from mixjax.calibration.rows.bins import Bins, check_num_bins
 from tests.calibration.exact import binned_error, nearest
 
 SIZE = 12  # of every sample that Hypothesis draws: each shape compiles
@@ -69,7 +69,7 @@ def test_a_mask_removes_rows(sample, where, binning):
         assert np.isnan(value)
 
 
-index_of = jax.jit(equal_width_index, static_argnums=(1, 2))
+index_of = jax.jit(Bins.index, static_argnums=0)
 
 
 @pytest.mark.parametrize("num_bins, dtype", [
@@ -77,14 +77,16 @@ index_of = jax.jit(equal_width_index, static_argnums=(1, 2))
 ])  # fmt: skip
 def test_every_edge_is_in_its_bin(num_bins, dtype):
     """k/M, and its neighbours on both sides; edges are correctly rounded."""
-    edges = equal_width_edges(num_bins, np.dtype(dtype))
+    edges = Bins(num_bins).edges(np.dtype(dtype))
     ks = np.arange(num_bins + 1)
     for k in ks[:: max(1, num_bins // 50)]:
         assert Fraction(float(edges[k])) == nearest(Fraction(int(k), num_bins), dtype)
     last = num_bins - 1
 
     def index(values, closed):
-        return np.asarray(index_of(np.resize(values, num_bins + 1), num_bins, closed))[: len(values)]  # one shape
+        return np.asarray(index_of(Bins(num_bins, closed=closed), np.resize(values, num_bins + 1)))[
+            : len(values)
+        ]  # one shape
 
     np.testing.assert_array_equal(index(edges, "left"), np.minimum(ks, last))
     np.testing.assert_array_equal(index(edges, "right"), np.maximum(ks - 1, 0))
@@ -92,6 +94,51 @@ def test_every_edge_is_in_its_bin(num_bins, dtype):
     for closed in ("left", "right"):
         np.testing.assert_array_equal(index(below, closed), ks[1:-1] - 1)
         np.testing.assert_array_equal(index(above, closed), ks[1:-1])
+
+
+@pytest.mark.parametrize("closed", ["left", "right"])
+@pytest.mark.parametrize("num_bins", [4, 100])
+def test_edges_of_ones_own(rng, num_bins, closed):
+    """Against NumPy's digitize, of scores on edges and between them."""
+    edges = np.concatenate([[0], np.sort(rng.random(num_bins - 1)), [1]])
+    confidence = np.concatenate([edges, rng.random(200), [np.nan]])
+    inside = np.digitize(confidence[:-1], edges[1:-1], right=closed == "right")
+    found = index_of(Bins.of(15, closed=closed, edges=edges), confidence)
+    np.testing.assert_array_equal(found, [*inside, 0])
+
+
+def rows_of(rng, size=12):
+    confidence = rng.random(size)
+    return confidence, rng.random(size) < confidence
+
+
+def test_edges_of_equal_width(rng):
+    confidence, correct = rows_of(rng)
+    edges = [0, 0.2, 0.4, 0.6, 0.8, 1]
+    assert ece(confidence, correct, edges=edges) == ece(confidence, correct, num_bins=5)
+    assert mce(confidence, correct, edges=edges) == mce(confidence, correct, num_bins=5)
+    probs, labels = np.stack([1 - confidence, confidence], axis=1), np.int32(correct)
+    for function in (classwise_ece, top_label_ece):
+        assert function(probs, labels, edges=edges) == function(probs, labels, num_bins=5)
+
+
+@pytest.mark.parametrize("rows, bins", [(1, 1), (7, 1), (8, 2), (26, 2), (27, 3), (10**6 - 1, 99), (10**6, 100)])
+def test_the_cube_root_of_the_rows(rows, bins):
+    assert check_num_bins("cube_root", rows) == bins
+
+
+def test_as_many_bins_as_the_cube_root_of_the_rows(rng):
+    rows = rows_of(rng)
+    assert ece(*rows, num_bins="cube_root") == ece(*rows, num_bins=2)
+
+
+@pytest.mark.parametrize("shape", [(6, 2), (3, 2, 2)])
+def test_rows_of_any_shape_are_pooled(rng, shape):
+    confidence, correct = rows_of(rng)
+    weights, where = np.arange(12.0), np.arange(12) % 3 > 0
+    pooled = ece(confidence, correct, weights=weights, where=where)
+    confidence, correct, weights, where = (part.reshape(shape) for part in (confidence, correct, weights, where))
+    assert ece(confidence, correct, weights=weights, where=where) == pooled
 
 
 @pytest.mark.slow
@@ -179,7 +226,8 @@ def test_gradients_are_finite_and_right(norm):
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        ({"confidence": [[0.5]]}, ValueError, r"confidence must have shape \[N\], got \(1, 1\); use jax.vmap"),
+        ({"confidence": 0.5}, ValueError, r"confidence must have shape \[N\], got one number"),
+        ({"confidence": [[0.5]]}, ValueError, r"correct must have the shape of confidence, \(1, 1\), got"),
         ({"correct": [0, 1]}, ValueError, r"correct must have the shape of confidence, \(1,\), got \(2,\)"),
         ({"weights": [[1.0]]}, ValueError, "weights must have the shape"),
         ({"weights": [-1.0]}, ValueError, "weights must be finite and not negative, got -1 in row 0"),
@@ -214,7 +262,7 @@ def test_wrong_input_is_refused(arguments, error, message):
         ([[0.5, 0.5]], [-1], ValueError, r"labels must be in \[0, 2\), got -1 in row 0"),
         ([[0.5, 0.5]], [0.0], TypeError, "labels must be whole numbers, got float64"),
         ([[0.5, 0.5]], np.array([2**32 + 1]), ValueError, r"labels must be in \[0, 2\)"),
-        ([[0.5, 0.5]], [0, 1], ValueError, r"labels must have shape \[N\]"),
+        ([[0.5, 0.5]], [0, 1], ValueError, r"labels must have the shape of probs without classes, \(1,\), got"),
     ],
 )
 def test_wrong_probabilities_are_refused(probs, labels, error, message):

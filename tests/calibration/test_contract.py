@@ -11,6 +11,7 @@ import pytest
 
 from mixjax.calibration import (
     ace,
+    aurc,
     brier_decomposition,
     brier_score,
     classwise_ece,
@@ -18,6 +19,7 @@ from mixjax.calibration import (
     ece,
     kde_ece,
     kde_ece_canonical,
+    kuiper_test,
     mmce,
     nll,
     signed_gap,
@@ -42,6 +44,8 @@ BINARY = {
     "kde": partial(kde_ece, bandwidth=0.05),
     "corp": brier_decomposition,
     "signed gap": signed_gap,
+    "aurc": aurc,
+    "kuiper": kuiper_test,
 }
 OF_CLASSES = {
     "top-label": top_label_ece,
@@ -54,7 +58,7 @@ OF_CLASSES = {
     "skce": partial(skce, bandwidth=0.3),
 }
 FUNCTIONS = BINARY | OF_CLASSES
-UNWEIGHTED = ("debiased", "sweep", "kde", "kde canonical", "skce")
+UNWEIGHTED = ("debiased", "sweep", "kde", "kuiper", "kde canonical", "skce")
 WEIGHTED = [name for name in FUNCTIONS if name not in UNWEIGHTED]
 every = pytest.mark.parametrize("name", FUNCTIONS)
 

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from mixjax import debiased_ece2, ece, mmce, smooth_ece
+from mixjax.calibration import kolmogorov_smirnov_test, kuiper_test, spiegelhalter_test
 
 SHAPES = [(50, 1.0), (300, 0.3), (300, 3.0), (2000, 1.0), (2000, 3.0)]  # rows, and a of confidence ~ Beta(a, 1)
 
@@ -116,6 +117,33 @@ def test_debiased_of_verified_calibration_with_equal_mass(rng):
     expected = utils.unbiased_square_ce(utils.bin(data, utils.get_equal_bins(confidence, num_bins=15)))
     ours = debiased_ece2(confidence, correct, num_bins=15, form="kumar", binning="equal-mass")[0]
     np.testing.assert_allclose(ours, expected, atol=1e-12)
+
+
+def test_cumulative_differences_of_mapie(rows):
+    """Its range leaves out the 0 at which the walk begins, which the paper has."""
+    mapie = imported("mapie.metrics.calibration")
+    confidence, correct = rows
+    scale, walk = mapie.length_scale(confidence), mapie.cumulative_differences(correct, confidence, noise_amplitude=0)
+    statistics = {
+        "ks": mapie.kolmogorov_smirnov_statistic(correct, confidence),
+        "kuiper": (max(walk.max(), 0) - min(walk.min(), 0)) / scale,
+    }
+    for name, test, cdf in (
+        ("ks", kolmogorov_smirnov_test, mapie.kolmogorov_smirnov_cdf),
+        ("kuiper", kuiper_test, mapie.kuiper_cdf),
+    ):
+        found = test(confidence, correct)
+        np.testing.assert_allclose(found.statistic, statistics[name], rtol=1e-6)  # they add a jitter of 1e-8
+        np.testing.assert_allclose(found.p_value, 1 - cdf(float(found.statistic)), atol=1e-10)
+
+
+def test_spiegelhalter_of_mapie(rows):
+    """Its p-value is of one side: it finds overconfident scores only."""
+    mapie = imported("mapie.metrics.calibration")
+    confidence, correct = rows
+    found, above = spiegelhalter_test(confidence, correct), mapie.spiegelhalter_p_value(correct, confidence)
+    np.testing.assert_allclose(found.statistic, mapie.spiegelhalter_statistic(correct, confidence), rtol=1e-10)
+    np.testing.assert_allclose(found.p_value, 2 * min(above, 1 - above), atol=1e-10)
 
 
 def bins_of_two(confidence):

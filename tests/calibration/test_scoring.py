@@ -88,7 +88,7 @@ def test_wrong_values_of_logits():
 @pytest.mark.parametrize(
     ("logits", "message"),
     [
-        ([0.0, 1.0], r"logits must have shape \[N, K\], got \(2,\)"),
+        ([0.0, 1.0], r"logits must have shape \[N, K\] or \[..., K\], got \(2,\)"),
         ([[0.0, 1.0], [np.inf, 0.0]], "logits must be below infinity, got inf in row 1"),
         ([[-np.inf, -np.inf]], "logits must be above -inf for one class, got -inf in row 0"),
     ],

@@ -50,7 +50,7 @@ def test_a_stream_is_its_rows(stream, closed):
     for state in (merge(*parts), merge(*parts[::-1])):
         np.testing.assert_allclose(errors(state), expected, atol=3e-7)
         assert state.num_rows() == len(confidence)
-    assert partial(type(state).empty, 10)().closed == "left"
+    assert partial(type(state).empty, 10)().bins.closed == "left"
 
 
 @pytest.mark.slow

@@ -131,7 +131,7 @@ def test_no_best_fit_is_an_error_and_nan_under_jit(rng):
 
 
 def test_static_facts_are_refused():
-    with pytest.raises(ValueError, match=r"logits must have shape \[N\], got \(2, 2\)"):
+    with pytest.raises(ValueError, match=r"labels must have the shape of logits, \(2, 2\), got"):
         fit_platt(np.zeros((2, 2)), [0, 1])
     with pytest.raises(TypeError, match="smoothing must be a bool, got int"):
         fit_platt(np.zeros(2), [0, 1], smoothing=1)

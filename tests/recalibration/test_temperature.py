@@ -122,6 +122,33 @@ def test_probabilities_of_any_shape(rng):
     assert np.isnan(jax.jit(fitted)(infinite)[1]).all()
 
 
+def test_classes_of_probability_0(rng):
+    """A class that never is possible, and classes that are not in some rows: against SciPy's minimum."""
+    logits, labels = drawn(rng, temperature=2.0)
+    never = np.concatenate([logits, np.full((N, 1), -np.inf)], axis=1)
+    np.testing.assert_allclose(fit_temperature(never, labels).temperature, best(logits, labels), rtol=1e-9)
+    excluded = (labels[:, None] != np.arange(K)) & (rng.random((N, K)) < 0.3)
+    some = np.where(excluded, -1e9, logits)
+    found = fit_temperature(np.where(excluded, -np.inf, logits), labels, **EVERY)
+    np.testing.assert_allclose(found.temperature, best(some, labels), rtol=1e-7)
+
+
+def test_the_label_may_not_have_probability_0(rng):
+    logits, labels = drawn(rng)
+    logits = np.where((np.arange(N) == 3)[:, None] & (np.arange(K) == labels[:, None]), -np.inf, logits)
+    with pytest.raises(ValueError, match="logits must be above -inf for the label, got -inf in row 3"):
+        fit_temperature(logits, labels, **EVERY)
+    assert np.isnan(jax.jit(fit_temperature)(logits, labels, **EVERY).temperature)
+
+
+def test_only_ratios_of_weights_matter(rng):
+    """...where their sum is beyond float32."""
+    logits, labels = drawn(rng)
+    for weights in (np.full(N, 1e37, np.float32), np.full(N, 3e38, np.float32), np.full(N, 2e-38, np.float32)):
+        fitted = fit_temperature(logits.astype(np.float32), labels, weights=weights)
+        np.testing.assert_allclose(fitted.temperature, best(logits, labels), rtol=2e-5)
+
+
 LABELS = np.arange(N) % K
 RISING = np.tile(np.arange(float(K)), (N, 1))
 NO_BEST = [  # the last two are wrong values
@@ -130,7 +157,7 @@ NO_BEST = [  # the last two are wrong values
     (-np.eye(K)[LABELS], LABELS, "not above those of the other classes"),
     (RISING, np.zeros(N, int), "not above those of the other classes"),
     (RISING, np.full(N, K - 1), "every label has the largest logit"),
-    (np.where(LABELS[:, None] == 3, np.inf, RISING), LABELS, "logits must be finite, got inf in row 3"),
+    (np.where(LABELS[:, None] == 3, np.inf, RISING), LABELS, "logits must be below infinity, got inf in row 3"),
     (RISING, np.where(LABELS == 2, K, LABELS), r"labels must be in \[0, 4\), got 4 in row 2"),
 ]
 
@@ -160,9 +187,13 @@ def test_no_rows_at_all():
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        ({"logits": np.zeros(2)}, ValueError, r"logits must have shape \[N, K\] with K at least 2, got \(2,\)"),
+        (
+            {"logits": np.zeros(2)},
+            ValueError,
+            r"logits must have shape \[N, K\] or \[..., K\] with K at least 2, got \(2,\)",
+        ),
         ({"logits": np.zeros((2, 1))}, ValueError, r"K at least 2, got \(2, 1\)"),
-        ({"labels": [0]}, ValueError, r"labels must have shape \[N\], here \(70,\), got \(1,\)"),
+        ({"labels": [0]}, ValueError, r"labels must have the shape of logits without classes, \(70,\), got \(1,\)"),
         ({"labels": np.zeros(N)}, TypeError, "labels must be whole numbers, got float64"),
         ({"weights": 1.0 - 2 * (LABELS == 1)}, ValueError, "weights must be finite and not negative, got -1 in row 1"),
         ({"where": np.full(N, 0.5)}, TypeError, "where must be boolean, got float64"),

@@ -47,6 +47,15 @@ def test_scipy_agrees(rng):
     np.testing.assert_allclose((residual * logits).mean(axis=0), 0, atol=1e-13)
 
 
+def test_a_class_of_probability_0_keeps_its_scale(rng):
+    """...and the others have the fit without it."""
+    logits, labels = drawn(rng, temperature=1.0, classes=K - 1)
+    fitted = fit_vector_scaling(np.concatenate([logits, np.full((N, 1), -np.inf)], axis=1), labels, **EVERY)
+    alone = fit_vector_scaling(logits, labels)
+    np.testing.assert_allclose(fitted.scale, [*alone.scale, 1], rtol=1e-9)
+    np.testing.assert_allclose(fitted.bias, [*alone.bias, 0], atol=1e-9)
+
+
 @pytest.mark.slow
 def test_scipy_agrees_in_float32(rng):
     """...under `jit` and `vmap`, where separable labels and missing classes are NaN."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from mixjax.calibration import clopper_pearson
 from mixjax.plots import COLORS, COLUMN_WIDTH, MARKERS, panels
-from mixjax.report.diagram import draw_diagonal
+from mixjax.plots.diagram import draw_diagonal
 
 from ..experiments.experiment import Figure, Records
 from ..loop.metrics import NUM_BINS

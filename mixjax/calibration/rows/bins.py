@@ -1,14 +1,15 @@
 """Bins of confidence: the bin of a score, and the sums of rows in each.
 
-Equal-width edges are k/M, correctly rounded in the dtype of the confidences; [l, r) with the last bin closed, or
-(l, r] with the first closed. Equal-mass bins are in `mass`. One sum of residuals replaces those of confidence and of
-correctness, whose difference would cancel.
+Equal-width edges are k/M, correctly rounded in the dtype of the confidences, as edges of one's own are; [l, r) with the
+last bin closed, or (l, r] with the first closed. Equal-mass bins are in `mass`. One sum of residuals replaces those of
+confidence and of correctness, whose difference would cancel.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal, NamedTuple, get_args
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, get_args
 
 import jax
 import jax.numpy as jnp
@@ -18,10 +19,12 @@ from mixjax.calibration.rows.clean import Rows
 from mixjax.calibration.rows.mass import equal_mass, index_among
 from mixjax.calibration.rows.scatter import FEW, sums_by_bin
 from mixjax.calibration.rows.sums import total
-from mixjax.numerics.arguments import check_size
+from mixjax.numerics.arguments import as_array, check_size
+from mixjax.typing import ArrayLike
 
 Binning = Literal["equal-width", "equal-mass"]
 Closed = Literal["left", "right"]
+NumBins = int | Literal["cube_root"]
 
 
 class BinSums(NamedTuple):
@@ -35,59 +38,117 @@ class BinSums(NamedTuple):
     total: jax.Array
 
 
-def check_bins(num_bins: int, binning: str = "equal-width", closed: str = "left") -> int:
-    """Return the number of bins, or raise TypeError or ValueError for a wrong option."""
+@dataclass(frozen=True)
+class Bins:
+    """The bins of an estimator, a static argument of its program."""
+
+    number: int
+    binning: Binning = "equal-width"
+    closed: Closed = "left"
+    own_edges: tuple[float, ...] | None = None
+
+    @classmethod
+    def of(
+        cls,
+        num_bins: NumBins,
+        binning: Binning = "equal-width",
+        closed: Closed = "left",
+        edges: ArrayLike | None = None,
+        *,
+        num_rows: int | None = None,
+    ) -> Bins:
+        """Check the options of a public function; `num_rows` is what "cube_root" is of.
+
+        Raises:
+          TypeError, ValueError: for wrong options.
+        """
+        for name, value, options in (("binning", binning, Binning), ("closed", closed, Closed)):
+            if value not in get_args(options):
+                raise ValueError(f"{name} must be one of {get_args(options)}, got {value!r}")
+        if edges is None:
+            return cls(check_num_bins(num_bins, num_rows), binning, closed)
+        if binning != "equal-width":
+            raise ValueError(f"edges and binning={binning!r} exclude each other")
+        own = _own_edges(edges)
+        return cls(check_num_bins(len(own) - 1), binning, closed, own)
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options of a public function with these bins."""
+        return {"num_bins": self.number, "binning": self.binning, "edges": self.own_edges, "closed": self.closed}
+
+    def edges(self, dtype: np.dtype) -> np.ndarray:
+        """Return the edges, each the nearest number of the dtype (a float64 quotient rounds to the same float32)."""
+        exact = np.arange(self.number + 1) / self.number if self.own_edges is None else np.asarray(self.own_edges)
+        return exact.astype(dtype)
+
+    def index(self, confidence: jax.Array) -> jax.Array:
+        """Return the bin of each score in [0, 1] among the edges, int32; 0 for NaN."""
+        edges = self.edges(np.dtype(confidence.dtype))
+        if self.number <= FEW:
+            return index_among(confidence, list(edges[1:-1]), self.closed)
+        if self.own_edges is not None:
+            side = "right" if self.closed == "left" else "left"
+            index = jnp.searchsorted(jnp.asarray(edges[1:-1]), confidence, side=side).astype(np.int32)
+            return jnp.where(jnp.isnan(confidence), 0, index)
+        return self._equal_width_index(confidence, jnp.asarray(edges))
+
+    def _equal_width_index(self, confidence: jax.Array, edges: jax.Array) -> jax.Array:
+        last = self.number - 1
+        guess = jnp.clip(jnp.floor(confidence * self.number), 0, last).astype(np.int32)  # off by one at most
+        low, high = edges[guess], edges[guess + 1]
+        if self.closed == "left":
+            below, above = confidence < low, confidence >= high
+        else:
+            below, above = confidence <= low, confidence > high
+        return jnp.clip(guess + above.astype(np.int32) - below.astype(np.int32), 0, last)
+
+
+def check_num_bins(num_bins: NumBins, num_rows: int | None = None) -> int:
+    """Return the number of bins, for "cube_root" the largest M with M^3 <= rows; raise for a wrong one."""
+    if isinstance(num_bins, str):
+        if num_bins != "cube_root" or num_rows is None:
+            known = " or 'cube_root'" if num_rows is not None else ""
+            raise ValueError(f"num_bins must be an int{known}, got {num_bins!r}")
+        nearest = round(num_rows ** (1 / 3))
+        return max(1, nearest - (nearest**3 > num_rows))
     num_bins = check_size("num_bins", num_bins)
     if num_bins > 1 << 20:
         raise ValueError(f"num_bins must be at most {1 << 20}, got {num_bins}")
-    for name, value, known in (("binning", binning, Binning), ("closed", closed, Closed)):
-        if value not in get_args(known):
-            raise ValueError(f"{name} must be one of {get_args(known)}, got {value!r}")
     return num_bins
 
 
-def equal_width_edges(num_bins: int, dtype: np.dtype) -> np.ndarray:
-    """Return k/M for k = 0..M, each the nearest number of the dtype (a float64 quotient rounds to the same float32)."""
-    return (np.arange(num_bins + 1) / num_bins).astype(dtype)
+def _own_edges(edges: ArrayLike) -> tuple[float, ...]:
+    """Return edges that ascend from 0 to 1, or raise ValueError or TypeError."""
+    array = as_array("edges", edges)
+    if isinstance(array, jax.core.Tracer):
+        raise TypeError("edges must be known where the program is compiled, got a traced array; make them with NumPy")
+    numbers = np.asarray(array, np.float64)
+    if numbers.ndim != 1 or len(numbers) < 2 or numbers[0] != 0 or numbers[-1] != 1 or not (np.diff(numbers) > 0).all():
+        raise ValueError(f"edges must ascend from 0 to 1, got {numbers.tolist()}")
+    return tuple(numbers.tolist())
 
 
-def equal_width_index(confidence: jax.Array, num_bins: int, closed: Closed) -> jax.Array:
-    """Return the bin of each score in [0, 1], int32; 0 for NaN."""
-    edges = equal_width_edges(num_bins, np.dtype(confidence.dtype))
-    if num_bins <= FEW:
-        return index_among(confidence, [edge for edge in edges[1:-1]], closed)
-    guess = jnp.clip(jnp.floor(confidence * num_bins), 0, num_bins - 1).astype(np.int32)  # off by one at most
-    low, high = jnp.asarray(edges)[guess], jnp.asarray(edges)[guess + 1]
-    below, above = (
-        (confidence < low, confidence >= high) if closed == "left" else (confidence <= low, confidence > high)
-    )
-    return jnp.clip(guess + above.astype(np.int32) - below.astype(np.int32), 0, num_bins - 1)
-
-
-def bin_sums(rows: Rows, num_bins: int, binning: Binning, closed: Closed) -> BinSums:
+def bin_sums(rows: Rows, bins: Bins) -> BinSums:
     """Return the mass and the residual of each bin, of rows that need not be clean."""
-    mass, residual = sums_of_rows(rows, num_bins, binning, closed, lambda rows: (rows.counted, rows.residual))
+    mass, residual = sums_of_rows(rows, bins, lambda rows: (rows.counted, rows.residual))
     return BinSums(mass, residual, total(rows.clean().counted))
 
 
-def sums_of_rows(
-    rows: Rows, num_bins: int, binning: Binning, closed: Closed, values: Callable[[Rows], tuple[jax.Array, ...]]
-) -> tuple[jax.Array, ...]:
+def sums_of_rows(rows: Rows, bins: Bins, values: Callable[[Rows], tuple[jax.Array, ...]]) -> tuple[jax.Array, ...]:
     """Return the sums in each bin of `values` of clean rows, entry by entry; the rows given need not be clean."""
     rows = rows.in_units()
-    if binning == "equal-mass":
-        found = equal_mass(rows.clean_block(), num_bins)
-        return sums_by_bin(found, lambda found: (found[1], *values(found[0])), num_bins)
+    if bins.binning == "equal-mass":
+        found = equal_mass(rows.clean_block(), bins.number)
+        return sums_by_bin(found, lambda found: (found[1], *values(found[0])), bins.number)
 
     def bin_values(block: Rows) -> tuple[jax.Array, ...]:
         block = block.clean_block()  # a block at a time: no array of clean rows is written
-        return equal_width_index(block.confidence, num_bins, closed), *values(block)
+        return bins.index(block.confidence), *values(block)
 
-    return sums_by_bin(rows, bin_values, num_bins)
+    return sums_by_bin(rows, bin_values, bins.number)
 
 
-def binned(rows: Rows, num_bins: int, binning: Binning, closed: Closed) -> tuple[Rows, jax.Array]:
+def binned(rows: Rows, bins: Bins) -> tuple[Rows, jax.Array]:
     """Return clean rows, sorted if need be, and the bin of each."""
-    if binning == "equal-mass":
-        return equal_mass(rows, num_bins)
-    return rows, equal_width_index(rows.confidence, num_bins, closed)
+    return equal_mass(rows, bins.number) if bins.binning == "equal-mass" else (rows, bins.index(rows.confidence))

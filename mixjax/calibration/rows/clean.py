@@ -18,6 +18,7 @@ from jax import lax
 from jaxtyping import Array, Bool, Float
 
 from mixjax.numerics.arguments import POSITIVE, as_array, as_floats, checked, known, shown
+from mixjax.numerics.meshes import pooled
 from mixjax.typing import ArrayLike
 
 Result = TypeVar("Result")
@@ -38,19 +39,19 @@ class Rows(NamedTuple):
     def of(
         cls, confidence: ArrayLike, correct: ArrayLike, weights: ArrayLike | None = None, where: ArrayLike | None = None
     ) -> Rows:
-        """Check shapes and dtypes; all become the floating dtype of `confidence` (float32 at least)."""
+        """Check shapes and dtypes; all become the floating dtype of `confidence` (float32 at least).
+
+        Rows along several axes are pooled.
+        """
         half = str(getattr(confidence, "dtype", "")) in ("bfloat16", "float16")
         (confidence,) = as_floats(confidence=confidence)
-        if confidence.ndim != 1:
-            raise ValueError(
-                f"confidence must have shape [N], got {confidence.shape}; use jax.vmap for leading axes, and "
-                "top_label_ece or classwise_ece for probabilities of shape [N, K]"
-            )
+        if confidence.ndim == 0:
+            raise ValueError("confidence must have shape [N], got one number")
         if half:
             confidence = jnp.where(is_share(confidence, HALF_SLACK), _clipped(confidence), confidence)
         numbers = as_numbers("correct", correct, confidence.dtype)
         rule = f"the shape of confidence, {confidence.shape}"
-        return cls(confidence, numbers, *weights_and_mask(weights, where, confidence, rule, correct=numbers))
+        return cls(pooled(confidence), *beside(confidence, confidence.shape, rule, weights, where, correct=numbers))
 
     def clean(self) -> Rows:
         """Return masked rows as zeros of weight 0, wrong ones with a NaN confidence, weights as multiples of `unit`."""
@@ -120,22 +121,29 @@ def _clipped(values: jax.Array) -> jax.Array:
     return jnp.where(values < 0, 0.0, jnp.where(values > 1, 1.0, values))
 
 
-def weights_and_mask(
-    weights: ArrayLike | None, where: ArrayLike | None, scores: jax.Array, rule: str, **others: jax.Array
-) -> tuple[jax.Array | None, jax.Array | None]:
-    """Convert both to arrays; a weight of 0 masks its row.
+def beside(
+    scores: jax.Array,
+    shape: tuple[int, ...],
+    rule: str,
+    weights: ArrayLike | None,
+    where: ArrayLike | None,
+    **outcome: jax.Array,
+) -> tuple[jax.Array, jax.Array | None, jax.Array | None]:
+    """Return the outcome, the weight and the mask of each row of scores, pooled; a weight of 0 masks its row.
 
     Raises:
-      ValueError: where these, or `others`, have not as many rows as the scores.
+      ValueError: where one of them has not the shape of the rows.
     """
     numbers = None if weights is None else as_numbers("weights", weights, np.dtype(scores.dtype))
     mask = None if where is None else as_mask(where)
-    for name, value in {**others, "weights": numbers, "where": mask}.items():
-        if value is not None and value.shape != scores.shape[:1]:
-            raise ValueError(f"{name} must have {rule}, got {value.shape}")
+    for name, value in {**outcome, "weights": numbers, "where": mask}.items():
+        if value is not None and value.shape != shape:
+            hint = "; for probabilities of K classes there is top_label_ece" if value.shape == shape[:-1] else ""
+            raise ValueError(f"{name} must have {rule}, got {value.shape}{hint}")
     if numbers is not None:
         mask = numbers != 0 if mask is None else mask & (numbers != 0)
-    return numbers, mask
+    (rows,) = outcome.values()
+    return pooled(rows), numbers if numbers is None else pooled(numbers), mask if mask is None else pooled(mask)
 
 
 def weight_unit(weights: jax.Array | None, where: jax.Array | None, dtype: np.dtype) -> jax.Array:

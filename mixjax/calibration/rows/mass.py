@@ -57,7 +57,7 @@ def tie_ranks(rows: Rows) -> tuple[Prefix, Prefix]:
 def share_index(rank: Prefix, total: Prefix, num_bins: int) -> jax.Array:
     """Return floor(M rank / total), at most M - 1; exact for int32, whose product may not be formed.
 
-    A rank of floats that is below a border by less than 2^-34 of it, as rounding leaves it, is on it (up to 4096 bins).
+    A rank of floats that is below a border by less than the rounding of weights is on it (up to 4096 bins).
     """
     if len(rank) == 1:
         return jnp.searchsorted(_share_starts(total[0], num_bins), rank[0], side="right").astype(np.int32)
@@ -69,7 +69,9 @@ def share_index(rank: Prefix, total: Prefix, num_bins: int) -> jax.Array:
 
     def reached(k: jax.Array) -> jax.Array:
         mass, border = product(jnp.full_like(k, num_bins), rank), product(k, total)
-        return (mass[0] - border[0]) + (mass[1] - border[1]) >= -(2.0**-34) * border[0]
+        return (mass[0] - border[0]) + (mass[1] - border[1]) >= -max(2.0**-34, float(jnp.finfo(k.dtype).eps)) * border[
+            0
+        ]
 
     k = jnp.floor(rank[0] / jnp.where(total[0] > 0, total[0], 1.0) * num_bins)  # off by one at most
     k = jnp.where(reached(k + 1), k + 1, jnp.where(reached(k), k, k - 1))

@@ -15,14 +15,15 @@ from mixjax.calibration.rows.clean import (
     SLACK,
     Rows,
     as_shares,
+    beside,
     is_share,
     known_nan,
     refuse,
     refuse_labels,
     refuse_weights,
-    weights_and_mask,
 )
 from mixjax.numerics.arguments import as_array, as_floats
+from mixjax.numerics.meshes import jitted, pooled
 from mixjax.typing import ArrayLike
 
 Result = TypeVar("Result")
@@ -50,13 +51,16 @@ class Predictions(NamedTuple):
     def of(
         cls, probs: ArrayLike, labels: ArrayLike, weights: ArrayLike | None = None, where: ArrayLike | None = None
     ) -> Predictions:
-        """Check shapes and dtypes; all become the floating dtype of `probs` (float32 at least)."""
+        """Check shapes and dtypes; all become the floating dtype of `probs` (float32 at least).
+
+        Rows along several axes are pooled.
+        """
         (array,) = as_floats(probs=probs)
-        if array.ndim != 2 or array.shape[1] == 0:
-            raise ValueError(f"probs must have shape [N, K], got {array.shape}; use jax.vmap for leading axes")
-        labels = as_labels(labels)
-        rule = f"shape [N], here {array.shape[:1]}"
-        return cls(array, labels, *weights_and_mask(weights, where, array, rule, labels=labels))
+        if array.ndim < 2 or array.shape[-1] == 0:
+            raise ValueError(f"probs must have shape [N, K] or [..., K], got {array.shape}")
+        shape = array.shape[:-1]
+        rule = f"the shape of probs without classes, {shape}"
+        return cls(pooled(array, kept=1), *beside(array, shape, rule, weights, where, labels=as_labels(labels)))
 
     @classmethod
     def of_logits(
@@ -64,11 +68,11 @@ class Predictions(NamedTuple):
     ) -> Predictions:
         """Return predictions of softmax(logits); NaN under `jit` for logits that have none."""
         (logits,) = as_floats(logits=logits)
-        if logits.ndim != 2 or logits.shape[1] == 0:
-            raise ValueError(f"logits must have shape [N, K], got {logits.shape}; use jax.vmap for leading axes")
+        if logits.ndim < 2 or logits.shape[-1] == 0:
+            raise ValueError(f"logits must have shape [N, K] or [..., K], got {logits.shape}")
         predictions = cls.of(jax.nn.softmax(logits, axis=-1), labels, weights, where)
         if known_nan((logits, where), predictions.probs):
-            given = np.asarray(logits)
+            given = np.asarray(logits).reshape(-1, logits.shape[-1])
             refuse("logits", given, given < np.inf, "below infinity", where)
             refuse("logits", given.max(axis=1), given.max(axis=1) > -np.inf, "above -inf for one class", where)
         return predictions
@@ -81,7 +85,7 @@ class Predictions(NamedTuple):
         right &= jnp.abs(jnp.sum(probs, axis=-1) - 1.0) <= slack[:, 0]
         return jnp.where(right[:, None], probs, jnp.nan)
 
-    @jax.jit
+    @jitted(rows=True)
     def top_label(self) -> Rows:
         """Return the rows of the predicted class."""
         probs = self.checked_probs()

@@ -51,9 +51,10 @@ def test_the_best_weight_decay_is_that_of_a_line_search():
         def nll(log_mu, alpha=0.0):
             return float(population_nll(limit_logistic_scores(0.7, 0.5, penalty=np.exp(log_mu), alpha=alpha)))
 
-        decay = minimize_scalar(nll, bracket=(-2.0, -0.5, 1.0), tol=1e-6)
-        mixed = min(minimize_scalar(nll, (-2.0, -0.5, 1.0), (alpha,), tol=1e-6).fun for alpha in (0.05, 0.5, 5.0))
+        decay, *mixed = (
+            minimize_scalar(nll, bracket=(-2.0, -0.5, 1.0), args=(alpha,), tol=1e-6) for alpha in (0.0, 0.05, 0.5, 5.0)
+        )
     decayed, both = (list(ARMS).index(arm) for arm in ("weight decay", "weight decay, Mixup"))
     np.testing.assert_allclose(found["nll"][0, decayed], decay.fun, atol=1e-9)
     np.testing.assert_allclose(found["penalty"][0, decayed], np.exp(decay.x), rtol=1e-3)
-    assert decay.fun - 1e-9 < found["nll"][0, both] < mixed
+    assert decay.fun - 1e-9 < found["nll"][0, both] < min(each.fun for each in mixed)

@@ -1,10 +1,4 @@
-"""Reliability diagrams on given Axes, from tables of `mixjax.calibration.reliability`.
-
-Points are (mean confidence, accuracy) of the bins that hold rows, with Clopper and Pearson's bars, and hollow for a bin
-of fewer than `FEW` rows. Boxes are the consistency band, where a point lies with the probability `level` if the scores
-are calibrated (Brocker and Smith, 2007). On the diagonal confidence and accuracy agree; below it a model is
-overconfident.
-"""
+"""The parts of reliability diagrams, drawn on given Axes: points with bars, boxes, curves, diagonal and histogram."""
 
 from __future__ import annotations
 
@@ -12,13 +6,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from mixjax.calibration.reliability_curve import CorpCurve
 from mixjax.calibration.reliability_table import Reliability
-from mixjax.plots import COLORS, MARKERS
+from mixjax.plots.style import COLORS, MARKERS
 
 if TYPE_CHECKING:
+    import jax
     from matplotlib.axes import Axes
 
-BAND = "#D9D9D9"
+BOX = "#D9D9D9"
 FEW = 10  # rows, below which the marker of a bin is hollow
 MOST_NARROW = 0.008  # box, on an axis from 0 to 1
 DIAGONAL: dict[str, Any] = {"color": "0.5", "linewidth": 0.8, "linestyle": "-", "zorder": 1}
@@ -62,13 +58,41 @@ def draw_reliability(
     if band:
         _draw_band(ax, table, level, filled, edges)
     bars = np.maximum([accuracy - low, high - accuracy], 0)
-    style = {"color": look.color, "markersize": 3, "linewidth": 0.8, "elinewidth": 0.7, "capsize": 1.2, "capthick": 0.7}
-    line: dict[str, Any] = {"linestyle": look.line if joined else "", "label": label or None, "mfc": "white", **style}
-    ax.errorbar(confidence, accuracy, bars, fmt=look.marker, zorder=3, clip_on=False, **line)
-    many = np.asarray(table.count)[filled] >= FEW
-    full: dict[str, Any] = {"linestyle": "", "marker": look.marker, "markersize": 3, "color": look.color}
-    if many.any():  # an empty line would still take room beside the figure
-        ax.plot(confidence[many], accuracy[many], zorder=4, clip_on=False, **full)
+    few = np.asarray(table.count)[filled] < FEW
+    line = {"linestyle": look.line if joined else "", "label": label or None, "linewidth": 0.8, "elinewidth": 0.7}
+    style: dict[str, Any] = {"color": look.color, "markersize": 3, "capsize": 1.2, "capthick": 0.7} | line
+    ax.errorbar(confidence, accuracy, bars, fmt=look.marker, zorder=3, clip_on=False, **style)
+    hollow: dict[str, Any] = {"linestyle": "", "marker": look.marker, "markersize": 3, "mfc": "white"}
+    if few.any():  # an empty line would still take room beside the figure
+        ax.plot(confidence[few], accuracy[few], zorder=4, clip_on=False, color=look.color, **hollow)
+
+
+def draw_curve(
+    ax: Axes,
+    curve: CorpCurve,
+    *,
+    level: float = 0.95,
+    look: Look = LOOKS[0],
+    label: str = "",
+    key: jax.Array | None = None,
+) -> None:
+    """Draw a model's curve, over its consistency band if there is a key of it.
+
+    Args:
+      curve: result of `corp_curve`.
+      level: level of the band.
+      label: name of the curve in a legend.
+      key: of the band, which is drawn at random.
+    """
+    if key is not None:
+        confidence, low, high = curve.consistency_band(key, level)
+        ax.fill_between(confidence, low, high, color=BOX, linewidth=0, zorder=0, label=_band_name(level))
+    line: dict[str, Any] = {"color": look.color, "linestyle": look.line, "label": label or None}
+    ax.plot(curve.confidence, curve.accuracy, zorder=3, clip_on=False, **line)
+
+
+def _band_name(level: float) -> str:
+    return f"consistency band, level {level:g}"
 
 
 def _draw_band(ax: Axes, table: Reliability, level: float, filled: np.ndarray, edges: np.ndarray | None) -> None:
@@ -79,12 +103,12 @@ def _draw_band(ax: Axes, table: Reliability, level: float, filled: np.ndarray, e
         left, right = (np.asarray(end, np.float64)[filled] for end in (table.lowest, table.highest))
         thin = np.maximum(MOST_NARROW - (right - left), 0) / 2
         left, right = left - thin, right + thin
-    ax.bar(left, high - low, right - left, low, align="edge", color=BAND, linewidth=0, zorder=0)
+    ax.bar(left, high - low, right - left, low, align="edge", color=BOX, linewidth=0, zorder=0, label=_band_name(level))
 
 
-def draw_diagonal(ax: Axes) -> None:
+def draw_diagonal(ax: Axes, label: str | None = None) -> None:
     """Draw the diagonal, where confidence is accuracy, on Axes from 0 to 1."""
-    ax.plot([0, 1], [0, 1], **DIAGONAL)
+    ax.plot([0, 1], [0, 1], label=label, **DIAGONAL)
     ax.set_xlim(0, 1)
     ax.set_ylim(0, 1)
     ax.set_xticks([0, 0.2, 0.4, 0.6, 0.8, 1], ["0", "0.2", "0.4", "0.6", "0.8", "1"])
@@ -97,4 +121,4 @@ def draw_histogram(ax: Axes, count: np.ndarray, *, look: Look = LOOKS[0], fill: 
     edges = np.linspace(0, 1, len(share) + 1)
     style: dict[str, Any] = {"fill": True, "linewidth": 0} if fill else {"linestyle": look.line, "linewidth": 1}
     ax.stairs(share, edges, color=look.color, **style)
-    ax.set_ylim(bottom=0)
+    ax.set_ylim(bottom=0, auto=None)  # a second histogram may be higher

@@ -1,0 +1,130 @@
+"""The report of `mixjax report FILE`, from arrays in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+import jax
+import numpy as np
+
+from mixjax.calibration.rows.bins import Binning, Closed
+from mixjax.calibration.rows.clean import Rows, as_mask
+from mixjax.calibration.rows.predictions import Predictions
+from mixjax.calibration.summary import Kind, kind_given
+from mixjax.commands.origin import versions
+from mixjax.numerics.arguments import as_floats
+from mixjax.numerics.meshes import pooled
+from mixjax.report.comparison import check_pair
+from mixjax.report.metrics import Settings
+from mixjax.report.reading import FilePredictions
+from mixjax.report.whole import CalibrationReport
+from mixjax.runs import RunError
+from mixjax.typing import ArrayLike
+
+__all__ = ["of_arrays"]
+
+Scores: TypeAlias = ArrayLike | Mapping[str, ArrayLike]
+
+
+def of_arrays(
+    *,
+    probs: Scores | None = None,
+    logits: Scores | None = None,
+    confidence: Scores | None = None,
+    labels: ArrayLike | None = None,
+    correct: Scores | None = None,
+    where: ArrayLike | None = None,
+    num_bins: int = 15,
+    binning: Binning = "equal-width",
+    closed: Closed = "left",
+    level: float = 0.95,
+    seed: int = 0,
+) -> CalibrationReport:
+    """Return the report that `mixjax report` makes of a file: every number with its interval, to print or to write.
+
+    Args:
+      probs, logits, confidence: exactly one of them; probabilities or logits [N, K] go with `labels`, confidences [N]
+        with `correct`. Two models on the same rows, to be compared, are a mapping from their names to these.
+      labels: whole numbers in [0, K), shape [N].
+      correct: 0 or 1, shape [N]; for two models a mapping too.
+      where: shape [N]: rows that are False are left out.
+      num_bins, binning, closed: as for `ece`.
+      level: of every interval and band, in (0, 1).
+      seed: of the bootstrap and of the test.
+
+    Returns:
+      A `CalibrationReport`. float64 arrays are computed in float64, others in float32, whatever JAX is set to.
+
+    Raises:
+      TypeError: unless one kind of scores is given, with what goes with it.
+      ValueError: for more than two models; for two with different numbers of rows or classes; without rows, for NaN in
+        a row, and as the functions of `mixjax.calibration`.
+
+    Example:
+      >>> from mixjax.report import of_arrays
+      >>> probs = {"plain": [[0.9, 0.1], [0.2, 0.8]], "mixup": [[0.7, 0.3], [0.4, 0.6]]}
+      >>> pair = of_arrays(probs=probs, labels=[0, 0])
+      >>> round(pair.differences["signed gap"].estimate, 3)
+      -0.2
+    """
+    kind = kind_given({"probs": probs, "logits": logits, "confidence": confidence}, labels, correct)
+    settings = Settings(num_bins, binning, closed, level, seed)
+    scores = _by_name({"probs": probs, "logits": logits, "confidence": confidence}[kind])
+    right = _by_name(correct if kind == "confidence" else labels, scores)
+    if len(scores) not in (1, 2):
+        raise ValueError(f"a report is of one model or of two, got {len(scores)}")
+    with jax.enable_x64(True):
+        files = [_predictions(name, kind, scores[name], right[name], where) for name in scores]
+        if len(files) == 1:
+            return CalibrationReport.of(files, list(scores), settings, versions())
+        try:
+            check_pair(*files)
+        except RunError as error:
+            raise ValueError(str(error)) from None
+        titles = [f"{letter}: {name}" for letter, name in zip("AB", scores, strict=True)]
+        return CalibrationReport.of(files, titles, settings, versions())
+
+
+def _by_name(values: Any, names: Mapping[str, Any] | None = None) -> Mapping[str, Any]:
+    """Return arrays by the name of their model: one array is that of every name, by default of "model"."""
+    if not isinstance(values, Mapping):
+        return dict.fromkeys(names or ("model",), values)
+    if names is not None and values.keys() != names.keys():
+        raise ValueError(f"models must have the same names, got {', '.join(names)} and {', '.join(values)}")
+    return values
+
+
+def _predictions(
+    name: str, kind: Kind, scores: ArrayLike, right: ArrayLike, where: ArrayLike | None
+) -> FilePredictions:
+    """Check the rows that count of one model.
+
+    Raises:
+      ValueError, TypeError: for wrong shapes, dtypes or values, NaN among them, and without rows.
+    """
+    (given,) = as_floats(**{kind: scores})
+    if kind == "confidence":
+        rows = Rows.of(given, right, None, where)
+        values, labels = rows.confidence, rows.correct
+        checked = rows.raise_if_invalid(rows.clean().confidence)
+    else:
+        to_predictions = Predictions.of_logits if kind == "logits" else Predictions.of
+        predictions = to_predictions(given, right, None, where)
+        values, labels = pooled(given, kept=1), predictions.labels
+        checked = predictions.raise_if_invalid(predictions.top_label().confidence)
+    kept = np.ones(len(labels), bool) if where is None else np.asarray(as_mask(where)).ravel()
+    missing = np.isnan(np.asarray(checked)) & kept
+    if missing.any():
+        raise ValueError(f"{kind} must not be NaN, as in row {int(np.argmax(missing))}; where= leaves rows out")
+    if not kept.any():
+        raise ValueError(f"{kind} must have rows that count, got none of {len(kept)}")
+    rows_of = {"scores": np.asarray(values)[kept], "labels": np.asarray(labels)[kept].astype(np.int64)}
+    missing = np.zeros(int(kept.sum()), bool)
+    return FilePredictions(
+        name, "", "binary" if kind == "confidence" else kind, missing=missing, row_name=_row, **rows_of
+    )
+
+
+def _row(row: int) -> str:
+    return f"row {row}"

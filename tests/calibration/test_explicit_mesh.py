@@ -1,0 +1,21 @@
+"""Functions of rows that are sharded over an explicit mesh of two devices give what they give on one device."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from tests.paths import ROOT
+
+WAYS = [(way, context) for way in ("eager", "jit", "vmap", "grad") for context in ("alone", "set_mesh")]
+
+
+@pytest.mark.parametrize(
+    "way, context", [pytest.param(*way, marks=[pytest.mark.slow] if n else []) for n, way in enumerate(WAYS)]
+)
+def test_sharded_rows(way, context):
+    command = [sys.executable, "-m", "tests.calibration.on_mesh", way, context]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr

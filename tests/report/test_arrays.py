@@ -1,0 +1,75 @@
+"""The report of arrays is that of a file that holds them."""
+
+from __future__ import annotations
+
+import jax
+import numpy as np
+import pytest
+
+from mixjax.report import of_arrays
+from mixjax.report.comparison import compare
+from mixjax.report.metrics import report_on
+from mixjax.report.reading import read_predictions
+from tests.report.conftest import SETTINGS, draw
+from tests.report.test_cli import checked_page
+
+LOGITS, LABELS = draw(1, 2.0)
+OPTIONS = {"num_bins": SETTINGS.num_bins, "level": SETTINGS.level, "seed": SETTINGS.seed}
+
+
+@pytest.fixture(scope="module")
+def pair():
+    return of_arrays(logits={"plain": LOGITS, "other": 0.5 * LOGITS}, labels=LABELS, **OPTIONS)
+
+
+def test_every_number_is_that_of_the_file(files, plain, pair):
+    other = report_on(read_predictions(files / "other.npz", "logits"), SETTINGS)
+    for name, report in (("plain", plain), ("other", other)):
+        assert pair.metrics[name].keys() == {metric.name for metric in report.metrics}
+        for metric in report.metrics:
+            np.testing.assert_array_equal(pair.metrics[name][metric.name], metric.interval)
+    for metric in compare(plain, other).differences:
+        np.testing.assert_array_equal(pair.differences[metric.name], metric.interval)
+    assert pair.reports[0].test == plain.test
+
+
+def test_it_is_printed_and_written(pair, tmp_path, capsys):
+    pair.print()
+    assert "A: plain and B: other, 240 rows" in capsys.readouterr().out
+    pair.write_html(tmp_path / "page.html")
+    text = checked_page(tmp_path / "page.html")
+    assert "Calibration of A: plain and B: other" in text
+    assert "arrays plain 240 rows, logits of 3 classes" in text
+    assert {name.partition(".")[0] for name in pair.pictures()} == {"reliability"}
+
+
+@pytest.mark.slow
+def test_rows_that_are_left_out_may_hold_anything(pair):
+    """...and float32 stays float32, whatever JAX is set to."""
+    hidden = np.concatenate([LOGITS, np.full((9, 3), np.nan, np.float32)]), np.concatenate([LABELS, np.full(9, 7)])
+    with jax.enable_x64(False):
+        alone = of_arrays(logits=hidden[0], labels=hidden[1], where=np.arange(249) < 240, **OPTIONS)
+    for name, interval in alone.metrics["model"].items():
+        np.testing.assert_array_equal(interval, pair.metrics["plain"][name])
+    assert alone.reports[0].table.accuracy.dtype == np.float32
+    assert alone.differences == {}
+
+
+NAN = np.where(np.arange(240)[:, None] == 7, np.nan, LOGITS)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"logits": NAN, "labels": LABELS}, "logits must not be NaN, as in row 7; where= leaves rows out"),
+        ({"logits": {"a": LOGITS}, "labels": {"b": LABELS}}, "models must have the same names, got a and b"),
+        ({"logits": dict.fromkeys("abc", LOGITS), "labels": LABELS}, "of one model or of two, got 3"),
+        ({"logits": {"a": LOGITS, "b": LOGITS[:, :2]}, "labels": LABELS % 2}, "a has 3 classes and b has 2"),
+        ({"confidence": [], "correct": []}, "confidence must have rows that count, got none of 0"),
+        ({"confidence": [0.5], "correct": [0.2]}, "correct must be 0 or 1"),
+        ({"confidence": [0.5], "correct": [1], "level": 95}, "level must be between 0 and 1, got 95"),
+    ],
+)
+def test_what_is_wrong_is_said(given, message):
+    with pytest.raises(ValueError, match=message):
+        of_arrays(**given)
