@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST_FIGURES = 6  # pairs to draw
-_BESIDE = 1.15  # factor between arms that are measured at the same penalty
+_BESIDE = 1.15  # factor between arms that are measured at the same penalty, to be told apart
 
 
 def pictures(prediction: Prediction, check: Check | None, name: str) -> dict[str, bytes]:
@@ -31,7 +31,7 @@ def pictures(prediction: Prediction, check: Check | None, name: str) -> dict[str
 def prediction_figure(prediction: Prediction, check: Check | None) -> Figure:
     """Draw signed gap above NLL; the best penalty of an arm by NLL is a large marker, measured means have bars."""
     figure, (above, below) = panels(2, 1, height=1.55, share_y=False)
-    rows = -(-(len(prediction.arms) + 1 + (check is not None)) // 2)
+    rows = 1 + -(-(len(prediction.arms) + 1 + 2 * (check is not None)) // 2)
     figure.set_size_inches(COLUMN_WIDTH, 3.1 + 0.16 * rows)
     above.axhline(0.0, **DIAGONAL)
     for arm, look in zip(range(len(prediction.arms)), cycle(LOOKS), strict=False):
@@ -52,9 +52,14 @@ def prediction_figure(prediction: Prediction, check: Check | None) -> Figure:
     figure.align_ylabels([above, below])
     figure.legend(
         handles=_keys(prediction, check), loc="outside upper left", ncols=2, frameon=False, handlelength=2.2,
-        labelspacing=0.25, columnspacing=1.0, borderaxespad=0.2,
+        labelspacing=0.25, columnspacing=1.0, borderaxespad=0.2, title=_finding(prediction), title_fontsize="medium",
     )  # fmt: skip
     return figure
+
+
+def _finding(prediction: Prediction) -> str:
+    arm, penalty = prediction.best("nll")
+    return f"Least NLL predicted: {prediction.arms[arm].name}, penalty {prediction.penalties[penalty]:.2g}"
 
 
 def _draw(ax: Axes, prediction: Prediction, arm: int, field: str, look: Look) -> None:
@@ -97,6 +102,6 @@ def _keys(prediction: Prediction, check: Check | None) -> list[Any]:
     keys = [line(arm.name, look) for arm, look in zip(prediction.arms, cycle(LOOKS), strict=False)]
     keys.append(Line2D([], [], color="0.3", linestyle="", marker="o", markersize=4.5, label="least NLL of an arm"))
     if check is not None:
-        label = f"measured, level {check.level:g}"
+        label = f"measured, level {check.level:g}\n(arms side by side)"
         keys.append(Line2D([], [], color="0.3", linestyle="", marker="o", mfc="white", markersize=4, label=label))
     return keys

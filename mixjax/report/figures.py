@@ -31,7 +31,8 @@ def reliability_figure(reports: Sequence[Report], labels: Sequence[str]) -> Figu
 
     figure = Figure()
     keys = _keys(reports, labels)
-    main, below = _add_axes(figure, 0.13 * len(keys) + 0.08)
+    title = _finding(reports, labels)
+    main, below = _add_axes(figure, 0.13 * (len(keys) + len(title.splitlines())) + 0.1)
     alone, settings = len(reports) == 1, reports[0].settings
     tables = {label: report.table for label, report in zip(labels, reports, strict=True)}
     reliability_diagram(main, tables, level=settings.level, edges=_edges(settings))
@@ -43,8 +44,26 @@ def reliability_figure(reports: Sequence[Report], labels: Sequence[str]) -> Figu
     below.set_xlabel("confidence" if binary else "confidence (probability of the predicted class)")
     below.set_ylabel("share of rows")
     figure.align_ylabels([main, below])
-    figure.legend(handles=keys, loc="upper left", borderaxespad=0.2, **_LEGEND)
+    figure.legend(handles=keys, loc="upper left", borderaxespad=0.2, title=title, title_fontsize="medium",
+                  alignment="left", **_LEGEND)  # fmt: skip
     return figure
+
+
+def _finding(reports: Sequence[Report], labels: Sequence[str]) -> str:
+    """Say whether one or two models are over- or underconfident, as far as the interval of the signed gap tells."""
+    if len(reports) > 2:
+        return ""
+    return "\n".join(
+        f"{_plain(label)}: {_direction(report)}".lstrip() for report, label in zip(reports, labels, strict=True)
+    )
+
+
+def _direction(report: Report) -> str:
+    gap = report.metric("signed gap").interval
+    high, low = ("too high", "too low") if report.file.kind == "binary" else ("overconfident", "underconfident")
+    if not (gap.low > 0 or gap.high < 0):
+        return "no clear signed gap"
+    return high if gap.low > 0 else low
 
 
 def _add_axes(figure: Figure, legend: float) -> tuple[Axes, Axes]:

@@ -39,25 +39,27 @@ def _true(one: xr.Dataset) -> bool:
 
 
 def draw_few_labels(table: xr.Dataset) -> Any:
-    """4.1: what is left of the ECE after pseudo-labels."""
+    """4.1: how large theta must be for C1 and n_u, and the configurations that are true and false."""
     row = table.sel(theorem="4.1")
-    figure, (ax,) = plots.panels(1, 1, height=2.4)
-    ax.axvspan(0.4, 2.5, color="0.5", alpha=0.12, linewidth=0)
-    cells = list(cells_of(row).values())
-    for order, ratio in enumerate(table["labeled_ratio"].values):
-        color = plots.COLORS[order]
-        line = table["few_labels"].isel(labeled_ratio=order)
-        ax.plot(table["relative_norm"], line, color=color, label=f"$p/n_l = {ratio:g}$")
-        shown = [cell for cell in cells if float(cell["p/n_l"]) == ratio and cell["n_u"] == "200 n"]
-        x = np.array([float(cell["|theta| / sqrt(p/n_l)"]) for cell in shown])
-        y = np.exp(np.interp(np.log(x), np.log(table["relative_norm"]), np.log(line)))
-        ax.plot(x, y, plots.MARKERS[order], color=color, markersize=3.5)
-    ax.axhline(1, color="0.4", linewidth=0.6, zorder=0)
-    ax.set(yscale="log", xscale="log", ylim=(1e-6, 2), xlim=(0.1, 2.6))
-    ax.set(xlabel=r"$|\theta|\,/\sqrt{p/n_l}$", ylabel="ECE(final) / ECE(init)")
+    figure, (ax,) = plots.panels(1, 1, height=2.6)
+    names = {"n^0.5": r"$n_u = \sqrt{n_l}$", "n": "$n_u = n_l$", "10 n": "$10\\,n_l$", "200 n": "$200\\,n_l$"}
+    for order, (n_u, label) in enumerate(names.items()):
+        color, marker = plots.COLORS[order], plots.MARKERS[order]
+        ax.plot(table["relative_norm"], table["sufficient_norm"].isel(per_label=order), color=color)
+        for k, cell in cells_of(row).items():
+            if cell["n_u"] == n_u:
+                relative = float(cell["|theta| / sqrt(p/n_l)"])
+                norm = relative * np.sqrt(float(cell["p/n_l"]))
+                face = color if _true(row.isel(configuration=k)) else "white"
+                ax.plot(
+                    relative * 1.05 ** (order - 1.5), norm, marker, color=color, markersize=3.5, markerfacecolor=face
+                )
+        ax.plot([], [], marker + "-", color=color, markersize=4, label=label)
+    ax.set(xscale="log", yscale="log", xlim=(0.05, 3), ylim=(0.03, 20))
+    ax.set(xlabel=r"$|\theta|\,/\sqrt{p/n_l}$", ylabel=r"$|\theta|$")
     plots.decades(ax, x=True)
-    ax.set_title("4.1 holds: with few labels, pseudo-labels help", pad=3)
-    legend(figure, ax, 3, where="lower", columnspacing=1.0)
+    ax.set_title(r"4.1 holds; how large $|\theta|$ must be for $C_1$ and $n_u$", pad=3)
+    legend(figure, ax, 4, where="lower", columnspacing=1.0)
     return figure
 
 

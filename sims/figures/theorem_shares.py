@@ -58,18 +58,28 @@ def share_lines(ax: Any, row: xr.Dataset, labels: Mapping[int, str]) -> None:
     share_axis(ax)
 
 
+def share_bars(row: xr.Dataset) -> np.ndarray:
+    """Return what the 95 % intervals of shares reach below and above them."""
+    return np.maximum([row["share"] - row["share_low"], row["share_high"] - row["share"]], 0)
+
+
 def _labels(row: xr.Dataset, positions: list[int], text: Callable[[dict[str, str]], str]) -> dict[int, str]:
     cells = cells_of(row)
     return {k: text(cells[k]) for k in positions}
+
+
+def _cell_label(cell: Mapping[str, str]) -> str:
+    return rf"$p/n = {tex(cell['p'])[:-1] or 1}$, $|\theta| = {tex(cell['|theta|'])}$"
 
 
 def draw_proportional(table: xr.Dataset) -> Any:
     """3.1: the mean change of the ECE, and its limit."""
     row = table.sel(theorem="3.1")
     figure, (ax,) = plots.panels(1, 1, height=2.5)
-    for order, (k, cell) in enumerate(cells_of(row).items()):
+    fixed = {k: cell for k, cell in cells_of(row).items() if not cell["|theta|"].startswith("n")}
+    for order, (k, cell) in enumerate(fixed.items()):
         one, style = row.isel(configuration=k), look(order)
-        label = rf"$p/n = {tex(cell['p'])[:-1] or 1}$, $|\theta| = {cell['|theta|']}$"
+        label = _cell_label(cell)
         ax.errorbar(row["n"], one["value"], BAR * one["value_se"], label=label, elinewidth=0.8, **style)
         ax.axhline(float(one["limit"]), color=style["color"], linewidth=0.6, linestyle=":", zorder=0)
     ax.axhline(0, color="0.4", linewidth=0.6, zorder=0)
@@ -118,11 +128,11 @@ def draw_unknown_sigma(table: xr.Dataset) -> Any:
     figure, (ax,) = plots.panels(1, 1, height=2.5)
     row = table.sel(theorem="3.5")
     known = table.sel(theorem="3.1")
-    shown = [k for k, cell in cells_of(row).items() if float(cell["|theta|"]) > 0]
     cells = cells_of(row)
+    shown = [k for k, cell in cells.items() if cell["|theta|"] != "0" and not cell["|theta|"].startswith("n")]
     for order, k in enumerate(shown):
         style, one = look(order), row.isel(configuration=k)
-        label = rf"$p/n = {tex(cells[k]['p'])[:-1] or 1}$, $|\theta| = {cells[k]['|theta|']}$"
+        label = _cell_label(cells[k])
         ax.plot(row["n"], one["share"], label=label, **style)
         ax.fill_between(row["n"], one["share_low"], one["share_high"], color=style["color"], alpha=0.25, linewidth=0)
         other = known.isel(configuration=k)
@@ -158,8 +168,7 @@ def draw_mixup_repairs(table: xr.Dataset) -> Any:
         x = np.array([float(cells[k]["n_u"].split()[0]) for k in shown])
         one = row.isel(configuration=shown, n=size)
         label = rf"$|\theta| = {theta}$, $n_l = {int(row['n'][size]):,}$"
-        bars = np.array([one["share"] - one["share_low"], one["share_high"] - one["share"]])
-        ax.errorbar(x, one["share"], np.maximum(bars, 0), label=label, elinewidth=0.8, **look(order))
+        ax.errorbar(x, one["share"], share_bars(one), label=label, elinewidth=0.8, **look(order))
     edge = float(table["overshoot"])
     ax.axvline(edge, color="0.4", linewidth=0.8, linestyle="--", zorder=0)
     ax.text(edge * 1.12, 0.5, "under-confident\n" r"if $|\theta| = 2$", fontsize=7, va="center")
@@ -184,8 +193,9 @@ def draw_without_signal(table: xr.Dataset) -> Any:
     for order, wanted in enumerate((100, 10_000, 1_000_000)):
         size = int(np.argmin(np.abs(np.log(row["n"].values / wanted))))
         one = row.isel(configuration=shown, n=size)
-        bars = np.maximum([one["share"] - one["share_low"], one["share_high"] - one["share"]], 0)
-        ax.errorbar(x[1:], one["share"][1:], bars[:, 1:], label=f"$n = {int(row['n'][size]):,}$", **look(order))
+        ax.errorbar(
+            x[1:], one["share"][1:], share_bars(one)[:, 1:], label=f"$n = {int(row['n'][size]):,}$", **look(order)
+        )
         ax.plot(x[:1], one["share"][:1], **look(order))
     ax.set(xscale="log", xlabel=r"$|\theta|$")
     ax.set_xticks([left, 0.01, 0.1, 1], ["0", "0.01", "0.1", "1"])
@@ -208,10 +218,11 @@ def draw_margin(table: xr.Dataset) -> Any:
     for order, (label, belongs) in enumerate(groups.items()):
         shown = row.isel(configuration=[k for k, cell in cells.items() if belongs(cell) and cell["|theta|"] != "0"])
         style = look(order) | {"linewidth": 0}
-        ax.plot(shown["margin"].values.ravel(), shown["share"].values.ravel(), label=label, alpha=0.8, **style)
+        share, bars = shown["share"].values.ravel(), share_bars(shown).reshape(2, -1)
+        ax.errorbar(shown["margin"].values.ravel(), share, bars, label=label, alpha=0.8, elinewidth=0.8, **style)
     ax.axvline(1, color="0.4", linewidth=0.8, linestyle="--", zorder=0)
     ax.set(xscale="log", xlabel=r"$(p/n)\,/\,c(|\theta|, t)$, the critical ratio", xlim=(1e-3, 1e3))
     share_axis(ax, "share that Mixup hurts")
-    ax.set_title(r"5.2 holds below the critical ratio, $\propto |\theta|^2$", pad=3)
+    ax.set_title(r"5.2 holds below the critical ratio of $|\theta|$", pad=3)
     legend(figure, ax, 3, where="lower", columnspacing=0.6, handletextpad=0.1)
     return figure

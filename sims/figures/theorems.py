@@ -29,7 +29,8 @@ _DRAWN = {
     "3.1": (
         draw_proportional,
         "Mean of ECE(mix) - ECE over training sets, with the weight chosen before the data; bars: 95 % intervals, "
-        "mostly smaller than the marks. Dotted: limits.",
+        "mostly smaller than the marks. Dotted: limits. Not drawn: |theta| that falls with n, whose limit is that of "
+        "theta = 0.",
     ),
     "3.2": (
         draw_low_dimension,
@@ -55,9 +56,11 @@ _DRAWN = {
     ),
     "4.1": (
         draw_few_labels,
-        "Limit of the ECE with pseudo-labels over that of the labelled data alone, n_u = 200 n_l; it dips where the "
-        "classifier changes from over- to under-confident. Marks: configurations in which the share of data sets is "
-        "measured. Shaded: |theta| from 0.4 to 2.5 sqrt(p/n_l). Both axes are logarithmic.",
+        "Lines: the |theta| from which on pseudo-labels lower the ECE, in the limit, for the n_u of the same colour; "
+        "it must be exceeded at |theta| = C1 sqrt(p/n_l), where C1 is the left end of what is allowed, and up to C2. "
+        "Marks: configurations that are measured, filled where pseudo-labels help in 99 % of data sets at the largest "
+        "n_l. Hollow ones are below their line: outside of the hypothesis, since theta is not sufficiently large. "
+        "Marks that differ in n_u alone are side by side, so that all can be seen. Both axes are logarithmic.",
     ),
     "4.2": (
         draw_many_labels,
@@ -78,7 +81,8 @@ _DRAWN = {
     "5.2": (
         draw_margin,
         "Share of training sets of which the statement is true, of every configuration and n, against p/n over the "
-        "critical ratio of |theta| and t, below which Mixup hurts in the limit. theta = 0 is left out: there its "
+        "critical ratio of |theta| and t, below which Mixup hurts in the limit; it is proportional to |theta|^2 for "
+        "small |theta|. Bars: 95 % intervals, mostly smaller than the marks. theta = 0 is left out: there its "
         "critical ratio is 0 and the share is 0.",
     ),
     "5.3": (

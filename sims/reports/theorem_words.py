@@ -24,7 +24,8 @@ STANDARD = (
     "to 1. It is true in a configuration where the share reaches 99 % (its 95 % interval above) at the largest n, "
     "and false where the share is below 99 % there and no larger than at a hundredth of that n. *Holds*: true in "
     "every configuration that counts. *Needs a condition*: true where the condition holds too, false where the "
-    "hypothesis alone does. *Refuted*: false in every configuration that counts."
+    "hypothesis alone does. *Refuted*: false in every configuration that counts. *Undecided*: anything else, such as a "
+    "share below 99 % that still rises."
 )
 
 
@@ -91,6 +92,7 @@ def _details(entry: Mapping[str, Any]) -> list[str]:
         "Must be added": entry["condition"],
         "False without it" if entry["condition"] else "False": fails and f"{fails}.",
         "Reading": entry["reading"],
+        "In the authors' favour": entry["favourable"],
     }
     listed = (f"* *{name}*: {text}".replace("|", r"\|") for name, text in parts.items() if text)
     return ["", f"**Theorem {entry['theorem']}: {entry['verdict']}.**", "", *listed]

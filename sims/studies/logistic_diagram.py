@@ -1,6 +1,6 @@
 """The phase diagram of the classifier that people train: what Mixup does to a penalised logistic fit.
 
-The paper's map is that of its averaging classifier. This is the same map of the logistic fit, from the exact limit
+The paper's map is that of its averaging classifier. This is the same map of the logistic fit, from the limit
 alone (`limit_logistic_scores`), with literal fits to all pairs on it.
 """
 

@@ -22,17 +22,21 @@ def _proportional(*rows: tuple[Real, Value]) -> tuple[Configuration, ...]:
     return _cells("p theta_norm", *((Rate(ratio, 1), theta) for ratio, theta in rows))
 
 
-_COMPARABLE = _proportional((0.1, 1), (0.5, 1), (0.5, 0), (1, 0.5), (0.5, 2), (5, 2))
+_SHRINKING = (Rate(1, -0.25), Rate(1, -0.5))  # |theta| < C lets it fall with n
+
+_COMPARABLE = _proportional(
+    *((0.1, 1), (0.5, 1), (0.5, 0), (1, 0.5), (0.5, 2), (5, 2)), *((0.5, theta) for theta in _SHRINKING)
+)
 
 _LOW_DIMENSION = _cells(
     "p theta_norm alpha",
     *((Rate(5), theta, 1) for theta in (1, 0.5, 2)),
     (Rate(5), 1, 0.2),
     *((Rate(1, power), 1, 1) for power in (0.5, 0.75, 0.9)),
-    *((Rate(5), theta, 1) for theta in (0.1, 0.01, Rate(1, -0.25), Rate(1, -0.5), 0)),
+    *((Rate(5), theta, 1) for theta in (0.1, 0.01, *_SHRINKING, 0)),
 )
 
-_FEW_LABELS = ((5, 0.4), (5, 1), (5, 2.5), (20, 0.4), (20, 1), (100, 0.4), (100, 0.5))
+_FEW_LABELS = ((400, 0.1), (5, 0.4), (5, 1), (5, 2.5), (20, 0.4), (20, 1), (100, 0.4), (100, 0.5))
 
 CONFIGURATIONS: dict[str, tuple[Configuration, ...]] = {
     "3.1": _COMPARABLE,
@@ -52,12 +56,16 @@ CONFIGURATIONS: dict[str, tuple[Configuration, ...]] = {
     "4.1": _cells(
         "ratio relative_norm n_u",
         *((ratio, relative, Rate(200, 1)) for ratio, relative in _FEW_LABELS),
-        *((ratio, relative, ROOT) for ratio, relative in ((20, 1), (100, 0.4), (100, 0.5))),
+        *((ratio, relative, Rate(10, 1)) for ratio, relative in ((400, 0.1), (20, 0.4))),
+        *((ratio, relative, N) for ratio, relative in ((400, 0.2), (20, 0.4), (20, 1))),
+        *((ratio, relative, ROOT) for ratio, relative in ((400, 0.2), (100, 0.4), (100, 0.5), (20, 1))),
+        *((400, 0.1, N), (100, 0.2, ROOT)),  # |theta| = 2 is not large enough
     ),
     "4.2": _cells(
         "p theta_norm n_u",
         *((Rate(5), 1, Rate(1, power)) for power in (0.25, 0.5, 0.75, 1)),
-        *((Rate(5), theta, Rate(10, 1)) for theta in (0, 0.5, 1, 2)),
+        *((Rate(5), theta, Rate(10, 1)) for theta in (0, 0.5, 1, 2, *_SHRINKING)),
+        *((Rate(1), theta, Rate(10, 1)) for theta in (0, 1)),
     ),
     "4.3": _cells(
         "p theta_norm n_u",
@@ -68,7 +76,7 @@ CONFIGURATIONS: dict[str, tuple[Configuration, ...]] = {
     ),
     "5.1": _proportional(
         *((0.1, 1), (1, 0.5), (5, 2)),
-        *((0.5, theta) for theta in (1, 0.3, 0.1, 0.03, 0.01, Rate(1, -0.25), Rate(1, -0.5), 0)),
+        *((0.5, theta) for theta in (1, 0.3, 0.1, 0.03, 0.01, *_SHRINKING, 0)),
     ),
     "5.2": _LOW_DIMENSION,
     "5.3": _cells("theta_norm c_max", (0.3, 0.1), (1, 1), (2, 8), (3, 40), (5, 200)),

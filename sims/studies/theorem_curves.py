@@ -9,13 +9,12 @@ import numpy as np
 from mixjax.gaussian import (
     critical_ratio,
     derivative_at_zero,
-    limit_pseudo_label_scores,
     mixup_weight,
     overshoot_ratio,
-    population_ece,
     turning_ratio,
 )
 from mixjax.gaussian.claims.claim import rate
+from mixjax.gaussian.claims.theorems_4 import sufficient_norm
 from mixjax.gaussian.maximum import widest_point
 
 from ..engine.program import HostArrays
@@ -26,28 +25,20 @@ TURNING_NORM = np.linspace(1.46, 6.0, 92)
 DERIVATIVE_NORM = np.array([0.3, 1.0, 2.0, 3.0, 5.0])
 DERIVATIVE_RATIO = np.geomspace(0.01, 300.0, 80)
 SLOPE = np.concatenate([np.geomspace(0.001, 0.2, 30)[:-1], np.linspace(0.2, 0.999, 60)])
-LABELED_RATIO = np.array([5.0, 20.0, 100.0])
-RELATIVE_NORM = np.geomspace(0.1, 2.5, 60)
-PER_LABEL = 200.0  # unlabelled points a label, of the limit of Theorem 4.1
+RELATIVE_NORM = np.geomspace(0.05, 2.5, 60)
+PER_LABEL = np.array([0.0, 1.0, 10.0, 200.0])  # unlabelled points a label; 0 where they grow more slowly
 
 
 def curves() -> HostArrays:
-    """Compute all curves: c up to which D falls, D of the MCE, v*, ECE(final) / ECE(init), and where it overshoots."""
+    """Compute all curves: c up to which D falls, D of the MCE, v*, |theta| of 4.1, and where 4.3 overshoots."""
     with jax.enable_x64(True):
         widest = np.asarray(widest_point(jnp.asarray(SLOPE), jnp.asarray(1.0 - SLOPE)))
-        laws = limit_pseudo_label_scores(
-            LABELED_RATIO[:, None],
-            LABELED_RATIO[:, None] / PER_LABEL,
-            RELATIVE_NORM * np.sqrt(LABELED_RATIO)[:, None],
-            0.0,
-        )
-        init, final = (population_ece(laws[name]) for name in ("init", "final"))
         found = {
             "turning": turning_ratio(TURNING_NORM),
             "mce_derivative": derivative_at_zero(DERIVATIVE_RATIO, DERIVATIVE_NORM[:, None], norm=np.inf),
             "widest": widest,
             "widest_value": widest / np.cosh(widest) ** 2,
-            "few_labels": final / init,
+            "sufficient_norm": sufficient_norm(RELATIVE_NORM, PER_LABEL[:, None]),
             "overshoot": 12.0 / overshoot_ratio(12.0, 2.0),
         }
     return {name: np.asarray(value, np.float64) for name, value in found.items()}
@@ -60,7 +51,7 @@ def curve_variables(found: HostArrays) -> tuple[dict[str, Described], dict[str, 
         "mce_derivative": (("derivative_norm", "derivative_ratio"), "limit of d MCE / d alpha at 0+, beta = 1"),
         "widest": (("slope",), "score v* of the largest gap, at slope rho"),
         "widest_value": (("slope",), "v* sech^2 v*"),
-        "few_labels": (("labeled_ratio", "relative_norm"), "limit of ECE(final) / ECE(init), n_u = 200 n_l"),
+        "sufficient_norm": (("per_label", "relative_norm"), "|theta| from which on pseudo-labels lower the ECE"),
         "overshoot": ((), "n_u / n_l beyond which the classifier is under-confident, p/n_l = 12, |theta| = 2"),
     }
     coordinates = {
@@ -68,7 +59,7 @@ def curve_variables(found: HostArrays) -> tuple[dict[str, Described], dict[str, 
         "derivative_norm": DERIVATIVE_NORM,
         "derivative_ratio": DERIVATIVE_RATIO,
         "slope": SLOPE,
-        "labeled_ratio": LABELED_RATIO,
+        "per_label": PER_LABEL,
         "relative_norm": RELATIVE_NORM,
     }
     return {name: (dims, found[name], text) for name, (dims, text) in texts.items()}, coordinates

@@ -9,6 +9,8 @@ from tests.pages.tables import at, table
 
 PEAK = "interpolation_peak"
 CHOICES = "regularizers/theta_norm-ratio-criterion-arm.csv"
+DECAYING = "regularizers/ratio-criterion-arm.csv"
+LEAST = 1e-6  # of NLL: what the tables have digits for
 ARMS = ("plain", "smoothing", "Mixup")
 
 
@@ -59,18 +61,24 @@ def boundaries() -> dict[str, float]:
 
 
 def gains() -> dict[str, float]:
-    def gain(criterion: str):
-        alone, both = (table(CHOICES, criterion=criterion, arm=arm) for arm in ("weight decay", "weight decay, Mixup"))
-        return alone[f"{criterion}_best"].values - both[f"{criterion}_best"].values
-
-    plain = table("regularizers/map_penalty-map_ratio.csv")
-    mixed = table("regularizers/map_alpha-map_penalty-map_ratio.csv").merge(plain)
-    mixed = mixed.assign(accuracy=mixed.accuracy_decay + mixed.accuracy_decay_change)
-    better = mixed.groupby("map_ratio").accuracy.max() - plain.groupby("map_ratio").accuracy_decay.max()
+    """Return what the best Mixup does beside the best weight decay, without and with the best temperature."""
+    nll, scaled = (added(CHOICES, criterion, f"{criterion}_best") for criterion in ("nll", "nll_scaled"))
+    accuracy = -added(DECAYING, "nll_scaled", "accuracy_best_decay")
+    decaying = {name: added(DECAYING, name, f"{name}_best_decay") for name in ("nll", "nll_scaled")}
+    alpha = table(DECAYING, criterion="nll_scaled", arm="weight decay, Mixup").alpha_best_decay
+    assert (alpha == 100).all()
     return {
-        "settings": len(gain("nll")),
-        "nll.gain": gain("nll").max(),
-        "nll.none": (gain("nll") < 1e-6).sum(),
-        "scaled.gain": gain("nll_scaled").max(),
-        "accuracy.gain": better.max(),
+        "settings": len(nll),
+        "nll.none": ((nll < LEAST) & (scaled < LEAST)).sum(),
+        "decay.nll": decaying["nll"].max(),
+        "decay.smoothing": added(DECAYING, "nll", "nll_best_decay", "weight decay, smoothing").max(),
+        "decay.scaled.least": decaying["nll_scaled"].min(),
+        "decay.scaled": decaying["nll_scaled"].max(),
+        "accuracy.gain": accuracy.max(),
     }
+
+
+def added(path: str, criterion: str, name: str, arm: str = "weight decay, Mixup") -> np.ndarray:
+    """Return by how much an arm lowers a number beside the best weight decay."""
+    alone, both = (table(path, criterion=criterion, arm=each)[name].values for each in ("weight decay", arm))
+    return alone - both

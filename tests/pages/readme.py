@@ -6,10 +6,10 @@ from collections import Counter
 
 from tests.pages import logistic, temperature, training
 from tests.pages.tables import table
-from tests.pages.theorems import entries
+from tests.pages.theorems import entries, favoured
 
 STATED = {
-    logistic: ("settings", "nll.gain", "scaled.gain", "Mixup.accuracy", "plain.accuracy"),
+    logistic: ("settings", "nll.none", "decay.nll", "decay.scaled", "Mixup.accuracy", "plain.accuracy"),
     temperature: ("1.best.least", "1.best.most"),
     training: tuple(f"fashion.{width}{end}" for width in (10, 1000) for end in ("", ".low", ".high")),
 }
@@ -22,4 +22,5 @@ def numbers() -> dict[str, float]:
     verdicts = Counter(entry["verdict"] for entry in entries().values())
     fits = table("real_fits/pair-n-penalty-fit.csv", "signed == signed")
     near = ((fits.signed_predicted - fits.signed).abs() <= 0.03).sum()
-    return values | {name: verdicts[verdict] for name, verdict in VERDICTS.items()} | {"near": near, "cells": len(fits)}
+    values |= {name: verdicts[verdict] for name, verdict in VERDICTS.items()} | {"favoured": favoured()}
+    return values | {"near": near, "cells": len(fits)}

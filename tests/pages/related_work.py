@@ -16,9 +16,9 @@ VARIANTS = {"digits": "mixup", "RegMixup": "RegMixup", "manifold": "manifold Mix
 
 
 def numbers() -> dict[str, float]:
-    kept = ("plain.accuracy", "Mixup.accuracy", "smoothing.accuracy", "settings", "nll.gain", "scaled.gain")
-    shared = peak() | gains()
-    return {name: shared[name] for name in (*kept, "accuracy.gain")} | choices() | low() | epochs() | nets() | biases()
+    kept = {name: value for name, value in peak().items() if name.endswith(".accuracy")}
+    kept |= {name: value for name, value in gains().items() if name != "decay.smoothing"}
+    return kept | choices() | low() | epochs() | nets() | biases()
 
 
 def choices() -> dict[str, float]:
@@ -29,20 +29,11 @@ def choices() -> dict[str, float]:
     }
     worse = arms["Mixup"] - arms["weight decay"]
     found = {"fixed.gain": (arms["none"] - arms["Mixup"]).max()}
-    found |= {"instead.least": worse.min(), "instead.most": worse.max()} | spectrum()
+    found |= {"instead.least": worse.min(), "instead.most": worse.max()}
     after = table(CHOICES, criterion="nll_scaled", arm="weight decay").penalty_best.values
     before = table(CHOICES, criterion="nll", arm="weight decay").penalty_best.values
     assert (after > before).all()
     return found | {"largest": (after == table(CHOICES).penalty_best.max()).sum()}
-
-
-def spectrum() -> dict[str, float]:
-    """Return the gain of the NLL by Mixup where eigenvalues decay as 1/k, over all penalties, at each p/n."""
-    plain = table("regularizers/map_penalty-map_ratio.csv")
-    mixed = table("regularizers/map_alpha-map_penalty-map_ratio.csv").merge(plain)
-    mixed = mixed.assign(nll=mixed.nll_scaled_decay + mixed.nll_scaled_decay_change)
-    gain = plain.groupby("map_ratio").nll_scaled_decay.min() - mixed.groupby("map_ratio").nll.min()
-    return {"spectrum.least": gain.min(), "spectrum.most": gain.max()}
 
 
 def low() -> dict[str, float]:

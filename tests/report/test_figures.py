@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
+from mixjax.calibration.intervals import Interval
 from mixjax.calibration.reliability_table import reliability
 from mixjax.plots import paper_style
 from mixjax.report import figures
+from mixjax.report.metrics import Metric, Report
 from mixjax.report.numbers import with_interval
 from tests.report.conftest import SETTINGS
 
@@ -29,6 +31,21 @@ def test_names_of_files_are_plain_text_in_a_legend(plain, name):
     assert shown.startswith(f"{name}: ECE" if len(name) < 18 else "aaaa")
     assert f"ECE {with_interval(plain.metric('ECE').interval)}, 240 rows" in shown
     assert figure.legends[0].get_window_extent().x1 <= figure.bbox.x1
+
+
+@pytest.mark.few(1)
+@pytest.mark.parametrize("low, high, kind, says", [
+    (0.01, 0.2, "logits", "overconfident"), (-0.2, -0.01, "logits", "underconfident"),
+    (-0.1, 0.1, "logits", "no clear signed gap"), (np.nan, np.nan, "logits", "no clear signed gap"),
+    (0.01, 0.2, "binary", "too high"),
+])  # fmt: skip
+def test_the_title_is_what_the_interval_of_the_signed_gap_tells(plain, low, high, kind, says, monkeypatch):
+    gap = Interval(0.5 * (low + high), low, high, 0.01)
+    monkeypatch.setattr(Report, "metric", lambda self, name: Metric(name, gap, ""))
+    report = dataclasses.replace(plain, file=dataclasses.replace(plain.file, kind=kind))
+    with paper_style():
+        (legend,) = figures.reliability_figure([report, report], ["one", "two"]).legends
+    assert legend.get_title().get_text() == f"one: {says}\ntwo: {says}"
 
 
 @pytest.mark.few(1)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mixjax.plots import BAND, COLORS, decades, panels
+from mixjax.plots import BAND, COLORS, band_key, decades, panels
 
 from ..experiments.experiment import Figure, Records
 from ..runs.stored import Stored
@@ -29,9 +29,8 @@ def _draw(stored: Stored) -> Any:
     if not rows:
         return None
     figure, axes = panels(len(_METRICS), 1, height=1.5, share_y=False)
-    arms = list(dict.fromkeys(record["arm"] for record in rows))
     for ax, metric in zip(axes, _METRICS, strict=True):
-        for order, arm in enumerate(arms):
+        for order, arm in enumerate(_arms(rows)):
             _draw_arm(ax, [record for record in rows if record["arm"] == arm], metric, order, arm)
         ax.axvline(_midpoint(rows) + 0.5, color="0.4", linewidth=0.7, linestyle=(0, (4, 2)))
         ax.set_ylabel(METRIC_NAMES[metric])
@@ -42,9 +41,23 @@ def _draw(stored: Stored) -> Any:
     axes[0].annotate("pseudo-labels", (_midpoint(rows) + 0.5, 1), (3, -2), xycoords=("data", "axes fraction"),
                      textcoords="offset points", va="top", fontsize="small", color="0.3")  # fmt: skip
     axes[-1].set_xlabel("epoch")
-    handles, labels = axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper center", ncols=2, frameon=False, handlelength=2.2)
+    handles = axes[0].get_legend_handles_labels()[0]
+    if len({row["seed"] for row in rows}) > 1:
+        handles.append(band_key("95 % interval over seeds", "0.3"))
+    figure.legend(handles=handles, loc="outside upper center", ncols=2, frameon=False, handlelength=2.2,
+                  title=_finding(rows), title_fontsize="medium")  # fmt: skip
     return figure
+
+
+def _finding(rows: Records) -> str:
+    """Say the mean ECE of each arm at the last epoch, in the order of the legend."""
+    last = [row for row in rows if row["epoch"] == max(each["epoch"] for each in rows)]
+    means = [np.mean([row["ece"] for row in last if row["arm"] == arm]) for arm in _arms(rows)]
+    return "ECE in the end: " + ", ".join(f"{mean:.3f}" for mean in means)
+
+
+def _arms(rows: Records) -> list[str]:
+    return list(dict.fromkeys(record["arm"] for record in rows))
 
 
 def _draw_arm(ax: Any, rows: Records, metric: str, order: int, arm: str) -> None:
@@ -70,5 +83,5 @@ def _caption(stored: Stored) -> str:
         f"ECE, accuracy and confidence - accuracy over the epochs (paper: {paper_figures('epochs')}). Half of the "
         "training rows have labels; at the dashed line the net's own labels of the other half are inserted "
         f"(accuracy {accuracy:.3f}, ECE {error:.3f}). Lines: mean of {seeds} seeds{bands}. The scale of the ECE is "
-        "logarithmic."
+        "logarithmic. The title has the ECE of the lines at the last epoch, in the order of the legend."
     )

@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from mixjax.calibration import clopper_pearson
 from mixjax.plots import COLORS, COLUMN_WIDTH, MARKERS, panels
 from mixjax.plots.diagram import draw_diagonal
 
 from ..experiments.experiment import Figure, Records
 from ..loop.metrics import NUM_BINS
 from ..runs.stored import Stored
-from .lines import ARM_NAMES, LINES
+from .lines import ARM_NAMES, LINES, finding
 
 __all__ = ["reliability_figure"]
 
@@ -35,28 +36,46 @@ def _draw(stored: Stored) -> Any:
     for ax, net in zip(axes, nets, strict=True):
         own = [row for row in rows if row["net"] == net]
         for order, arm in enumerate(dict.fromkeys(row["arm"] for row in own)):
-            confidence, accuracy = _pooled([row for row in own if row["arm"] == arm])
-            ax.plot(confidence, accuracy, color=COLORS[order], linestyle=LINES[order], marker=MARKERS[order],
-                    markersize=2.6, linewidth=0.9, label=ARM_NAMES.get(arm, arm), clip_on=False)  # fmt: skip
+            confidence, accuracy, bars = _pooled([row for row in own if row["arm"] == arm])
+            ax.errorbar(confidence, accuracy, bars, color=COLORS[order], linestyle=LINES[order], marker=MARKERS[order],
+                        markersize=2.6, linewidth=0.9, elinewidth=0.7, label=ARM_NAMES.get(arm, arm),
+                        clip_on=False)  # fmt: skip
         draw_diagonal(ax)
         ax.set_aspect("equal")
         ax.set_title(net, pad=3)
     figure.supxlabel("confidence", fontsize="medium")
     figure.supylabel("accuracy", fontsize="medium")
     handles, labels = axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper center", ncols=2, frameon=False, handlelength=2.2)
+    figure.legend(handles, labels, loc="outside upper center", ncols=2, frameon=False, handlelength=2.2,
+                  title=_finding(stored), title_fontsize="medium")  # fmt: skip
     return figure
 
 
-def _pooled(rows: Records) -> tuple[np.ndarray, np.ndarray]:
-    """Return mean confidence and accuracy of each bin of ten or more rows, over all seeds."""
+def _finding(stored: Stored) -> str:
+    """Say of each arm in how many nets confidence and accuracy differ beyond what seeds make of it."""
+    rows = stored.arms("test")
+    lines = []
+    for arm in dict.fromkeys(row.arm for row in rows):
+        gaps = [row.metrics["signed_gap"] for row in rows if row.arm == arm]
+        counts = {"over": sum(gap.low > 0 for gap in gaps), "under": sum(gap.high < 0 for gap in gaps)}
+        said = ", ".join(f"{word}confident in {count}" for word, count in counts.items() if count)
+        text = f"{said} of {len(gaps)} net{'s' * (len(gaps) > 1)}" if said else "no clear gap"
+        lines.append(f"{ARM_NAMES.get(arm, arm)}: {text}")
+    return finding([row.metrics["signed_gap"] for row in rows], "\n".join(lines))
+
+
+def _pooled(rows: Records) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return mean confidence, accuracy and its bars of each bin of ten or more rows, over all seeds."""
     count = np.sum([row["count"] for row in rows], axis=0)
     sums = [
         np.sum([np.multiply(row["count"], row[name]) for row in rows], axis=0)
         for name in ("confidence", "accuracy_in_bin")
     ]
     kept = count >= 10
-    return tuple(total[kept] / count[kept] for total in sums)  # type: ignore[return-value]
+    count, (confidence, right) = count[kept], (total[kept] for total in sums)
+    low, high = clopper_pearson(np.round(right), count)
+    accuracy = right / count
+    return confidence / count, accuracy, np.maximum([accuracy - low, high - accuracy], 0)
 
 
 def _shown(rows: Records) -> list[str]:
@@ -72,5 +91,7 @@ def _caption(stored: Stored) -> str:
     some = f" {len(shown)} of the {len(nets)} nets." if len(shown) < len(nets) else ""
     return (
         f"Accuracy against confidence of the final nets in 15 bins, the test rows of {seeds} seed{'s' * (seeds > 1)} "
-        f"together; bins of fewer than ten rows are left out.{some} Below the diagonal a net is overconfident."
+        f"together; bins of fewer than ten rows are left out.{some} Below the diagonal a net is overconfident. Bars: "
+        "95 % intervals (Clopper-Pearson, of rows taken as independent). The title counts the nets whose confidence - "
+        "accuracy has a 95 % interval over seeds (Student's t) without 0."
     )

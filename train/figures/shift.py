@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from mixjax.plots import COLUMN_WIDTH
@@ -34,20 +35,27 @@ def _draw(stored: Stored) -> Any:
             if metric == "signed_gap":
                 ax.axhline(0, color="0.4", linewidth=0.6, zorder=0)
     for name, top, bottom in zip(SHIFTS, axes[0], axes[-1], strict=True):
-        top.set_title(_counted(stored, name), pad=3, fontsize="medium")
+        top.set_title(_found(stored, name), pad=3, fontsize="medium")
         bottom.set_xlabel(SHIFTS[name].axis)
     picture.align_ylabels(axes[:, 0])
     legend(picture, axes[0][0], rows)
     return picture
 
 
-def _counted(stored: Stored, shift: str) -> str:
-    """Say at how many severities Mixup lowers the ECE beyond what seeds make of it, of those with nets off chance."""
+def _found(stored: Stored, shift: str) -> str:
+    """Say at which severities Mixup lowers the ECE beyond what seeds make of it, and at which a net is near chance."""
     rows = [row for row in _rows(stored) if row.evaluation == shift and row.severity > 0]
     plain, mixed = ([row for row in rows if (row.arm == rows[0].arm) is first] for first in (True, False))
-    pairs = [(one, base) for one, base in zip(mixed, plain, strict=True) if not (one.at_chance or base.at_chance)]
+    chance = [one.severity for one, base in zip(mixed, plain, strict=True) if one.at_chance or base.at_chance]
+    pairs = [(one, base) for one, base in zip(mixed, plain, strict=True) if one.severity not in chance]
     changes = [stored.difference(one, base)["ece"] for one, base in pairs]
-    return finding(changes, f"ECE lower at\n{sum(each.high < 0 for each in changes)} of {len(changes)}")
+    lower = [one.severity for (one, _), change in zip(pairs, changes, strict=True) if change.high < 0]
+    said = f"ECE lower at\n{_listed(lower)}" if lower else "ECE lower\nnowhere"
+    return finding(changes, f"{said}\n{_listed(chance)}: chance" if chance else said)
+
+
+def _listed(severities: Sequence[float]) -> str:
+    return ", ".join(f"{severity:g}" for severity in severities)
 
 
 def _rows(stored: Stored) -> list[Row]:
@@ -59,7 +67,7 @@ def _caption(stored: Stored) -> str:
     rows = _rows(stored)
     return (
         f"Final nets ({rows[0].net}) on test images that are turned, noisy or pale: ECE, confidence - accuracy, "
-        "accuracy. Noise: standard deviation, as a share of the largest pixel. The titles count the severities at "
-        "which Mixup lowers the ECE (the 95 % interval of the difference, seed by seed, is below 0), of those above 0 "
-        f"at which no net is near chance. {seeds_text(rows)}"
+        "accuracy. Noise: standard deviation, as a share of the largest pixel. The titles name the severities at which "
+        "Mixup lowers the ECE (the 95 % interval of the difference, seed by seed, is below 0), and those at which a "
+        f"net is near chance, which are left out. {seeds_text(rows)}"
     )

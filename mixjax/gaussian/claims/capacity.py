@@ -72,5 +72,8 @@ THEOREM_5_3 = Claim(
     met=lambda **_: False,
     reading="No theta is sufficiently large: D = -v sech^2(v)/2 at the v* of the largest gap (beta = 1); v sech^2 v "
     "peaks at v = .7717, v* is above that for every rho < 1 and grows with p/n, so that D rises towards 0. The proof "
-    "takes a decreasing function for an increasing one. At theta = 0 D is 0 for every p/n.",
+    "takes a decreasing function for an increasing one. That v* lies beyond the peak is exact: at v* the slopes of "
+    "both curves agree, so that v sech^2 v takes the same value at rho v* and at v*, to either side of its one peak. "
+    "At theta = 0 D is 0 for every p/n.",
+    favourable="Half of it holds: D is negative at every theta other than 0.",
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mixjax.gaussian.claims.claim import Claim
-from mixjax.gaussian.claims.theorems_3 import BOUNDED_BELOW, CHOSEN, TAU, helps, hurts
+from mixjax.gaussian.claims.theorems_3 import BOUNDED_BELOW, CHOSEN, ONE_THETA, TAU, helps, hurts
 from mixjax.gaussian.maximum import population_mce
 
 THEOREM_5_1 = Claim(
@@ -14,7 +14,8 @@ THEOREM_5_1 = Claim(
     **helps(population_mce, met=lambda theta_norm: theta_norm.factor > 0 and theta_norm.power > -0.5),
     condition="theta is not 0, and sqrt(n) |theta| -> infinity: without signal the MCE is 1/2 for every weight, and 1 "
     "where <theta_hat, theta> is negative.",
-    reading="|theta| < C lets theta be 0. Read for one theta other than 0 at a time, the statement holds.",
+    reading="|theta| < C lets theta be 0, or fall with n.",
+    favourable=ONE_THETA.format(regime="p/n"),
 )
 THEOREM_5_2 = Claim(
     "5.2",
@@ -24,4 +25,5 @@ THEOREM_5_2 = Claim(
     **hurts(population_mce),
     condition=BOUNDED_BELOW.format(without="leaves the MCE at 1/2"),
     reading=TAU,
+    favourable=ONE_THETA.format(regime="rate p = n^a with a < 1"),
 )

@@ -1,1 +1,1 @@
-"""Penalised logistic regression with Mixup and label smoothing, which people train, and its exact limit."""
+"""Penalised logistic regression with Mixup and label smoothing, which people train, and its limit."""

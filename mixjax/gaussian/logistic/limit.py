@@ -1,4 +1,4 @@
-r"""The exact limit of penalised logistic regression with Mixup and label smoothing: the classifier that people train.
+r"""The limit of penalised logistic regression with Mixup and label smoothing: the classifier that people train.
 
 Not in the paper, whose classifier averages y x. As n, p grow with p/n -> c the score v = w'x / 2 of a test point has
 the law y v ~ N(m/2, q/4), with m and q of `fixed_point`; the loss is that of `pair_loss`. docs/logistic.md derives it,

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import integrate, stats
 
-from mixjax.gaussian import ScoreLaw, population_ece, population_mce, turning_ratio
+from mixjax.gaussian import (
+    ScoreLaw,
+    limit_pseudo_label_scores,
+    population_ece,
+    population_mce,
+    turning_ratio,
+)
 from mixjax.gaussian.claims import CLAIMS, Rate, theorems_3
 from mixjax.gaussian.claims.claim import LARGEST_WEIGHT
 from mixjax.gaussian.claims.theorems_3 import chosen_weight
-from mixjax.gaussian.claims.theorems_4 import EXACT_UP_TO, WEIGHTS
+from mixjax.gaussian.claims.theorems_4 import EXACT_UP_TO, WEIGHTS, sufficient_norm
 
 N, REPLICATES = 16, 5_000
 ROOT, HALF, SAME = Rate(1, 0.5), Rate(0.5, 1), Rate(1, 1)
@@ -122,6 +128,50 @@ def test_theta_must_be_large_enough_for_3_3_and_never_is_for_5_3():
     assert not CLAIMS["5.3"].met(theta_norm=2.0, c_max=1.0)
 
 
+def quadrature_ece(mean, var):
+    rho, sd = mean / var, np.sqrt(var)
+
+    def gap(v):
+        return abs(np.tanh(rho * v) - np.tanh(v)) / 2 * stats.norm.pdf(v, mean, sd)
+
+    return integrate.quad(gap, mean - 12 * sd, mean + 12 * sd, points=[0], limit=200, epsabs=1e-13)[0]
+
+
+@pytest.mark.parametrize("relative_norm, per_label", [(0.1, 1.0), (0.4, 1.0), (0.2, 10.0), (2.5, 200.0)])
+def test_theta_must_be_large_enough_for_4_1(relative_norm, per_label):
+    """By SciPy's quadrature pseudo-labels do not lower the ECE at this |theta|, and do from the next of the grid on."""
+    norms = sufficient_norm(relative_norm, per_label) * np.array([0.9999, 1.012, 1.5, 2.0, 5.0])
+    ratio = (norms / relative_norm) ** 2
+    laws = limit_pseudo_label_scores(ratio, ratio / per_label, norms, 0.0)
+    init, final = (
+        [quadrature_ece(*pair) for pair in zip(np.asarray(laws[name].mean), np.asarray(laws[name].var), strict=True)]
+        for name in ("init", "final")
+    )
+    assert (np.array(final) < init).tolist() == [False, True, True, True, True]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("norm, helps", [(4.0, False), (8.0, True)])
+def test_4_1_at_a_tenth_of_the_root_of_p_over_n(norm, helps, key):
+    """C1 = .1 and n_u = n_l = 1000, with exact sums: |theta| = 4 is below `sufficient_norm` and 8 above it."""
+    cell = {"ratio": 100.0 * norm**2, "relative_norm": 0.1, "n_u": SAME}
+    share = float((CLAIMS["4.1"].value(key, [1000], 1000, **cell) < 0).mean())
+    assert CLAIMS["4.1"].stated(**cell) == helps
+    assert share > 0.99 if helps else share < 0.05
+
+
+@pytest.mark.slow
+def test_3_5_needs_no_larger_n_with_a_pooled_sigma(key):
+    """At n = 3,162 on, as with sigma known, where the paper's estimate needs 100,000: p = 0.1 n is the slowest."""
+    cell = {"p": Rate(0.1, 1), "theta_norm": 1.0}
+    n = [3162, 100_000]
+    pooled, paper = (theorems_3.helps(population_ece, sigma_estimate=name)["value"] for name in ("pooled", "paper"))
+    shares = [(np.asarray(value(key, n, 4000, **cell)) < 0).mean(axis=1) for value in (pooled, paper)]
+    assert shares[0].min() > 0.99
+    assert shares[1][0] < 0.9
+    assert shares[1][1] > 0.99
+
+
 IN_PROPORTION = {"p": HALF, "theta_norm": 1.0}
 LOW = {"p": Rate(5), "theta_norm": 1.0, "alpha": 1.0}
 OOD = {"p": SAME, "theta_norm": 1.0, "test_norm": 1.0, "cosine": 1.0}
@@ -147,10 +197,15 @@ REPAIRED = {"p": Rate(12, 1), "theta_norm": 2.0, "n_u": Rate(10, 1)}
     ("3.4", OOD | {"p": ROOT}, True, False),
     ("3.4", OOD | {"p": Rate(5), "cosine": 0.5}, True, True),
     ("4.1", FEW, True, True),
-    ("4.1", FEW | {"relative_norm": 3.0}, False, True),
-    ("4.1", FEW | {"n_u": ROOT}, False, True),  # |theta| is not sufficiently large
+    ("4.1", FEW | {"relative_norm": 3.0}, True, True),
+    ("4.1", FEW | {"n_u": ROOT}, True, True),
+    ("4.1", FEW | {"relative_norm": 0.1}, True, True),
+    ("4.1", FEW | {"relative_norm": 0.1, "n_u": ROOT}, False, True),  # |theta| is not sufficiently large
+    ("4.1", FEW | {"n_u": Rate(200)}, False, True),  # n_u is not
     ("4.2", MANY, True, True),
     ("4.2", MANY | {"theta_norm": 0.0}, True, True),
+    ("4.2", MANY | {"theta_norm": Rate(1, -0.5)}, True, True),
+    ("4.2", MANY | {"theta_norm": ROOT}, False, True),  # |theta| < C
     ("4.2", MANY | {"n_u": ROOT}, True, False),
     ("4.2", MANY | {"p": HALF}, False, True),
     ("4.3", REPAIRED, True, True),

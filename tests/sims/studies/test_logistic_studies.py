@@ -19,6 +19,7 @@ from mixjax.runs import RunError
 from mixjax.sims.configuration import work_of
 from mixjax.sims.engine.keys import key_of
 from mixjax.sims.studies.logistic_laws import METRICS, fitted_laws, metrics_of
+from mixjax.sims.studies.tuned_fits import CHOICES
 
 SMALL = {
     "logistic_diagram": {
@@ -50,9 +51,12 @@ def made(request, monkeypatch):
         "interpolation_peak": lambda name: {
             "limit": (2, 3, 5), "spectra": (1, 3, 5), "points": (2, 4, 3), "epochs": (4,),
         }[name.partition("-")[0]],
-        "regularizers": lambda name: (2, 2, 2),
+        "regularizers": lambda name: (2, 7) if name.startswith("tuned") else (2, 2, 2),
     }[request.param]  # fmt: skip
     pieces = {name: any_laws(*shapes(name)) for name in work.study.pieces(work.config)}
+    if request.param == "regularizers":
+        for name in (name for name in pieces if name.startswith("tuned")):
+            pieces[name] |= {choice: rng.uniform(0.1, 1, (2, 7)) for choice in CHOICES}
     if request.param == "logistic_diagram":
         for name in (name for name in pieces if name.startswith("points")):
             pieces[name] |= {f"{metric}_limit": values for metric, values in any_laws(2, 1, 3).items()}
@@ -101,27 +105,13 @@ def test_the_peak_keeps_its_axes(made):
 
 
 @pytest.mark.parametrize("made", ["regularizers"], indirect=True)
-def test_the_best_is_the_best_of_what_may_be_chosen(made):
+def test_tuned_arms_keep_their_axes(made):
     _, table, pieces = made
-    found = pieces["search-1-2"]
-    cell = table.sel(theta_norm=1, ratio=2, criterion="nll")
-    expected = {
-        "none": found["nll"][0, 0, 0],
-        "weight decay": found["nll"][:, 0, 0].min(),
-        "Mixup": found["nll"][0, :, 0].min(),
-        "smoothing": found["nll"][0, 0].min(),
-        "weight decay, Mixup": found["nll"][:, :, 0].min(),
-        "weight decay, smoothing": found["nll"][:, 0].min(),
-        "all three": found["nll"].min(),
-    }
-    for arm, value in expected.items():
-        np.testing.assert_allclose(cell["nll_best"].sel(arm=arm), value, rtol=1e-12)
-    mu, alpha, eps = np.unravel_index(found["nll"].argmin(), (2, 2, 2))
-    chosen = cell.sel(arm="all three")
-    np.testing.assert_allclose(chosen["ece_best"], found["ece"][mu, alpha, eps], rtol=1e-12)
-    np.testing.assert_allclose(
-        [chosen["penalty_best"], chosen["alpha_best"], chosen["smoothing_best"]], [[0.001, 0.1][mu], alpha, 0.1 * eps]
-    )
+    cell = {"ratio": 2, "criterion": "nll_scaled", "arm": "Mixup"}
+    found, decay = pieces["tuned-1-2"], pieces["tuned-decay-2"]
+    for name in ("ece", "alpha"):
+        assert table[f"{name}_best"].sel(theta_norm=1, **cell) == found[name][1, 2]
+        assert table[f"{name}_best_decay"].sel(cell) == decay[name][1, 2]
     np.testing.assert_allclose(
         table["accuracy_decay_change"].sel(map_alpha=1),
         pieces["map-decay"]["accuracy"][1] - pieces["map-decay"]["accuracy"][0],
@@ -150,7 +140,7 @@ def test_small_runs_are_what_their_functions_compute():
     )
 
     best = sims.run("regularizers", **SMALL["regularizers"])
-    law = limit_logistic_scores(2.0, 1.0, penalty=0.001, alpha=0.0)
+    law = limit_logistic_scores(2.0, 1.0, penalty=1e-4, alpha=0.0)
     none = best.sel(theta_norm=1, ratio=2, criterion="nll", arm="none")
     np.testing.assert_allclose(none["nll_best"], population_nll(law), rtol=1e-8)
 
@@ -165,6 +155,7 @@ def test_real_rows_are_predicted_and_measured():
 
 @pytest.mark.parametrize("study, options, says", [
     ("regularizers", {"alpha": "1,2"}, "alpha must begin with 0"),
+    ("regularizers", {"smoothing": "0"}, "smoothing must begin with 0, which is none of it, and go on"),
     ("regularizers", {"penalty": "0,1"}, "penalty must be above 0"),
     ("interpolation_peak", {"pair": "cat, dog"}, "pair must be one of none; control 1"),
     ("logistic_diagram", {"penalty": "0"}, "penalty must be above 0"),

@@ -96,6 +96,52 @@ def test_nets_at_chance_are_hollow_and_the_caption_says_so(rng):
         assert ("Hollow points" in figure.caption(stored)) is hollow
 
 
+def test_bins_of_a_reliability_diagram_have_exact_intervals_and_its_title_counts_nets(rng):
+    """150 of 300 rows of three seeds, by SciPy; made-up gaps of both arms are put above and below 0."""
+    figure = next(each for each in EXPERIMENTS["width"].figures if each.name == "reliability")
+    records = records_of("width", 3, rng)
+    for row in records:
+        if row["evaluation"] == "test":
+            row["signed_gap"] = (0.1 if row["arm"] == "erm" else -0.1) + 0.001 * row["seed"]
+    with paper_style():
+        drawn = figure.draw(stored_of(records))
+    (bars, *_) = drawn.axes[0].collections
+    exact = stats.binomtest(150, 300).proportion_ci(0.95, "exact")
+    for segment in bars.get_segments():
+        np.testing.assert_allclose(segment[:, 1], [exact.low, exact.high], rtol=1e-9)
+    title = drawn.legends[0].get_title().get_text()
+    assert title == "no Mixup: overconfident in 2 of 2 nets\nMixup: underconfident in 2 of 2 nets"
+
+
+def test_the_title_of_epochs_is_of_the_last_one(rng):
+    (figure, *_) = EXPERIMENTS["pseudo_label"].figures
+    records = [row for row in records_of("pseudo_label", 3, rng) if row["width"] == 10]
+    for row in records:
+        if row["evaluation"] == "test":
+            row["ece"] = 0.1 * row["epoch"] + 0.01 * ARMS["pseudo_label"].index(row["arm"])
+    with paper_style():
+        legend = figure.draw(stored_of(records)).legends[0]
+    assert legend.get_title().get_text() == "ECE in the end: 0.200, 0.210, 0.220"
+    assert [text.get_text() for text in legend.get_texts()] == [*ARMS["pseudo_label"], "95 % interval over seeds"]
+
+
+def test_the_titles_of_shifts_name_severities(rng):
+    """Lower at the second severity of rotation, at chance at the last one, and nowhere with noise."""
+    (figure,) = EXPERIMENTS["shift"].figures
+    records = records_of("shift", 3, rng)
+    second, last = (SHIFTS["rotation"].severities[k] for k in (1, -1))
+    for row in records:
+        row["ece"] = 0.2 + 0.001 * row["seed"]
+        lower = row["evaluation"] == "rotation" and row["severity"] == second and row["arm"] == "mixup"
+        row["ece"] -= 0.1 * lower
+        if row["evaluation"] == "rotation" and row["severity"] == last:
+            row["accuracy"] = 0.1
+    with paper_style():
+        titles = [ax.get_title() for ax in figure.draw(stored_of(records)).axes[: len(SHIFTS)]]
+    assert titles[list(SHIFTS).index("rotation")] == f"ECE lower at\n{second:g}\n{last:g}: chance"
+    assert titles[list(SHIFTS).index("noise")] == "ECE lower\nnowhere"
+
+
 def test_nets_of_another_depth_are_not_put_on_one_line(rng):
     """`temperature --depth 2,4`: the figure is of one depth, and says which."""
     (figure,) = EXPERIMENTS["temperature"].figures
