@@ -75,7 +75,7 @@ def _limit(first: str, second: str, p: Rate, n_u: Rate, theta_norm: Real, t: Rea
     return float(population_ece(laws[first]) - population_ece(laws[second]))
 
 
-def sufficient_norm(relative_norm: ArrayLike, per_label: ArrayLike) -> np.ndarray:
+def sufficient_norm(relative_norm: Real | np.ndarray, per_label: Real | np.ndarray) -> np.ndarray:
     """Return the |theta| from which on pseudo-labels lower the ECE in the limit: "sufficiently large" in Theorem 4.1.
 
     Args:
