@@ -19,8 +19,9 @@ from .configuration import work_of
 from .engine.execution import ExecutionOptions, execute
 from .loading import explain_missing, load
 from .merging import merge
+from .published import NotOfStudiesError, read_result
 from .publishing import publish
-from .reproducing import NotOfStudiesError, read_result, reproduce_result
+from .reproducing import reproduce_result
 from .status import describe, status
 from .studies import STUDIES
 from .study import PiecewiseStudy, Study
@@ -196,7 +197,8 @@ def _reproduced(folder: Location, given: argparse.Namespace, alone: bool) -> int
     """
     try:
         published = read_result(folder)
-        tell(f"{folder}: {published.study}, which took {published.made.get('seconds', '?')} s when it was made")
+        took = "" if published.seconds is None else f", which took {published.seconds:g} s when it was made"
+        tell(f"{folder}: {published.study}{took}")
         with ProgressBar() as show:
             options = ExecutionOptions(
                 progress=lambda done, total: show(done, total, _doing(published.study, done, total)),
@@ -204,7 +206,7 @@ def _reproduced(folder: Location, given: argparse.Namespace, alone: bool) -> int
                 warn=tell,
                 allow_mixed=given.allow_mixed,
             )
-            found = reproduce_result(published, given.out / folder.name, given.tolerance, options)
+            found = reproduce_result(published, given.out / published.name, given.tolerance, options)
     except RunError as error:
         if alone:
             raise
