@@ -180,7 +180,7 @@ def test_a_study_that_lacks_a_package_does_not_stop_the_others(copy, again, monk
 
 
 def test_what_other_code_finished_is_not_compared(copy, again, monkeypatch, capsys):
-    """The verdict would be on the other code. A mixed run that this code went on with is compared where that is allowed."""
+    """The verdict would be on the other code. A mixed run that this code went on with is compared where allowed."""
     other = reproducing.provenance() | {"commit": "0123456789ab"}
     monkeypatch.setattr(reproducing, "provenance", lambda: other)
     command = ["reproduce", str(copy), "--out", str(again.parent)]
