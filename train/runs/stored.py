@@ -74,7 +74,7 @@ def rows_of(table: str) -> list[Row]:
         try:
             rows.append(_row(line))
         except KeyError as error:
-            raise DamagedSummaryError(f" is no summary of nets: it has no column {error}") from None
+            raise DamagedSummaryError(f" is not a summary of nets: it has no column {error}") from None
         except ValueError as error:
             raise DamagedSummaryError(f", line {number}: {error}") from None
     return rows

@@ -183,7 +183,7 @@ def damaged(table, damage):
         ("inf", ", line 3: accuracy_mean is 'inf', which is no finite number"),
         ("much", ", line 3: accuracy_mean is 'much', which is no finite number"),
         ("net", "wide is no fully connected net, whose name is as mlp-300x4"),
-        ("columns", " is no summary of nets: it has no column 'severity'"),
+        ("columns", " is not a summary of nets: it has no column 'severity'"),
         ("arm", " has no row of mixup for mlp-8x1 on test, severity 0; it was cut"),
         ("difference", " has no row of mixup - erm for mlp-16x1 on test, severity 0; it was cut"),
     ],
