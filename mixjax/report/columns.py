@@ -1,17 +1,19 @@
 """Named columns from npz, csv and parquet files; no content can execute code.
 
-An empty cell is masked. Error messages name a row as the file does (the line of a csv file).
+A csv file whose header has semicolons or tabs and no comma is separated by these, and may have decimal commas. Cells
+that all are true or false, in upper or lower case, are booleans. An empty cell is masked. Error messages name a row as the file does (the line of a csv file).
 """
 
 from __future__ import annotations
 
 import csv
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
+import jax.numpy as jnp
 import numpy as np
 
 from mixjax.runs import RunError
@@ -22,6 +24,7 @@ _CHUNK = 400_000  # cells of a csv file to hold as text at a time, of 60 bytes e
 _LONGEST = 2**24  # characters of a line of a csv file
 _LIMIT = 2**32  # bytes of the columns of a parquet file, unless the file itself has more
 _MISSING = ("", "NA", "NaN", "nan", "null")
+_BOOLEANS = {"true": True, "false": False}
 
 
 class Columns(NamedTuple):
@@ -35,7 +38,7 @@ class Columns(NamedTuple):
 def read_columns(path: Path, wanted: Callable[[str], bool], whole: str | None = None) -> Columns:
     """Read the columns whose names are wanted; arrays of an npz file may have any shape.
 
-    Cells of the column `whole` of a csv file must be whole numbers; other files state their dtypes.
+    Cells of the column `whole` of a csv file must be whole numbers, 1.0 among them; other files state their dtypes.
 
     Raises:
       RunError: for a file that cannot be read, is empty or of an unknown kind, and for a cell that is not a number.
@@ -80,21 +83,27 @@ def _row(row: int) -> str:
 
 def _npz(path: Path, wanted: Callable[[str], bool], _: str | None) -> Columns:
     names, arrays = read_arrays(path, wanted)
-    return Columns(
-        names, {name: array.astype(_native(array.dtype), copy=False) for name, array in arrays.items()}, _row
-    )
+    return Columns(names, {name: _native(array) for name, array in arrays.items()}, _row)
 
 
-def _native(dtype: np.dtype) -> np.dtype:
-    """Return the dtype in this machine's byte order, with at most 64 bits for a float, as in JAX."""
-    return np.dtype(np.float64) if dtype.kind == "f" and dtype.itemsize > 8 else dtype.newbyteorder("=")
+def _native(array: np.ndarray) -> np.ndarray:
+    """Return the array in this machine's byte order, its floats with 64 bits at most, as in JAX.
+
+    NumPy writes a bfloat16 as two bytes without a name, and nothing else of JAX's dtypes has two.
+    """
+    if array.dtype == np.dtype("V2"):
+        return array.view(jnp.bfloat16).astype(np.float32)
+    wide = array.dtype.kind == "f" and array.dtype.itemsize > 8
+    return array.astype(np.float64 if wide else array.dtype.newbyteorder("="), copy=False)
 
 
 def _csv(path: Path, wanted: Callable[[str], bool], whole: str | None) -> Columns:
     lines: list[int] = []
     try:
         with open(path, newline="", encoding="utf-8-sig") as file:
-            reader = csv.reader(_lines(path, file), strict=True)
+            separator = _separator(next(filter(str.strip, _lines(path, file)), ""))
+            file.seek(0)
+            reader = csv.reader(_lines(path, file), strict=True, delimiter=separator)
             names = [name.strip() for name in next(filter(None, reader), [])]
             index = {name: k for k, name in enumerate(names)}
             _refuse_twice(path, names)
@@ -103,7 +112,9 @@ def _csv(path: Path, wanted: Callable[[str], bool], whole: str | None) -> Column
             while chunk := list(islice(rows, max(1, _CHUNK // max(1, len(names))))):
                 start = len(lines) - len(chunk)
                 for name, part in parts.items():
-                    cells = (row[index[name]] for row in chunk)
+                    cells = [row[index[name]].strip() for row in chunk]
+                    if separator == ";":
+                        cells = [cell.replace(",", ".") for cell in cells]
                     part.append(_numbers(path, name, cells, lines[start:], name == whole))
     except UnicodeDecodeError:
         raise RunError(f"{path} is not a csv file in UTF-8") from None
@@ -111,6 +122,11 @@ def _csv(path: Path, wanted: Callable[[str], bool], whole: str | None) -> Column
         raise RunError(f"{path} is not a csv file: {error}") from None
     arrays = {name: np.ma.concatenate(part) if part else np.zeros(0) for name, part in parts.items()}
     return Columns(names, arrays, lambda row: f"line {lines[row]}")
+
+
+def _separator(header: str) -> str:
+    """Return what separates the names of a header: a semicolon or a tab only where there is no comma."""
+    return next((mark for mark in ",;\t" if mark in header), ",")
 
 
 def _lines(path: Path, file: TextIO) -> Iterator[str]:
@@ -132,32 +148,36 @@ def _cells(path: Path, reader: Any, width: int, lines: list[int]) -> Iterator[li
         yield cells
 
 
-def _numbers(path: Path, name: str, cells: Iterable[str], lines: list[int], whole: bool) -> np.ndarray:
-    """Parse cells as whole numbers if all are, and otherwise as floating ones unless they must be `whole`."""
-    cells = [cell.strip() for cell in cells]
+def _numbers(path: Path, name: str, cells: list[str], lines: list[int], whole: bool) -> np.ndarray:
+    """Parse cells as booleans or whole numbers if all are, and otherwise as floating ones unless they must be `whole`."""
     missing = [cell in _MISSING for cell in cells]
+    said = {cell.lower() for cell, empty in zip(cells, missing, strict=True) if not empty}
+    if said and said <= _BOOLEANS.keys():
+        return np.ma.array([_BOOLEANS.get(cell.lower(), False) for cell in cells], bool, mask=missing)
     filled = ["0" if empty else cell for cell, empty in zip(cells, missing, strict=True)]
     dtypes = (np.int64,) if whole else (np.int64, np.float64)
     for dtype in dtypes:
         try:
-            return np.ma.array([_number(cell, dtype) for cell in filled], dtype, mask=missing)
+            return np.ma.array([_number(cell, dtype, whole) for cell in filled], dtype, mask=missing)
         except (ValueError, OverflowError):
             continue
-    line, cell = next(pair for pair in zip(lines, filled, strict=True) if not _is_number(pair[1], dtypes[-1]))
+    line, cell = next(pair for pair in zip(lines, filled, strict=True) if not _is_number(pair[1], dtypes[-1], whole))
     what = "a whole number of at most 64 bits" if whole else "a number"
     raise RunError(f"{path}: {printable(name, 40)} is {cell[:40]!r} in line {line}, which is not {what}")
 
 
-def _number(cell: str, dtype: type) -> float:
-    """Parse a cell; ValueError for numbers of Python alone, like 1_000 and digits of other scripts."""
+def _number(cell: str, dtype: type, whole: bool) -> float:
+    """Parse a cell, 1.0 as a whole number if it must be one; ValueError for numbers of Python alone, as 1_000 is."""
     if "_" in cell or not cell.isascii():
         raise ValueError
+    if whole and cell.endswith(".0"):
+        cell = cell.removesuffix(".0")
     return int(cell) if dtype is np.int64 else float(cell)
 
 
-def _is_number(cell: str, dtype: type) -> bool:
+def _is_number(cell: str, dtype: type, whole: bool) -> bool:
     try:
-        np.array(_number(cell, dtype), dtype)
+        np.array(_number(cell, dtype, whole), dtype)
     except (ValueError, OverflowError):
         return False
     return True

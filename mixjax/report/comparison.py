@@ -152,8 +152,9 @@ def _errors(count: np.ndarray, noise: np.ndarray, cells: _Cells) -> dict[str, np
             count * (cells.squares[model] / cells.rows),
         )
         size, residual, spread = (np.add.reduceat(part[:, order], starts, axis=1) for part in parts)
-        unbiased = np.where(size > 1, (residual**2 - spread) / np.maximum(size - 1, 1), 0)
+        paired = size > 1
+        unbiased = np.where(paired, (residual**2 - spread) / np.maximum(size - 1, 1), 0)
         errors["ECE"].append(np.abs(residual).sum(axis=1) / rows)
         errors["plain squared error"].append((residual**2 / np.maximum(size, 1)).sum(axis=1) / rows)
-        errors["debiased squared error"].append(unbiased.sum(axis=1) / rows)
+        errors["debiased squared error"].append(unbiased.sum(axis=1) / (size * paired).sum(axis=1))
     return {name: np.stack(values) for name, values in errors.items()}
