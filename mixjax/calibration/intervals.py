@@ -151,12 +151,14 @@ def basic_interval(estimate: float, truth: float, drawn: np.ndarray, level: floa
 def _posterior_interval(estimate: float, drawn: np.ndarray, level: float) -> Interval:
     """Return the quantiles of populations, extended to the estimate, which stands for those without an error."""
     drawn = np.where(np.isnan(drawn), estimate, drawn)
-    return _around(estimate, *np.quantile(drawn, [0.5 * (1 - level), 0.5 * (1 + level)]), drawn)
+    low, high = np.quantile(drawn, [0.5 * (1 - level), 0.5 * (1 + level)])
+    return _around(estimate, low, high, drawn)
 
 
 def _around(estimate: float, low: float, high: float, drawn: np.ndarray) -> Interval:
-    ends = np.minimum(low, estimate), np.maximum(high, estimate)
-    return Interval(float(estimate), *map(float, ends), float(drawn.std(ddof=1)))
+    """Return the interval from low to high, extended to its estimate."""
+    low, high = np.minimum(low, estimate), np.maximum(high, estimate)
+    return Interval(float(estimate), float(low), float(high), float(drawn.std(ddof=1)))
 
 
 def _hull(first: Interval, second: Interval) -> Interval:
@@ -168,8 +170,8 @@ def _hull(first: Interval, second: Interval) -> Interval:
 def mean_interval(values: ArrayLike, *, level: float = 0.95, where: ArrayLike | None = None) -> Interval:
     """Return the normal interval mean +- z s / sqrt(N) of independent values, as of per-row losses; not under `jit`.
 
-    There is no `weights`: the standard error is that of N independent values. Where a few values decide the mean it is too
-    narrow; it is a point where all are equal, as the losses of rows that are all right with one confidence are.
+    There is no `weights`: the standard error is that of N independent values. The interval is too narrow where a few
+    values decide the mean, and a point where all are equal, as losses are of rows that are all right alike.
 
     Args:
       values: shape [N]; computed in float64.

@@ -103,7 +103,7 @@ class CalibrationMetric(nnx.Metric):
     def state(self) -> CalibrationState:
         """The state of all batches, to be merged, or summed over devices."""
         arrays = {name: getattr(self, name)[...] for name in self._arrays(self._empty())}
-        return CalibrationState(**arrays, bins=self.bins)
+        return CalibrationState(**arrays, bins=self.bins, num_classes=self.num_classes)
 
     def _updated(
         self, first: ArrayLike, second: ArrayLike, weights: ArrayLike | None, where: ArrayLike | None
@@ -128,4 +128,4 @@ class CalibrationMetric(nnx.Metric):
 
     @staticmethod
     def _arrays(state: CalibrationState) -> dict[str, jax.Array]:
-        return {field.name: getattr(state, field.name) for field in fields(state) if field.name != "bins"}
+        return {field.name: getattr(state, field.name) for field in fields(state) if not field.metadata.get("static")}

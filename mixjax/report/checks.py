@@ -10,6 +10,7 @@ import numpy as np
 
 from mixjax.numerics.arguments import shown
 from mixjax.report.columns import Columns, is_table
+from mixjax.report.numbers import row_count
 from mixjax.runs import RunError
 from mixjax.runs.untrusted import printable
 
@@ -36,7 +37,7 @@ def check_real(path: Path, name: str, scores: np.ndarray) -> None:
 def check_lengths(path: Path, name: str, values: np.ndarray, other_name: str, other: np.ndarray) -> None:
     """Raise RunError unless two arrays have the same number of rows, which is not 0."""
     if len(values) != len(other):
-        raise RunError(f"{path}: {name} has {len(values)} rows and {other_name} has {len(other)}")
+        raise RunError(f"{path}: {name} has {row_count(len(values))} and {other_name} has {len(other)}")
     if len(values) == 0:
         raise RunError(f"{path} has no rows")
 

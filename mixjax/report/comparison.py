@@ -20,6 +20,7 @@ import numpy as np
 from mixjax.calibration.intervals import Interval, basic_interval
 from mixjax.calibration.reliability_table import Reliability
 from mixjax.report.metrics import Metric, Report, interval_of_mean, losses, top_labels
+from mixjax.report.numbers import row_count
 from mixjax.report.reading import FilePredictions
 from mixjax.runs import RunError
 
@@ -42,7 +43,7 @@ def check_pair(first: FilePredictions, second: FilePredictions) -> None:
     """
     if len(first) != len(second):
         raise RunError(
-            f"{first.name} has {len(first)} rows and {second.name} has {len(second)}; a comparison is paired"
+            f"{first.name} has {row_count(len(first))} and {second.name} has {len(second)}; a comparison is paired"
         )
     if first.num_classes != second.num_classes:
         raise RunError(f"{first.name} has {first.num_classes} classes and {second.name} has {second.num_classes}")

@@ -82,9 +82,7 @@ class FilePredictions:
         return 2 if self.kind == "binary" else self.scores.shape[1]
 
 
-def read_predictions(
-    path: Path, kind: Kind, names: Names | None = None, rules: Rules | None = None
-) -> FilePredictions:
+def read_predictions(path: Path, kind: Kind, names: Names | None = None, rules: Rules | None = None) -> FilePredictions:
     """Read predictions of an npz, csv or parquet file; rows that hold NaN are marked as missing and not checked.
 
     Raises:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from shutil import get_terminal_size
 from typing import Any
 
 from mixjax.report.comparison import Comparison
 from mixjax.report.metrics import Metric, Report
-from mixjax.report.numbers import decimals, ends, estimate, p_value, rounded
+from mixjax.report.numbers import decimals, ends, estimate, p_value, rounded, row_count
 
 MOST_CLASSES = 10  # classes to list, those with the largest ECE
 
@@ -29,7 +30,7 @@ def print_comparison(comparison: Comparison, labels: Sequence[str]) -> None:
     from rich.text import Text
 
     console = plain_console()
-    table = titled_table(f"{labels[0]} and {labels[1]}, {len(comparison.first.file)} rows")
+    table = titled_table(f"{labels[0]} and {labels[1]}, {row_count(len(comparison.first.file))}")
     interval = f"paired, level {comparison.first.settings.level:g}"
     for heading in ("", labels[0], labels[1], "B \N{MINUS SIGN} A", interval):
         table.add_column(Text(heading), justify="left" if not heading else "right")
@@ -84,7 +85,7 @@ def _classes_table(report: Report) -> Any:
         f"interval, {report.settings.level:g}",
         "signed gap",
     ):
-        table.add_column(heading, justify="right", no_wrap=True)
+        table.add_column(heading, justify="right")
     for k in shown:
         table.add_row(*class_cells(report, k)[:-1])
     return table
@@ -94,7 +95,7 @@ def _title(report: Report) -> str:
     file = report.file
     dropped = f", {file.dropped} dropped" if file.dropped else ""
     classes = "" if file.kind == "binary" else f", {file.num_classes} classes"
-    return f"{file.name}: {len(file)} rows{dropped}{classes}"
+    return f"{file.name}: {row_count(len(file))}{dropped}{classes}"
 
 
 def titled_table(title: str) -> Any:
@@ -107,7 +108,7 @@ def titled_table(title: str) -> Any:
 
 
 def plain_console() -> Any:
-    """Return the terminal, which colors no numbers."""
+    """Return the terminal, which colors no numbers; what is piped has lines of 160 columns."""
     from rich.console import Console
 
-    return Console(highlight=False)
+    return Console(highlight=False, width=get_terminal_size((160, 24)).columns)

@@ -74,7 +74,11 @@ def test_ignored_rows_keep_the_names_of_the_others(tmp_path):
 
 
 def test_rows_without_a_sum_are_not_normalized(tmp_path):
-    for row, message in (("-1,2", "at least 0 and finite, got -1"), ("0,0", "a sum above 0, got 0"), ("inf,1", "got inf")):
+    for row, message in (
+        ("-1,2", "at least 0 and finite, got -1"),
+        ("0,0", "a sum above 0, got 0"),
+        ("inf,1", "got inf"),
+    ):
         (tmp_path / "f.csv").write_text(HEAD + f"0.5,0.5,1\n{row},1\n")
         with pytest.raises(RunError, match=f"{message}.* in line 3"):
             read_predictions(tmp_path / "f.csv", "probs", rules=Rules(normalize=True))
@@ -157,7 +161,11 @@ TEXTS = {  # the name of the file, what is in it, and what the sentence holds
     "missing class": ("f.csv", "prob_0,prob_2,label\n0.5,0.5,1\n", "no column 'prob_1'; it has prob_0, prob_2, label"),
     "missing label": ("f.csv", "prob_0,prob_1,y\n0.5,0.5,1\n", "no column 'label'; it has prob_0, prob_1, y"),
     "another separator": ("f.csv", "prob_0|prob_1|label\n0.5|0.5|1\n", "it has prob_0|prob_1|label"),
-    "two commas in a number": ("f.csv", "prob_0;prob_1;label\n0,5;0,5;1\n1,0,0;0;1\n", "is '1.0.0' in line 3, which is"),
+    "two commas in a number": (
+        "f.csv",
+        "prob_0;prob_1;label\n0,5;0,5;1\n1,0,0;0;1\n",
+        "is '1.0.0' in line 3, which is",
+    ),
     "true scores": ("f.csv", HEAD + "true,false,1\n", "must be real numbers, got bool"),
     "not a number": ("f.csv", HEAD + "0.5,0.5,1\n0.5,x,1\n", "prob_1 is 'x' in line 3, which is not a number"),
     "half a label": ("f.csv", HEAD + "0.5,0.5,1\n\n0.5,0.5,0.5\n", "label is '0.5' in line 4, which is not a whole"),
