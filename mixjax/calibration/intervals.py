@@ -37,7 +37,7 @@ from mixjax.numerics.arguments import check_size
 from mixjax.numerics.threefry import single
 from mixjax.typing import ArrayLike
 
-_FEW = 10  # right or wrong rows, below which the bootstrap alone says too little
+FEW = 10  # right or wrong rows, below which the bootstrap alone says too little
 
 
 class Interval(NamedTuple):
@@ -127,10 +127,10 @@ def _intervals(rng: np.random.Generator, sums: np.ndarray, replicates: int, leve
     worlds = estimates | {"debiased_squared_ece": estimates["squared_ece"]}
     samples = sampled_errors(rng, sums, replicates, bootstrap_counts)
     populations = sampled_errors(rng, with_half_rows(sums), replicates, posterior_counts)
-    few = sums[0].sum(axis=1).min() < _FEW
+    few = sums[0].sum(axis=1).min() < FEW
     found = {}
     for name in CalibrationIntervals._fields:
-        posterior = _posterior_interval(estimates[name], populations[name], level)
+        posterior = posterior_interval(estimates[name], populations[name], level)
         basic = basic_interval(estimates[name], worlds[name], samples[name], level)
         if name == "signed_gap":
             found[name] = posterior
@@ -148,7 +148,7 @@ def basic_interval(estimate: float, truth: float, drawn: np.ndarray, level: floa
     return _around(estimate, estimate - high, estimate - low, drawn)
 
 
-def _posterior_interval(estimate: float, drawn: np.ndarray, level: float) -> Interval:
+def posterior_interval(estimate: float, drawn: np.ndarray, level: float) -> Interval:
     """Return the quantiles of populations, extended to the estimate, which stands for those without an error."""
     drawn = np.where(np.isnan(drawn), estimate, drawn)
     low, high = np.quantile(drawn, [0.5 * (1 - level), 0.5 * (1 + level)])

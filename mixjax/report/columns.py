@@ -1,7 +1,8 @@
 """Named columns from npz, csv and parquet files; no content can execute code.
 
-A csv file whose header has semicolons or tabs and no comma is separated by these, and may have decimal commas. Cells
-that all are true or false, in upper or lower case, are booleans. An empty cell is masked. Error messages name a row as the file does (the line of a csv file).
+A csv file whose header has semicolons or tabs and no comma is separated by these, and with semicolons may have decimal
+commas. Cells that all are true or false, in upper or lower case, are booleans. An empty cell is masked. Error messages
+name a row as the file does (the line of a csv file).
 """
 
 from __future__ import annotations
@@ -149,7 +150,7 @@ def _cells(path: Path, reader: Any, width: int, lines: list[int]) -> Iterator[li
 
 
 def _numbers(path: Path, name: str, cells: list[str], lines: list[int], whole: bool) -> np.ndarray:
-    """Parse cells as booleans or whole numbers if all are, and otherwise as floating ones unless they must be `whole`."""
+    """Parse cells as booleans or whole numbers if all are, otherwise as floating ones unless they must be `whole`."""
     missing = [cell in _MISSING for cell in cells]
     said = {cell.lower() for cell, empty in zip(cells, missing, strict=True) if not empty}
     if said and said <= _BOOLEANS.keys():

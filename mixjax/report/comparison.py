@@ -19,7 +19,8 @@ import numpy as np
 
 from mixjax.calibration.intervals import Interval, basic_interval
 from mixjax.calibration.reliability_table import Reliability
-from mixjax.report.metrics import Metric, Report, interval_of_mean, losses, top_labels
+from mixjax.report.losses import interval_of_mean, losses
+from mixjax.report.metrics import Metric, Report, top_labels
 from mixjax.report.numbers import row_count
 from mixjax.report.reading import FilePredictions
 from mixjax.runs import RunError

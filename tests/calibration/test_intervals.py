@@ -88,7 +88,7 @@ def test_the_signed_gap_is_covered_where_few_rows_are_wrong(law, size, rng, key)
     for _ in range(1000):
         confidence = draw(rng, size)
         correct = rng.random(size) < accuracy(confidence)
-        found = bootstrap_intervals(key, confidence, correct, replicates=1000).signed_gap
+        found = bootstrap_intervals(key, confidence, correct, replicates=500).signed_gap
         hits += found.low <= true <= found.high
     assert 910 <= hits <= 990
 

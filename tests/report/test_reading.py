@@ -123,7 +123,8 @@ ARRAYS = {  # what is in the npz, the kind that is said, and what the sentence h
         {"probs": LOGITS, "labels": LABELS}, "probs", "probs must be in [0, 1] (are they logits? say --logits), got",
     ),
     "no sum of 1": (
-        {"probs": edited(PROBS, (9, 1), 0.9999), "labels": LABELS}, "probs", "rows that sum to 1 within 0.0001 (rounded? say --normalize), got",
+        {"probs": edited(PROBS, (9, 1), 0.9999), "labels": LABELS}, "probs",
+        "rows that sum to 1 within 0.0001 (rounded? say --normalize), got",
     ),
     "infinite logit": (
         {"logits": edited(LOGITS, (4, 2), np.inf), "labels": LABELS}, "logits", "infinity, got inf in row 4, class 2",
