@@ -86,6 +86,9 @@ def _parser() -> argparse.ArgumentParser:
     names.add_argument("--labels-name", metavar="NAME", help="array or column of labels")
     names.add_argument("--confidence-name", metavar="NAME", default="confidence", help="(default: confidence)")
     names.add_argument("--correct-name", metavar="NAME", default="correct", help="(default: correct)")
+    names.add_argument(
+        "--classes", metavar="NAME,NAME,...", help="in the order of the scores, where labels (and columns) have names"
+    )
     parser.add_argument("--drop-nan", action="store_true", help="leave out rows that hold NaN or an empty cell")
     parser.add_argument("--ignore-label", type=int, metavar="LABEL", help="leave out rows of this label, as -100")
     parser.add_argument("--normalize", action="store_true", help="divide rows of probabilities by their sums")
@@ -145,7 +148,8 @@ def _files(options: argparse.Namespace) -> tuple[list[FilePredictions], list[str
     from mixjax.report.reading import Names, Rules, read_predictions, without_missing
     from mixjax.report.recalibrating import check_method, recalibrated
 
-    names = Names(options.scores_name, options.labels_name, options.confidence_name, options.correct_name)
+    classes = tuple(options.classes.split(",")) if options.classes else ()
+    names = Names(options.scores_name, options.labels_name, options.confidence_name, options.correct_name, classes)
     rules = Rules(options.normalize, options.ignore_label)
     paths = options.compare or [options.file]
     if options.recalibrate:

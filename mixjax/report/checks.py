@@ -47,7 +47,8 @@ def check_whole(path: Path, columns: Columns, name: str, labels: np.ndarray) -> 
     if labels.dtype.kind != "f":
         return
     values = np.ma.getdata(labels)
-    broken = ~np.ma.getmaskarray(labels) & ~np.isnan(values) & (values != np.floor(values))
+    whole = (values == np.floor(values)) & (np.abs(values) < 2.0**53)
+    broken = ~np.ma.getmaskarray(labels) & ~np.isnan(values) & ~whole
     if broken.any():
         row = int(np.argmax(broken))
         raise RunError(

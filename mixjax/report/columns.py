@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, TextIO
 import jax.numpy as jnp
 import numpy as np
 
+from mixjax.report.cells import Labels, numbered, numbers_of
 from mixjax.runs import RunError
 from mixjax.runs.npz import read_arrays
 from mixjax.runs.untrusted import printable
@@ -24,8 +25,6 @@ from mixjax.runs.untrusted import printable
 _CHUNK = 400_000  # cells of a csv file to hold as text at a time, of 60 bytes each
 _LONGEST = 2**24  # characters of a line of a csv file
 _LIMIT = 2**32  # bytes of the columns of a parquet file, unless the file itself has more
-_MISSING = ("", "NA", "NaN", "nan", "null")
-_BOOLEANS = {"true": True, "false": False}
 
 
 class Columns(NamedTuple):
@@ -36,10 +35,10 @@ class Columns(NamedTuple):
     row_name: Callable[[int], str]
 
 
-def read_columns(path: Path, wanted: Callable[[str], bool], whole: str | None = None) -> Columns:
+def read_columns(path: Path, wanted: Callable[[str], bool], labels: Labels | None = None) -> Columns:
     """Read the columns whose names are wanted; arrays of an npz file may have any shape.
 
-    Cells of the column `whole` of a csv file must be whole numbers, 1.0 among them; other files state their dtypes.
+    Labels of a csv file must be whole numbers, 1.0 among them; other files state their dtypes.
 
     Raises:
       RunError: for a file that cannot be read, is empty or of an unknown kind, and for a cell that is not a number.
@@ -50,7 +49,7 @@ def read_columns(path: Path, wanted: Callable[[str], bool], whole: str | None = 
     try:
         if path.stat().st_size == 0:
             raise RunError(f"{path} is empty")
-        return readers[path.suffix.lower()](path, wanted, whole)
+        return readers[path.suffix.lower()](path, wanted, labels)
     except FileNotFoundError:
         raise RunError(f"there is no file {path}") from None
     except OSError as error:
@@ -82,8 +81,12 @@ def _row(row: int) -> str:
     return f"row {row}"
 
 
-def _npz(path: Path, wanted: Callable[[str], bool], _: str | None) -> Columns:
+def _npz(path: Path, wanted: Callable[[str], bool], labels: Labels | None) -> Columns:
     names, arrays = read_arrays(path, wanted)
+    if labels and labels.classes and labels.column in arrays and arrays[labels.column].dtype.kind == "U":
+        cells = arrays[labels.column]
+        rows = [_row(row) for row in range(cells.size)]
+        arrays[labels.column] = numbered(path, labels, cells.ravel().tolist(), rows).reshape(cells.shape)
     return Columns(names, {name: _native(array) for name, array in arrays.items()}, _row)
 
 
@@ -98,7 +101,7 @@ def _native(array: np.ndarray) -> np.ndarray:
     return array.astype(np.float64 if wide else array.dtype.newbyteorder("="), copy=False)
 
 
-def _csv(path: Path, wanted: Callable[[str], bool], whole: str | None) -> Columns:
+def _csv(path: Path, wanted: Callable[[str], bool], labels: Labels | None) -> Columns:
     lines: list[int] = []
     try:
         with open(path, newline="", encoding="utf-8-sig") as file:
@@ -116,7 +119,11 @@ def _csv(path: Path, wanted: Callable[[str], bool], whole: str | None) -> Column
                     cells = [row[index[name]].strip() for row in chunk]
                     if separator == ";":
                         cells = [cell.replace(",", ".") for cell in cells]
-                    part.append(_numbers(path, name, cells, lines[start:], name == whole))
+                    here, of_labels = lines[start:], labels is not None and name == labels.column
+                    if labels and labels.classes and of_labels:
+                        part.append(numbered(path, labels, cells, [f"line {line}" for line in here]))
+                    else:
+                        part.append(numbers_of(path, name, cells, here, of_labels))
     except UnicodeDecodeError:
         raise RunError(f"{path} is not a csv file in UTF-8") from None
     except csv.Error as error:
@@ -149,42 +156,7 @@ def _cells(path: Path, reader: Any, width: int, lines: list[int]) -> Iterator[li
         yield cells
 
 
-def _numbers(path: Path, name: str, cells: list[str], lines: list[int], whole: bool) -> np.ndarray:
-    """Parse cells as booleans or whole numbers if all are, otherwise as floating ones unless they must be `whole`."""
-    missing = [cell in _MISSING for cell in cells]
-    said = {cell.lower() for cell, empty in zip(cells, missing, strict=True) if not empty}
-    if said and said <= _BOOLEANS.keys():
-        return np.ma.array([_BOOLEANS.get(cell.lower(), False) for cell in cells], bool, mask=missing)
-    filled = ["0" if empty else cell for cell, empty in zip(cells, missing, strict=True)]
-    dtypes = (np.int64,) if whole else (np.int64, np.float64)
-    for dtype in dtypes:
-        try:
-            return np.ma.array([_number(cell, dtype, whole) for cell in filled], dtype, mask=missing)
-        except (ValueError, OverflowError):
-            continue
-    line, cell = next(pair for pair in zip(lines, filled, strict=True) if not _is_number(pair[1], dtypes[-1], whole))
-    what = "a whole number of at most 64 bits" if whole else "a number"
-    raise RunError(f"{path}: {printable(name, 40)} is {cell[:40]!r} in line {line}, which is not {what}")
-
-
-def _number(cell: str, dtype: type, whole: bool) -> float:
-    """Parse a cell, 1.0 as a whole number if it must be one; ValueError for numbers of Python alone, as 1_000 is."""
-    if "_" in cell or not cell.isascii():
-        raise ValueError
-    if whole and cell.endswith(".0"):
-        cell = cell.removesuffix(".0")
-    return int(cell) if dtype is np.int64 else float(cell)
-
-
-def _is_number(cell: str, dtype: type, whole: bool) -> bool:
-    try:
-        np.array(_number(cell, dtype, whole), dtype)
-    except (ValueError, OverflowError):
-        return False
-    return True
-
-
-def _parquet(path: Path, wanted: Callable[[str], bool], _: str | None) -> Columns:
+def _parquet(path: Path, wanted: Callable[[str], bool], _: Labels | None) -> Columns:
     try:
         import pyarrow
         import pyarrow.parquet

@@ -24,6 +24,7 @@ import numpy as np
 
 from mixjax.calibration.rows.clean import is_share
 from mixjax.calibration.rows.predictions import slack_of_rows
+from mixjax.report.cells import Labels
 from mixjax.report.checks import Check, check_lengths, check_missing, check_real, check_whole, column
 from mixjax.report.columns import Columns, is_table, read_columns
 from mixjax.runs import RunError
@@ -39,6 +40,7 @@ class Names:
     labels: str | None = None
     confidence: str = "confidence"
     correct: str = "correct"
+    classes: tuple[str, ...] = ()  # in the order of the scores; labels may be these, and columns have them for numbers
 
 
 @dataclass(frozen=True)
@@ -123,14 +125,19 @@ def _classes(path: Path, kind: Kind, names: Names, rules: Rules) -> tuple:
     usual = {"logits": "logit_", "probs": "prob_"}[kind] if table else kind
     scores_name = usual if names.scores is None else names.scores
     labels_name = names.labels or ("label" if table else "labels")
+    of_labels = Labels(labels_name, names.classes)
     if table:
-        columns = read_columns(path, lambda name: name == labels_name or _is_of_class(name, scores_name), labels_name)
-        scores = _stacked(path, columns, scores_name)
+        named = [f"{scores_name}{name}" for name in names.classes]
+        others = {labels_name, *named}
+        columns = read_columns(path, lambda name: name in others or _is_of_class(name, scores_name), of_labels)
+        scores = _stacked(path, columns, scores_name, named)
     else:
-        columns = read_columns(path, lambda name: name in (scores_name, labels_name))
+        columns = read_columns(path, lambda name: name in (scores_name, labels_name), of_labels)
         scores = column(path, columns, scores_name)
     labels = column(path, columns, labels_name)
     _check_shapes(path, scores_name, scores, labels_name, labels)
+    if names.classes and len(names.classes) != scores.shape[1]:
+        raise RunError(f"{path}: {scores_name} has {scores.shape[1]} classes, and --classes names {len(names.classes)}")
     check_real(path, scores_name, scores)
     check_whole(path, columns, labels_name, labels)
     missing = np.ma.getmaskarray(labels) | np.ma.getmaskarray(scores).any(axis=1)
@@ -176,10 +183,11 @@ def _is_of_class(name: str, prefix: str) -> bool:
     return name.startswith(prefix) and re.fullmatch("0|[1-9][0-9]*", name.removeprefix(prefix)) is not None
 
 
-def _stacked(path: Path, columns: Columns, prefix: str) -> np.ndarray:
-    """Stack the columns of classes 0 to K - 1."""
+def _stacked(path: Path, columns: Columns, prefix: str, named: Sequence[str]) -> np.ndarray:
+    """Stack the columns of the named classes, if there is one, or those of classes 0 to K - 1."""
     count = sum(_is_of_class(name, prefix) for name in columns.names)
-    parts = [column(path, columns, f"{prefix}{k}") for k in range(max(count, 1))]
+    numbered = [f"{prefix}{k}" for k in range(max(count, 1))]
+    parts = [column(path, columns, name) for name in (named if set(named) & set(columns.names) else numbered)]
     return np.ma.stack(parts, axis=1)
 
 

@@ -41,6 +41,13 @@ WRITTEN = {  # what usual writers make of [[.25, .75], [.5, .5], [1, 0]] with la
     "booleans": ("f.csv", "prob_0,prob_1,label\n.25,.75,True\n.5,.5,FALSE\n1,0,false\n", {}),
     "pandas with a missing label": ("f.csv", "prob_0,prob_1,label\n.25,.75,1.0\n.5,.5,0.0\n.5,.5,\n1,0,0.0\n", {}),
     "numbers as names": ("f.csv", "0,1,label\n.25,.75,1\n.5,.5,0\n1,0,0\n", {"names": Names(scores="")}),
+    "names of classes": (
+        "f.csv", "label,prob_no,prob_yes\nyes,.25,.75\nno,.5,.5\n,.5,.5\nno,1,0\n",
+        {"names": Names(classes=("no", "yes"))},
+    ),
+    "names in an array": (
+        "f.npz", {"labels": np.array(["yes", "no", "no"]), "probs": [0, 1, 2]}, {"names": Names(classes=("no", "yes"))},
+    ),
     "an ignored label": (
         "f.csv", "prob_0,prob_1,label\n0,7,-100\n.25,.75,1\n.5,.5,0\n1,0,0\n", {"rules": Rules(ignored_label=-100)},
     ),
@@ -62,6 +69,15 @@ def test_what_usual_writers_write_is_read(case, tmp_path):
     np.testing.assert_array_equal(found.scores, right)
     np.testing.assert_array_equal(found.labels, [1, 0, 0])
     assert found.labels.dtype == np.int64
+
+
+def test_names_that_are_no_classes_are_refused(tmp_path):
+    (tmp_path / "f.csv").write_text(HEAD + "0.5,0.5,no\n\n0.5,0.5,maybe\n")
+    with pytest.raises(RunError, match="label is 'maybe' in line 4, which is none of --classes"):
+        read_predictions(tmp_path / "f.csv", "probs", Names(classes=("no", "yes")))
+    (tmp_path / "f.csv").write_text(HEAD + "0.5,0.5,no\n")
+    with pytest.raises(RunError, match="prob_ has 2 classes, and --classes names 3"):
+        read_predictions(tmp_path / "f.csv", "probs", Names(classes=("no", "yes", "maybe")))
 
 
 def test_ignored_rows_keep_the_names_of_the_others(tmp_path):
