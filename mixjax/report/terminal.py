@@ -18,7 +18,7 @@ def print_report(report: Report) -> None:
     tables = [metrics_table(report.metrics, _title(report), report.settings.level)]
     if report.classes:
         tables.append(_classes_table(report))
-    console = plain_console()
+    console = plain_console(piped=160)
     console.print(tables[0])
     console.print(sentence_on_test(report), highlight=False, markup=False)
     for table in tables[1:]:
@@ -29,7 +29,7 @@ def print_comparison(comparison: Comparison, labels: Sequence[str]) -> None:
     """Print both models side by side, and the paired differences."""
     from rich.text import Text
 
-    console = plain_console()
+    console = plain_console(piped=160)
     table = titled_table(f"{labels[0]} and {labels[1]}, {row_count(len(comparison.first.file))}")
     interval = f"paired, level {comparison.first.settings.level:g}"
     for heading in ("", labels[0], labels[1], "B \N{MINUS SIGN} A", interval):
@@ -107,8 +107,8 @@ def titled_table(title: str) -> Any:
     return Table(title=Text(title, style="bold"), title_justify="left", box=SIMPLE_HEAD)
 
 
-def plain_console() -> Any:
-    """Return the terminal, which colors no numbers; what is piped has lines of 160 columns."""
+def plain_console(piped: int = 80) -> Any:
+    """Return the terminal, which colors no numbers; what is piped has lines of so many columns."""
     from rich.console import Console
 
-    return Console(highlight=False, width=get_terminal_size((160, 24)).columns)
+    return Console(highlight=False, width=get_terminal_size((piped, 24)).columns)
