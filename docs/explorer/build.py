@@ -15,13 +15,13 @@ from pathlib import Path
 HERE = Path(__file__).parent
 THEOREMS = HERE.parents[1] / "results" / "theorems" / "theorems.json"
 CORE = ("population", "limits", "training_sets", "logistic", "state", "commands", "theorems")  # needs no page
-PAGE = ("charts", "panels", "page")
+PAGE = ("charts", "panels", "words", "page")
 
 
 def script(modules: tuple[str, ...]) -> str:
-    """Return modules as one script, each after those that it imports."""
-    texts = [(HERE / f"{name}.mjs").read_text() for name in modules]
-    return "\n".join(re.sub(r"^import .*\n", "", text, flags=re.M).replace("\nexport ", "\n") for text in texts)
+    """Return modules as one script, each after those that it imports, without comments."""
+    text = "\n".join((HERE / f"{name}.mjs").read_text() for name in modules)
+    return re.sub(r"^(import \{.*|//.*)\n", "", text, flags=re.M).replace("\nexport ", "\n")
 
 
 def data() -> str:

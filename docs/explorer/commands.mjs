@@ -9,7 +9,8 @@ export function simsCommand({classifier, alpha, n, penalty}) {
     : `python -m sims logistic_diagram ${MAP} --alpha ${alpha} --penalty ${penalty} --out runs/explorer`;
 }
 
-const averagingLines = ({theta, ratio, alpha, n}) => `import jax
+const averagingLines = ({theta, ratio, alpha, n}) => `
+import jax
 from mixjax.gaussian import limit_scores, mixup_weight, population_ece, population_errors, sample_scores
 
 t = [0.0, mixup_weight(${alpha}, ${alpha})]  # without and with Mixup
@@ -17,9 +18,10 @@ print(population_errors(limit_scores(${ratio}, ${theta}, t)))
 laws = sample_scores(jax.random.key(0), n=${n}, p=${dimension({ratio, n})}, theta_norm=${theta}, t=t, replicates=1000)
 print(population_ece(laws).mean(axis=-1))`;
 
-const logisticLines = ({theta, ratio, alpha, penalty}) => `from mixjax.gaussian import limit_logistic_scores, population_errors
+const logisticLines = ({theta, ratio, alpha, penalty}) => `
+from mixjax.gaussian import limit_logistic_scores, population_errors
 
 alpha = [0.0, ${alpha}]  # without and with Mixup
 print(population_errors(limit_logistic_scores(${ratio}, ${theta}, penalty=${penalty}, alpha=alpha)))`;
 
-export const pythonLines = (state) => (state.classifier === "averaging" ? averagingLines : logisticLines)(state);
+export const pythonLines = (state) => (state.classifier === "averaging" ? averagingLines : logisticLines)(state).trim();

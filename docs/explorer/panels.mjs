@@ -5,7 +5,8 @@ import {decodedTable, logisticLaws} from "./logistic.mjs";
 import {ece, confidenceDensity, FAST, reliability} from "./population.mjs";
 import {place, valueAt} from "./state.mjs";
 
-export const table = decodedTable(TABLE); // TABLE and VERDICTS: build.py
+let decodedOnce;
+export const table = () => (decodedOnce ??= decodedTable(TABLE)); // TABLE and VERDICTS: build.py
 const STYLES = [{name: "before", width: 2.5, dash: []}, {name: "after", width: 2.5, dash: [7, 4]}];
 const evenly = (count, low, high) => Array.from({length: count}, (_, i) => low + (high - low) * i / (count - 1));
 
@@ -14,7 +15,8 @@ export function drawReliability(laws) {
   const box = prepared(byId("reliability"), 0.86), ticks = [0.5, 0.6, 0.7, 0.8, 0.9, 1];
   const part = (value) => 2 * value - 1, marks = ticks.map((value) => [part(value), value.toFixed(1)]);
   axes(box, {x: marks, y: marks, xLabel: "confidence", yLabel: "accuracy", grid: true});
-  const confidence = evenly(241, 0.5, 1 - 1e-4), densities = laws.map((law) => confidence.map((c) => confidenceDensity(law, c)));
+  const confidence = evenly(241, 0.5, 1 - 1e-4);
+  const densities = laws.map((law) => confidence.map((c) => confidenceDensity(law, c)));
   const highest = Math.min(Math.max(...densities.flat()), 12);
   clipped(box, () => {
     line(box, [[0, 0], [1, 1]], {stroke: color("soft")});
@@ -50,7 +52,7 @@ function remembered(compute) { // the last two results, by their arguments
 const eces = (classifier, penalty, t) => {
   const laws = classifier === "averaging"
     ? ROWS.map((theta) => COLUMNS.map((c) => limitLaw(c, theta, t)))
-    : logisticLaws(table, penalty, t, COLUMNS, ROWS);
+    : logisticLaws(table(), penalty, t, COLUMNS, ROWS);
   return laws.map((row) => Float64Array.from(row, (law) => ece(law, FAST)));
 };
 const plainEces = remembered((classifier, penalty) => eces(classifier, penalty, 0));
@@ -66,7 +68,8 @@ function painted(values) { // one pixel a cell
   cells.width = cells.height = SIZE;
   const image = new ImageData(SIZE, SIZE);
   values.forEach((row, j) => row.forEach((value, i) => {
-    const s = Math.max(-1, Math.min(1, shade(value))), end = ends[s < 0 ? 0 : 2], start = 4 * ((SIZE - 1 - j) * SIZE + i);
+    const s = Math.max(-1, Math.min(1, shade(value))), end = ends[s < 0 ? 0 : 2];
+    const start = 4 * ((SIZE - 1 - j) * SIZE + i);
     for (let k = 0; k < 3; k++) image.data[start + k] = ends[1][k] + (end[k] - ends[1][k]) * Math.abs(s);
     image.data[start + 3] = 255;
   }));
@@ -77,7 +80,7 @@ function painted(values) { // one pixel a cell
 const rgb = (name) => color(name).match(/\w\w/g).map((pair) => parseInt(pair, 16));
 
 const boundary = remembered((t) => evenly(129, 0, 1).map((y) => (
-  [place("ratio", criticalRatio(valueAt("theta", y), t, FAST, 26)), y])));
+  [place("ratio", criticalRatio(valueAt("theta", y), t, FAST, 8)), y])));
 
 // Where the map changes sign, as segments between the centers of neighboring cells.
 function zeroSegments(values) {
@@ -125,8 +128,10 @@ function drawScale() {
   const bar = byId("scale"), marks = [-0.1, -0.01, 0, 0.01, 0.1];
   const [better, middle, worse] = ["better", "middle", "worse"].map(color);
   bar.style.background = `linear-gradient(90deg, ${better}, ${middle}, ${worse})`;
-  bar.innerHTML = marks.map((value) => (
-    `<span style="left:${50 + 50 * shade(value)}%">${value > 0 ? "+" : value < 0 ? "\u2212" : ""}${Math.abs(value)}</span>`)).join("");
+  bar.innerHTML = marks.map((value) => {
+    const sign = value > 0 ? "+" : value < 0 ? "\u2212" : "";
+    return `<span style="left:${50 + 50 * shade(value)}%">${sign}${Math.abs(value)}</span>`;
+  }).join("");
 }
 
 // Histograms of the ECE of training sets, before and after.
@@ -138,8 +143,9 @@ export function drawSpread(samples, limits) {
     sample.forEach((value) => { if (value < top) bars[Math.floor(bins * value / top)]++; });
     return bars;
   });
-  const highest = Math.max(...counts.flat()), fifths = evenly(6, 0, 1), digits = Math.max(2, 1 - Math.floor(Math.log10(top)));
-  axes(box, {x: fifths.map((x) => [x, (x * top).toFixed(digits)]), y: [], xLabel: "ECE of a training set", yLabel: "training sets"});
+  const highest = Math.max(...counts.flat()), digits = Math.max(2, 1 - Math.floor(Math.log10(top)));
+  const x = evenly(6, 0, 1).map((part) => [part, (part * top).toFixed(digits)]);
+  axes(box, {x, y: [], xLabel: "ECE of a training set", yLabel: "training sets"});
   clipped(box, () => counts.forEach((bars, k) => {
     const {name, ...style} = STYLES[k], steps = bars.flatMap((count, i) => (
       [[i / bins, 0.92 * count / highest], [(i + 1) / bins, 0.92 * count / highest]]));

@@ -5,7 +5,9 @@ function roundNumbers(low, high, steps = [[1, 2, 0.02], [2, 5, 0.05], [5, 10, 0.
   const values = [];
   for (let power = Math.floor(Math.log10(low)); 10 ** power <= high; power++) {
     for (const [start, end, step] of steps) {
-      for (let k = 0; k < Math.round((end - start) / step); k++) values.push(+`${(start + k * step).toFixed(2)}e${power}`);
+      for (let k = 0; k < Math.round((end - start) / step); k++) {
+        values.push(Number(`${(start + k * step).toFixed(2)}e${power}`)); // as it is written, without rounding
+      }
     }
   }
   return values.filter((value) => value >= low && value <= high);

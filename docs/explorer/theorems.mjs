@@ -1,5 +1,6 @@
 // What the paper's theorems on p/n say at a state of the averaging classifier, and whether it is so there.
-import {bestWeight, criticalRatio, criticalRatioMce, derivative, derivativeMce, limitLaw, mixupWeight} from "./limits.mjs";
+import {bestWeight, criticalRatio, criticalRatioMce, derivative, derivativeMce} from "./limits.mjs";
+import {limitLaw, mixupWeight} from "./limits.mjs";
 import {ece, mce} from "./population.mjs";
 
 const signed = (value) => value.toPrecision(3).replace("-", "\u2212");
@@ -7,9 +8,10 @@ const short = (value) => String(+value.toPrecision(4));
 
 // 3.1, 5.1: some Mixup lowers the error.
 function helps(error, {ratio, theta}) {
-  const t = Math.min(bestWeight(ratio, theta), 0.5), [before, after] = [0, t].map((w) => error(limitLaw(ratio, theta, w)));
-  const alpha = t < 0.5 ? `α = ${short(t / (1 - 2 * t))}` : "α → ∞";
-  return {holds: after < before, here: `${alpha} is best: it takes the error from ${before.toFixed(4)} to ${after.toFixed(4)}.`};
+  const t = Math.min(bestWeight(ratio, theta), 0.5), alpha = t < 0.5 ? `α = ${short(t / (1 - 2 * t))}` : "α → ∞";
+  const [before, after] = [0, t].map((weight) => error(limitLaw(ratio, theta, weight)));
+  const change = `from ${before.toFixed(4)} to ${after.toFixed(4)}`;
+  return {holds: after < before, here: `${alpha} is best: it takes the error ${change}.`};
 }
 
 // 3.2, 5.2: where p/n is small enough, this Mixup raises the error.
@@ -26,7 +28,9 @@ function falls({value, slope}) {
 
 function eceFalls(change) {
   const here = falls(change);
-  return change.slope < 0 ? {holds: change.value < 0, here: `${here}.`} : {holds: null, here: `${here}: silent, |θ| is too small.`};
+  return change.slope < 0
+    ? {holds: change.value < 0, here: `${here}.`}
+    : {holds: null, here: `${here}: silent, |θ| is too small.`};
 }
 
 const mceFalls = (change) => ({holds: change.value < 0 && change.slope < 0, here: `${falls(change)}: it rises.`});
