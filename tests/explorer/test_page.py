@@ -92,7 +92,7 @@ def found(tmp_path_factory):
 def test_numbers_are_those_of_mixjax(found):
     averaging = limit_scores(0.7, 1.5, np.array([0.0, float(mixup_weight(0.3, 0.3))]))
     laws = [averaging, limit_logistic_scores(0.8, 1.0, penalty=0.1, alpha=np.array([0.0, 2.0]))]
-    for state, law, tolerance in zip(found["states"], laws, (5.1e-5, 2e-4), strict=True):  # four decimals; a table
+    for state, law, tolerance in zip(found["states"], laws, (5.1e-5, 7e-4), strict=True):  # four decimals; three
         shown = np.array(state["numbers"])[:, :3].T
         np.testing.assert_allclose(shown, np.stack(population_errors(law)), rtol=0, atol=tolerance)
         word = "lowers" if shown[0, 1] < shown[0, 0] else "raises"
