@@ -93,9 +93,9 @@ CALLS = {
 SHARDED = ("top label", "binary", "temperature", "vector", "platt", "isotonic", "histogram", "mix", "regmix", "cut")
 LEFT_OUT = {
     "eager": (),
-    "jit": ("bootstrap", "mean interval"),  # these compute on the host
-    "vmap": ("bootstrap", "mean interval", "mask of one device"),
-    "grad": ("bootstrap", "mean interval", "temperature", "vector", "platt"),  # the fits loop until they converge
+    "jit": ("bootstrap", "mean interval", "slope"),  # these compute on the host
+    "vmap": ("bootstrap", "mean interval", "slope", "mask of one device"),
+    "grad": ("bootstrap", "mean interval", "slope", "temperature", "vector", "platt"),  # fits loop until they converge
 }
 
 
