@@ -56,7 +56,8 @@ extensions = [
 ]
 root_doc = "docs/index"
 include_patterns = ["docs/**", "results/**/*.md", "CHANGELOG.md", "CONTRIBUTING.md"]
-exclude_patterns = ["docs/site", "docs/explorer", "results/theorems/theorems.md"]
+exclude_patterns = [path.name for path in ROOT.iterdir() if path.is_dir() and path.name not in ("docs", "results")]
+exclude_patterns += ["docs/site", "docs/explorer", "results/theorems/theorems.md"]
 source_suffix = {".md": "myst-nb", ".rst": "restructuredtext"}
 nitpicky = True
 nitpick_ignore_regex = [("py:(class|exc)", ".*")]  # annotations of other libraries, and words of ours
@@ -73,6 +74,7 @@ nb_execution_timeout = 120
 nb_merge_streams = True
 
 autodoc_typehints = "none"  # the docstrings say shapes, units and ranges
+napoleon_attr_annotations = False
 autodoc_member_order = "bysource"
 python_maximum_signature_line_length = 88
 

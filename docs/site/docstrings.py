@@ -22,7 +22,7 @@ def prepare(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: li
 
 def _escaped(line: str) -> str:
     parts = _CODE.split(line)
-    return "".join(part if position % 2 else re.sub(r"([|*])", r"\\\1", part) for position, part in enumerate(parts))
+    return "".join(part if position % 2 else re.sub(r"(\||\*(?=\S))", r"\\\1", part) for position, part in enumerate(parts))
 
 
 def _plain_lines(lines: list[str]) -> list[bool]:
