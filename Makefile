@@ -35,8 +35,11 @@ lint: .venv/installed-test
 	$(VENV) -m ruff format --check .
 	$(VENV) -m mypy
 
+# NOTEBOOKS=off leaves out what takes most of the time.
+NOTEBOOKS ?= cache
 docs: .venv/installed-docs
-	XLA_FLAGS="$(sooner) $$XLA_FLAGS" $(VENV) -m sphinx -q -W --keep-going -c docs/site -d .cache/site . build/site
+	XLA_FLAGS="$(sooner) $$XLA_FLAGS" $(VENV) -m sphinx -q -W --keep-going -c docs/site -d .cache/site \
+	  -D nb_execution_mode=$(NOTEBOOKS) . build/site
 	$(VENV) docs/site/check.py build/site
 	@echo "open build/site/index.html"
 

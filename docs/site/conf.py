@@ -29,6 +29,15 @@ def digest_of_sources() -> str:
     return hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()[:16]
 
 
+def set_up_kernels() -> None:
+    """Let kernels draw SVG and log errors only, by a profile in .cache."""
+    profile = CACHE / "ipython" / "profile_default"
+    profile.mkdir(parents=True, exist_ok=True)
+    settings = 'c.IPKernelApp.log_level = "ERROR"\nc.InlineBackend.figure_formats = {"svg"}\n'
+    (profile / "ipython_kernel_config.py").write_text(settings)
+    os.environ["IPYTHONDIR"] = str(profile.parent)
+
+
 def offline_mathjax() -> Path:
     """Return MathJax as one file, without fonts to load."""
     spec = importlib.util.find_spec("sphinx-mathjax-offline")
@@ -37,6 +46,7 @@ def offline_mathjax() -> Path:
     return Path(spec.origin).parent / "static" / "mathjax" / "tex-svg.js"
 
 
+set_up_kernels()
 project = "mixjax"
 author = copyright = "mixjax developers"
 release = version = __version__
@@ -67,6 +77,7 @@ myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 4
 
 nb_execution_mode = "cache"
+suppress_warnings = ["myst-nb.lexer"]  # of notebooks that `make docs NOTEBOOKS=off` does not run
 nb_execution_cache_path = str(CACHE / "notebooks" / digest_of_sources())
 nb_execution_in_temp = True
 nb_execution_raise_on_error = True
@@ -76,12 +87,12 @@ nb_merge_streams = True
 autodoc_typehints = "none"  # the docstrings say shapes, units and ranges
 napoleon_attr_annotations = False
 autodoc_member_order = "bysource"
-python_maximum_signature_line_length = 88
 
 html_theme = "furo"
 html_title = "mixjax"
 html_static_path = ["static", str(offline_mathjax())]
 html_css_files = ["site.css"]
+pygments_dark_style = "github-dark"
 html_copy_source = False
 html_show_sourcelink = False
 html_show_sphinx = False

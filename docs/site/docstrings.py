@@ -8,21 +8,24 @@ from typing import Any
 from sphinx.application import Sphinx
 
 _CODE = re.compile(r"(`+[^`]*`+)")
+_SIGN = re.compile(r"\||\*(?=\S)")
+_PAGE = re.compile(r"\bdocs/(\w+)\.md")
 
 
 def prepare(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
-    """Escape |theta| and *batch; take what is returned for text, with colons and all."""
+    """Escape |theta| and *batch, link pages, and take what is returned for text, with colons and all."""
     if what == "data" and obj.__doc__ == type(obj).__doc__:
         lines.clear()  # of `dict` or `str`
     plain = _plain_lines(lines)
     lines[:] = [_escaped(line) if is_plain else line for line, is_plain in zip(lines, plain, strict=True)]
     if "Returns:" in lines:
-        lines.insert(lines.index("Returns:") + 1, "  \\")  # napoleon reads "TYPE: text" from the first line
+        lines[lines.index("Returns:")] = ":returns:"  # napoleon would take what is before a colon for a type
 
 
 def _escaped(line: str) -> str:
     parts = _CODE.split(line)
-    return "".join(part if position % 2 else re.sub(r"(\||\*(?=\S))", r"\\\1", part) for position, part in enumerate(parts))
+    parts[::2] = [_PAGE.sub(r":doc:`/docs/\1`", _SIGN.sub(r"\\\g<0>", part)) for part in parts[::2]]
+    return "".join(parts)
 
 
 def _plain_lines(lines: list[str]) -> list[bool]:

@@ -47,7 +47,7 @@ def finding(figure: Path) -> str:
     caption = " ".join(figure.with_suffix(".txt").read_text().split())
     if (verdict := _VERDICT.match(caption)) is not None:
         return f"{verdict[1]}: {verdict[2]}."
-    return re.split(r"(?<=[^.]\.) (?=[A-Z])|(?<=[a-z)]): (?=blue|red|Points|Lines)|; ", caption)[0].rstrip(".;") + "."
+    return re.split(r"(?<=\.) (?=[A-Z])", caption)[0]
 
 
 @cache

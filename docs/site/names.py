@@ -17,11 +17,10 @@ def targets() -> dict[str, str]:
     page = PAGE.read_text()
     found = {}
     for entry in entries():
-        found[entry.name] = entry.name
+        found[entry.name] = found[entry.name.removeprefix("mixjax.")] = entry.name
         bare = entry.name.rpartition(".")[2]
         if f"`{bare}`" in page or f"`{bare}(" in page:
             found[bare] = found[f"mixjax.{bare}"] = entry.name
-            found[entry.name.removeprefix("mixjax.")] = entry.name
     return found
 
 

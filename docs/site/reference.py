@@ -105,7 +105,8 @@ class Reference(SphinxDirective):
         for entry in chosen:
             if entry.heading != heading:
                 heading = entry.heading
-                lines += [heading, "-" * len(heading), ""]
+                title = heading if heading.startswith("mixjax.") else heading[0].upper() + heading[1:]
+                lines += [title, "-" * len(title), ""]
             lines += [_directive(entry), ""]
         return self.parse_text_to_nodes("\n".join(lines), allow_section_headings=True)
 
