@@ -47,6 +47,7 @@ def problems(site: Path) -> Iterator[str]:
     for path in sorted(site.rglob("*.html")):
         name, page = path.relative_to(site), page_at(path)
         yield from (f"{name} loads {url}" for url in page.loads if urlsplit(url).netloc)
+        yield from (f"{name} loads {load}" for load in _LOAD.findall(path.read_text()))
         yield from (f"{name} links to {url}" for url in page.links + page.loads if not _leads_somewhere(path, url))
     for path in sorted(site.rglob("*.css")):
         yield from (f"{path.relative_to(site)} loads {load}" for load in _LOAD.findall(path.read_text()))

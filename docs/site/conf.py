@@ -13,7 +13,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 CACHE = ROOT / ".cache"
-sys.path[:0] = [str(ROOT), str(Path(__file__).parent)]
+sys.path.insert(0, str(ROOT))
 
 from mixjax import __version__  # noqa: E402
 
@@ -59,10 +59,10 @@ extensions = [
     "sphinx.ext.viewcode",
     "sphinx_copybutton",
     "sphinx_design",
-    "entry_page",
-    "gallery",
-    "names",
-    "reference",
+    "docs.site.entry_page",
+    "docs.site.gallery",
+    "docs.site.names",
+    "docs.site.reference",
 ]
 root_doc = "docs/index"
 include_patterns = ["docs/**", "results/**/*.md", "CHANGELOG.md", "CONTRIBUTING.md"]
@@ -103,4 +103,4 @@ html_theme_options = {
     "dark_css_variables": {"color-brand-primary": "#6db9ef", "color-brand-content": "#6db9ef"},
 }
 if (ROOT / "docs" / "explorer" / "index.html").exists():
-    tags.add("explorer")  # noqa: F821, of Sphinx
+    tags.add("explorer")

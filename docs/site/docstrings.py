@@ -5,14 +5,12 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from sphinx.application import Sphinx
-
 _CODE = re.compile(r"(`+[^`]*`+)")
 _SIGN = re.compile(r"\||\*(?=\S)")
 _PAGE = re.compile(r"\bdocs/(\w+)\.md")
 
 
-def prepare(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+def prepare(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
     """Escape |theta| and *batch, link pages, and take what is returned for text, with colons and all."""
     if what == "data" and obj.__doc__ == type(obj).__doc__:
         lines.clear()  # of `dict` or `str`
@@ -39,8 +37,3 @@ def _plain_lines(lines: list[str]) -> list[bool]:
             inside = ""
         plain.append(not inside)
     return plain
-
-
-def setup(app: Sphinx) -> dict[str, Any]:
-    app.connect("autodoc-process-docstring", prepare, priority=400)  # before napoleon
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

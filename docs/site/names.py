@@ -6,10 +6,11 @@ import posixpath
 from typing import Any
 
 from docutils import nodes
-from reference import PAGE, entries
 from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.transforms.post_transforms import SphinxPostTransform
+
+from docs.site.public_names import PAGE, entries
 
 
 def targets() -> dict[str, str]:
@@ -32,10 +33,10 @@ class LinkNames(SphinxPostTransform):
     def run(self, **kwargs: Any) -> None:
         names = targets()
         for literal in list(self.document.findall(nodes.literal)):
-            if not isinstance(literal.parent, nodes.reference | nodes.title | addnodes.pending_xref):
-                if (link := self._link(literal.astext(), names)) is not None:
-                    literal.replace_self(link)
-                    link += literal
+            alone = not isinstance(literal.parent, nodes.reference | nodes.title | addnodes.pending_xref)
+            if alone and (link := self._link(literal.astext(), names)) is not None:
+                literal.replace_self(link)
+                link += literal
 
     def _link(self, text: str, names: dict[str, str]) -> nodes.Element | None:
         common = {"refdoc": self.env.docname, "refwarn": True, "refexplicit": True}
