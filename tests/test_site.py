@@ -27,7 +27,7 @@ def toctree() -> list[Path]:
             entries = [line for line in body.splitlines() if line and not line.startswith(":")]
             names = [re.sub(r".*<(.*)>", r"\1", entry) for entry in entries]
             files += [path for name in names for path in DOCS.glob(f"{name}.*") if path.suffix in (".md", ".rst")]
-        return [path.resolve() for path in files]
+    return [path.resolve() for path in files]
 
 
 def test_the_contents_list_every_page_once():
