@@ -34,7 +34,7 @@ class Gallery(SphinxDirective):
         self.env.note_dependency(str(result.folder / "README.md"))
         page = f"results/{name}/README.html"
         head = f'<p class="gallery-head"><a href="{self._url(page)}">{html.escape(result.summary)}</a></p>'
-        command = nodes.literal_block(result.command, result.command, language="console")
+        command = nodes.literal_block(result.command, result.command, language="bash")
         cards = (self._card(figure, page, finding(figure)) for figure in result.figures)
         return [nodes.raw("", head, format="html"), command, *self._grid(cards)]
 
