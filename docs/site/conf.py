@@ -66,8 +66,8 @@ extensions = [
 ]
 root_doc = "docs/index"
 include_patterns = ["docs/**", "results/**/*.md", "CHANGELOG.md", "CONTRIBUTING.md"]
-exclude_patterns = [path.name for path in ROOT.iterdir() if path.is_dir() and path.name not in ("docs", "results")]
-exclude_patterns += ["docs/site", "docs/explorer", "results/theorems/theorems.md"]
+beside = {path.name for path in ROOT.iterdir() if path.is_dir()} - {"docs", "results"}
+exclude_patterns = [*sorted(beside | {"build", "runs"}), "docs/site", "docs/explorer", "results/theorems/theorems.md"]
 source_suffix = {".md": "myst-nb", ".rst": "restructuredtext"}
 nitpicky = True
 nitpick_ignore_regex = [("py:(class|exc)", ".*")]  # annotations of other libraries, and words of ours
