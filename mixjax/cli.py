@@ -86,7 +86,12 @@ def _parser() -> argparse.ArgumentParser:
     names.add_argument("--labels-name", metavar="NAME", help="array or column of labels")
     names.add_argument("--confidence-name", metavar="NAME", default="confidence", help="(default: confidence)")
     names.add_argument("--correct-name", metavar="NAME", default="correct", help="(default: correct)")
+    names.add_argument(
+        "--classes", metavar="NAME,NAME,...", help="in the order of the scores, where labels (and columns) have names"
+    )
     parser.add_argument("--drop-nan", action="store_true", help="leave out rows that hold NaN or an empty cell")
+    parser.add_argument("--ignore-label", type=int, metavar="LABEL", help="leave out rows of this label, as -100")
+    parser.add_argument("--normalize", action="store_true", help="divide rows of probabilities by their sums")
     parser.add_argument("--num-bins", type=int, metavar="M", default=15, help="(default: 15)")
     parser.add_argument("--binning", choices=get_args(Binning), default="equal-width", help="(default: equal-width)")
     parser.add_argument(
@@ -103,6 +108,10 @@ def _report(options: argparse.Namespace) -> int:
         raise RunError("say either one FILE or --compare A B; mixjax report --help lists what there is")
     if (options.recalibrate is None) != (options.fit is None) or (options.recalibrate and options.compare):
         raise RunError("--recalibrate METHOD goes with --fit HELDOUT and one FILE")
+    if options.normalize and options.kind != "probs":
+        raise RunError("--normalize is of rows of --probs")
+    if options.ignore_label is not None and options.kind == "binary":
+        raise RunError("--ignore-label is of labels, which --binary has none of")
     check_paths(filter(None, (options.file, *(options.compare or ()), options.fit, options.out)))
     check_packages(("matplotlib", "rich"), "report", "mixjax report")
     import jax
@@ -136,14 +145,16 @@ def _write_report(options: argparse.Namespace) -> int:
 def _files(options: argparse.Namespace) -> tuple[list[FilePredictions], list[str], dict[str, str]]:
     """Return the predictions to report on, their labels, and the description of a fit."""
     from mixjax.report.comparison import check_pair
-    from mixjax.report.reading import Names, read_predictions, without_missing
+    from mixjax.report.reading import Names, Rules, read_predictions, without_missing
     from mixjax.report.recalibrating import check_method, recalibrated
 
-    names = Names(options.scores_name, options.labels_name, options.confidence_name, options.correct_name)
+    classes = tuple(options.classes.split(",")) if options.classes else ()
+    names = Names(options.scores_name, options.labels_name, options.confidence_name, options.correct_name, classes)
+    rules = Rules(options.normalize, options.ignore_label)
     paths = options.compare or [options.file]
     if options.recalibrate:
         check_method(options.recalibrate, options.kind)
-    files = [read_predictions(path, options.kind, names) for path in paths]
+    files = [read_predictions(path, options.kind, names, rules) for path in paths]
     if options.compare:
         check_pair(*files)
         labels = [f"{letter}: {path.stem}" for letter, path in zip("AB", paths, strict=True)]
@@ -151,7 +162,7 @@ def _files(options: argparse.Namespace) -> tuple[list[FilePredictions], list[str
     files = without_missing(files, options.drop_nan)
     if not options.recalibrate:
         return files, [paths[0].stem], {}
-    (held_out,) = without_missing([read_predictions(options.fit, options.kind, names)], options.drop_nan)
+    (held_out,) = without_missing([read_predictions(options.fit, options.kind, names, rules)], options.drop_nan)
     after, fitted = recalibrated(files[0], options.recalibrate, held_out)
     fitted += f" on {held_out.name}, {len(held_out)} rows, sha256 {held_out.sha256}"
     return [*files, after], ["A: before", "B: after"], {"fitted": fitted}

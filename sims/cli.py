@@ -17,14 +17,15 @@ from .cluster.cluster import cluster_of
 from .comparing import TOLERANCE
 from .configuration import work_of
 from .engine.execution import ExecutionOptions, execute
-from .loading import explain_missing, load
+from .loading import explain_missing, load, stored_digest
 from .merging import merge
+from .published import NotOfStudiesError, read_result
 from .publishing import publish
-from .reproducing import NotOfStudiesError, read_result, reproduce_result
+from .reproducing import reproduce_result
 from .status import describe, status
 from .studies import STUDIES
 from .study import PiecewiseStudy, Study
-from .verification import report
+from .verification import report, seal_of
 
 USAGE = """usage: {prog} STUDY [--preset quick|default|full] [--out DIR] [axes]
        {prog} figures RUN [--format png,pdf,svg]    draw the figures of a stored run again
@@ -165,7 +166,7 @@ def _merge(prog: str, arguments: list[str]) -> int:
     given = parser.parse_args(arguments)
     merged = merge(given.runs, given.out, warn=tell, allow_mixed=given.allow_mixed)
     print(describe(merged, given.out))
-    return _conclude(merged.study, given.out) if merged.state == "finished" else 0
+    return _conclude(merged.study, given.out) if merged.state in ("finished", "damaged") else 0
 
 
 def _reproduce(prog: str, arguments: list[str]) -> int:
@@ -196,7 +197,8 @@ def _reproduced(folder: Location, given: argparse.Namespace, alone: bool) -> int
     """
     try:
         published = read_result(folder)
-        tell(f"{folder}: {published.study}, which took {published.made.get('seconds', '?')} s when it was made")
+        took = "" if published.seconds is None else f", which took {published.seconds:g} s when it was made"
+        tell(f"{folder}: {published.study}{took}")
         with ProgressBar() as show:
             options = ExecutionOptions(
                 progress=lambda done, total: show(done, total, _doing(published.study, done, total)),
@@ -204,7 +206,7 @@ def _reproduced(folder: Location, given: argparse.Namespace, alone: bool) -> int
                 warn=tell,
                 allow_mixed=given.allow_mixed,
             )
-            found = reproduce_result(published, given.out / folder.name, given.tolerance, options)
+            found = reproduce_result(published, given.out / published.name, given.tolerance, options)
     except RunError as error:
         if alone:
             raise
@@ -226,7 +228,7 @@ def _figures(folder: Location, formats: Sequence[str] = ("png",)) -> int:
 def _verify(folder: Location) -> int:
     text, agrees = report(load(folder))
     with explained(folder):
-        write_atomically(folder / "verification.txt", (text + "\n").encode())
+        write_atomically(folder / "verification.txt", f"{text}\n{seal_of(stored_digest(folder))}".encode())
     print(text)
     return 0 if agrees else 1
 

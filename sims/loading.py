@@ -56,8 +56,7 @@ def load(path: PathOrUrl) -> xr.Dataset:
     if not file.exists():
         raise RunError(f"the run in {path} is not finished; run the same command again to go on")
     content = file if isinstance(file, Path) else io.BytesIO(file.read_bytes())
-    if not _intact(folder, content):
-        raise RunError(f"{file} is damaged; delete it and run the same command again, which makes it anew")
+    _refuse_damaged(folder, content)
     try:
         _check_arrays(content)
         with xr.open_dataset(content, engine="h5netcdf", decode_times=False) as table:
@@ -83,14 +82,46 @@ def explain_missing(folder: PathOrUrl) -> Iterator[None]:
         ) from error
 
 
-def _intact(folder: Location, content: Content) -> bool:
-    """Return whether the table has the checksum in its provenance."""
+def stored_digest(folder: Location) -> str:
+    """Return the SHA-256 of dataset.nc as the run has noted it.
+
+    Raises:
+      RunError: if provenance.json is missing or does not say it.
+    """
+    path = folder / "provenance.json"
     try:
-        made_with = read_json(folder / "provenance.json")
+        return str(read_json(path)["dataset_sha256"])
+    except FileNotFoundError:
+        reason = "is missing"
+    except (OSError, ValueError, LookupError, TypeError):
+        reason = "does not say the checksum of dataset.nc"
+    raise RunError(
+        f"{path} {reason}; restore it, or delete dataset.nc and run the same command again, which makes both anew"
+    )
+
+
+def fault_of(folder: Location) -> str:
+    """Describe what is wrong with the table of a finished run by its checksum; empty if nothing is."""
+    file = folder / "dataset.nc"
+    try:
+        _refuse_damaged(folder, file if isinstance(file, Path) else io.BytesIO(file.read_bytes()))
+    except RunError as error:
+        return str(error)
+    return ""
+
+
+def _refuse_damaged(folder: Location, content: Content) -> None:
+    """Refuse a table that has not the checksum in its provenance."""
+    digest = stored_digest(folder)
+    try:
         with content.open("rb") if isinstance(content, Path) else io.BytesIO(content.getbuffer()) as file:
-            return bool(made_with["dataset_sha256"] == hashlib.file_digest(file, "sha256").hexdigest())
-    except (OSError, ValueError, KeyError, TypeError):
-        return False
+            found = hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError:
+        found = ""
+    if found != digest:
+        raise RunError(
+            f"{folder / 'dataset.nc'} is damaged; delete it and run the same command again, which makes it anew"
+        )
 
 
 def _check_arrays(content: Content) -> None:

@@ -10,15 +10,15 @@ import xarray as xr
 
 from mixjax.commands.publishing import origin_table, picture_section, refuse_other_files, write_readme
 from mixjax.plots import write_figures
-from mixjax.runs import Location, RunError, modified, write_atomically
+from mixjax.runs import Location, write_atomically
 from mixjax.runs.origin import read_provenance
 from mixjax.runs.untrusted import read_text
 
-from .loading import load
+from .loading import load, stored_digest
 from .studies import STUDIES
 from .studies.curves import without_curves
 from .study import GridStudy, PiecewiseStudy
-from .verification import report, verifiable
+from .verification import report, seal_of, verifiable
 
 
 def publish(run: Location, folder: Location) -> Location:
@@ -66,13 +66,14 @@ def _provenance(run: Location, table: xr.Dataset) -> str:
 
 
 def _verification(run: Location, table: xr.Dataset) -> str:
-    """Return what `verify` left in the run, if not older than the table; or else verify the rows of table.csv."""
-    stored = run / "verification.txt"
-    if stored.exists() and modified(stored) >= modified(run / "dataset.nc"):
-        try:
-            return read_text(stored)
-        except ValueError:
-            raise RunError(f"{stored} is not what verify writes; delete it") from None
+    """Return what `verify` left in the run, if it is of this very table; or else verify the rows of table.csv."""
+    seal = seal_of(stored_digest(run))
+    try:
+        stored = read_text(run / "verification.txt")
+    except (OSError, ValueError):
+        stored = ""
+    if stored.endswith(seal):
+        return stored.removesuffix(seal)
     kept = _kept(table, MOST_CELLS)
     text = report(kept)[0] + "\n"
     return text if kept.sizes == table.sizes else f"{text}on the rows of table.csv; `python -m sims verify` takes all\n"

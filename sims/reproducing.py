@@ -1,53 +1,44 @@
 """Run a published result again, and compare each of its tables with the new one.
 
-`publish` leaves `provenance.json` beside the tables: the study, its configuration and what made it. Results that were
-published before it did have a README that says as much.
+A comparison tells something of this code only if this code made the new tables: a run that other code finished is
+refused.
 """
 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import xarray as xr
 
-from mixjax.commands.publishing import read_published
-from mixjax.runs import Location, PathOrUrl, RunError, Tell, differences, located
+from mixjax.runs import (
+    ENVIRONMENT,
+    Location,
+    PathOrUrl,
+    RunDirectory,
+    RunError,
+    Tell,
+    differences,
+    located,
+    provenance,
+    read_manifest,
+)
 from mixjax.runs.origin import PACKAGES
-from mixjax.runs.untrusted import printable, read_json, read_text
+from mixjax.runs.untrusted import printable
 
 from .comparing import TOLERANCE, Comparison, compare
 from .configuration import work_of
+from .csv_tables import read_tables
 from .engine.execution import ExecutionOptions, Progress, execute
 from .loading import load
+from .published import Published, read_result
 from .publishing import tables_of
 from .studies import STUDIES
 
 _TOLD = ("mixjax", "commit", "jax", "jaxlib", *PACKAGES, "python", "platform", "device", "x64", "xla_flags")
-
-
-class NotOfStudiesError(RunError):
-    """Report a folder of no published study: it cannot be made again here."""
-
-
-@dataclass(frozen=True)
-class Published:
-    """A published result, as its folder describes it.
-
-    Attributes:
-      folder: it.
-      study: its name.
-      config: the axes and options, as JSON values or text.
-      made: what made it, as far as that is known.
-    """
-
-    folder: Location
-    study: str
-    config: Mapping[str, Any]
-    made: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -87,18 +78,20 @@ def reproduce(
 
     Args:
       folder: what `python -m sims publish` wrote.
-      out: folder of the new run, as for `run`; the same call goes on after an interruption.
+      out: folder of the new run, as for `run`; the same call goes on after an interruption, and of a run that this code
+        has finished compares the tables alone.
       tolerance: largest difference of two numbers that agree, as a part of the larger; 2e-3 is two units in the last
         of four printed digits. Differences within a fifth of a standard error agree as well (`comparing`).
       progress: called with (finished, all) units.
       warn: called with a line about what is strange.
-      allow_mixed: whether another version or device may resume the new run.
+      allow_mixed: whether this code or device may resume what another began; not, what another has finished.
 
     Returns:
       The comparison of each table, whose text says what was found, and in what the runs differ otherwise.
 
     Raises:
-      RunError: for a folder that no study of this release can have made, and as `run` does.
+      RunError: for a folder that no study of this release can have made, for a damaged table, for an `out` that other
+        code or another device has finished or that lies in the published folder, and as `run` does.
 
     Example:
       >>> import pathlib, tempfile
@@ -123,84 +116,39 @@ def reproduce_result(published: Published, out: Location, tolerance: float, opti
         raise RunError(f"{published.folder} was made with {printable(lost[0])}, which {published.study} no longer has")
     if later := sorted(known - published.config.keys()):
         options.warn(f"{published.folder} does not say {', '.join(later)}: as the study has them now")
+    stored = read_tables(published.folder)
+    _refuse_published(out, published.folder)
+    _refuse_other_code(out, options.allow_mixed)
     options = replace(options, command=str(published.made.get("command", "")))  # the numbers are those that it makes
     execute(work_of(published.study, **published.config), out, options)
     table = load(out)
-    return Reproduction(_compared(published.folder, table, tolerance), _reason(published.made, table))
+    return Reproduction(_compared(stored, table, tolerance), _reason(published.made, table))
 
 
-def read_result(folder: Location) -> Published:
-    """Read what a published folder says about its study.
-
-    Raises:
-      RunError: if there is no such folder.
-      NotOfStudiesError: if it holds no published result, or one that no study of this release made.
-    """
-    if not folder.exists():
-        raise RunError(f"there is no {folder}")
-    try:
-        text = read_text(folder / "README.md")
-    except (OSError, ValueError):
-        text = ""
-    rows = read_published(text)
-    if "command" not in rows:
-        raise NotOfStudiesError(f"{folder} does not say how it was made (no README.md of `publish`)")
-    stored = _stored(folder)
-    study = stored.get("study", text.partition("\n")[0].removeprefix("# "))
-    if study not in STUDIES or "axes" not in rows:
-        raise NotOfStudiesError(f"{folder} was made by {printable(rows['command'])}, which is no study of sims")
-    try:
-        config = stored["config"] if stored else _config(study, rows["axes"])
-    except (LookupError, ValueError):
-        config = None
-    if not isinstance(config, dict):
-        raise NotOfStudiesError(f"{folder} does not say with which axes {study} made it")
-    return Published(folder, study, config, stored or _made(rows))
+def _refuse_published(out: Location, folder: Location) -> None:
+    """Refuse to run in the published folder."""
+    one, other = (place.resolve() if isinstance(place, Path) else place for place in (out, folder))
+    if one == other or (isinstance(one, Path) and isinstance(other, Path) and other in one.parents):
+        raise RunError(f"the run would land in the published folder {folder}; choose another folder (--out)")
 
 
-def _stored(folder: Location) -> dict[str, Any]:
-    """Read provenance.json; empty if there is none."""
-    path = folder / "provenance.json"
-    if not path.exists():
-        return {}
-    try:
-        content = read_json(path)
-    except (OSError, ValueError) as error:
-        raise RunError(f"{path} cannot be read: {error}") from None
-    if not isinstance(content, dict):
-        raise RunError(f"{path} is not what `publish` writes")
-    return content
+def _refuse_other_code(out: Location, allow_mixed: bool) -> None:
+    """Refuse a finished run that this code has not made here: its tables say nothing of what this code makes."""
+    if not (out / "dataset.nc").exists():
+        return
+    made_with = provenance()
+    now = {name: str(made_with[name]) for name in ENVIRONMENT}
+    before = RunDirectory(out, read_manifest(out)).environments
+    others = [environment for environment in before if environment != now]
+    if others and not (allow_mixed and now in before):
+        raise RunError(
+            f"nothing would be computed: {out} holds a run that was finished before, and "
+            f"{differences(others[0], now, 'then', 'now')}; choose another folder (--out), or delete that run"
+        )
 
 
-def _config(study: str, text: str) -> dict[str, Any]:
-    """Parse `name = value, ...`, where values may have commas; what the README leaves out is None."""
-    parts = re.split(r"(?:^|, )(\w+) = ", text)[1:]
-    given = dict(zip(parts[::2], parts[1::2], strict=True))
-    fields = STUDIES[study].config.__dataclass_fields__
-    config: dict[str, Any] = {name: None for name, field in fields.items() if field.default is None}
-    for name, value in given.items():
-        usual = fields[name].default if name in fields else None
-        config[name] = value if isinstance(usual, str) or usual is None else json.loads(value)
-    return config
-
-
-def _made(rows: Mapping[str, str]) -> dict[str, str]:
-    """Parse the command, the time, the versions and the processor in a README."""
-    words = (part.rsplit(" ", 1) for part in re.sub(r" \(\w[\w-]*\)", "", rows.get("versions", "")).split(", "))
-    made = {part[0].lower(): part[1] for part in words if len(part) == 2}
-    if commit := re.search(r"\((\w[\w-]*)\)", rows.get("versions", "")):
-        made["commit"] = commit[1]
-    made["command"] = rows["command"]
-    if seconds := re.match(r"[\d.]+(?= s,)", rows.get("computing", "")):
-        made["seconds"] = seconds[0]
-    if machine := re.fullmatch(r"(.*), \d+ cores, \d+ GiB; devices: \d+ (\w+)", rows.get("machine", "")):
-        made |= {"device": machine[1], "platform": machine[2]}
-    return made
-
-
-def _compared(folder: Location, table: xr.Dataset, tolerance: float) -> tuple[Comparison, ...]:
+def _compared(stored: Mapping[str, str], table: xr.Dataset, tolerance: float) -> tuple[Comparison, ...]:
     made = {f"{name}.csv": content for name, content in tables_of(table).items()}
-    stored = {path.name: read_text(path) for path in folder.iterdir() if path.name.endswith(".csv")}
     return tuple(compare(name, stored.get(name), made.get(name), tolerance) for name in sorted({*made, *stored}))
 
 

@@ -16,6 +16,7 @@ from mixjax.runs.untrusted import printable
 from .configuration import work_of
 from .engine.forecast import duration
 from .engine.work import Work
+from .loading import fault_of
 
 _RECENT = 200  # units whose times make the rate
 
@@ -26,11 +27,13 @@ class Status:
 
     Attributes:
       study: its name.
-      state: "finished", "running" or "stopped"; "unfinished" in a store with a lease, whose holder may be dead.
+      state: "finished", "damaged" (finished, and its table is not what was written), "running" or "stopped";
+        "unfinished" in a store with a lease, whose holder may be dead.
       inventory: its units.
       number: the number of all units.
       rate: recent units a second; None if fewer than three are stored.
       holder: the holder of the lease, and when it was renewed, in words.
+      fault: what is wrong with the table, in words.
     """
 
     study: str
@@ -39,6 +42,7 @@ class Status:
     number: int
     rate: float | None
     holder: str | None = None
+    fault: str = ""
 
     @property
     def left(self) -> int:
@@ -75,7 +79,8 @@ def status(folder: PathOrUrl) -> Status:
     names = work.names(directory.manifest["layout"])
     found = directory.inventory(names)
     rate, (state, holder) = _rate(directory.times(found.stored)), _state(directory)
-    return Status(work.study.name, state, found, len(names), rate, holder)
+    fault = fault_of(directory.path) if state == "finished" else ""
+    return Status(work.study.name, "damaged" if fault else state, found, len(names), rate, holder, fault)
 
 
 def describe(status: Status, folder: Location) -> str:
@@ -85,7 +90,11 @@ def describe(status: Status, folder: Location) -> str:
         f"{status.study} in {folder}: {status.state}",
         f"{done:,} of {number:,} units done ({done / max(number, 1):.0%}), {status.left:,} left",
     ]
-    if status.rate and status.left:
+    if status.fault:
+        lines.append(status.fault)
+    if status.state == "finished" and status.left:
+        lines[1] = f"the table is whole; of its {number:,} units {done:,} are still stored"
+    elif status.rate and status.left:
         left = f"{duration(status.left / status.rate)} left"
         lines.append(f"{status.rate:.3g} units/s; {left}{' once it is resumed' * (status.state == 'stopped')}")
     if status.holder:

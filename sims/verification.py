@@ -60,6 +60,11 @@ def _grid_of(table: xr.Dataset) -> Grid:
     return Grid({dim: table[dim].values for dim in dims}, cells, {"t": table["t"].values})
 
 
+def seal_of(digest: str) -> str:
+    """Return the last line of verification.txt in a run, which says of which table it is."""
+    return f"of dataset.nc, SHA-256 {digest}\n"
+
+
 def report(table: xr.Dataset) -> tuple[str, bool]:
     """Tabulate the largest |z| beside its expected size; return the text, and whether all are below 5."""
     lines = ["quantity           cells x settings   largest |z|   of as many normals   mean z   sd z"]

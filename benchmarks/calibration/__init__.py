@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from benchmarks.calibration.calls import small_calls
 from benchmarks.calibration.estimators import estimators
 from benchmarks.calibration.peers import PACKAGES, versions
 from benchmarks.calibration.sizes import QUICK, Sizes
@@ -24,6 +25,7 @@ def measure(sizes: Sizes) -> Iterator[Section]:
     yield equal_width(sizes)
     yield estimators(sizes)
     yield streaming(sizes)
+    yield small_calls(sizes)
 
 
 def about(_: Sizes) -> Row:
@@ -34,7 +36,7 @@ def about(_: Sizes) -> Row:
 
 def summary(sections: Sequence[Section]) -> Section:
     """Set what was asked for beside what was measured; a library that is not installed has no number."""
-    width, others, stream = (section.ratios for section in sections)
+    width, others, stream, calls = (section.ratios for section in sections)
     return asked_beside_measured(
         [
             ("ECE: NumPy's time over ours", "1 or more", width.get("NumPy")),
@@ -47,6 +49,8 @@ def summary(sections: Sequence[Section]) -> Section:
             ),
             ("streaming: difference from one call", "below 1e-6", stream["difference"]),
             ("streaming: bytes of state", "below 4096", stream["bytes"]),
+            ("a call of 256 rows, microseconds", "", calls["eager"]),
+            ("a jitted call of 256 rows, microseconds", "", calls["jitted"]),
         ]
     )
 

@@ -102,5 +102,3 @@ html_theme_options = {
     "light_css_variables": {"color-brand-primary": "#0b5c99", "color-brand-content": "#0b5c99"},
     "dark_css_variables": {"color-brand-primary": "#6db9ef", "color-brand-content": "#6db9ef"},
 }
-if (ROOT / "docs" / "explorer" / "index.html").exists():
-    tags.add("explorer")

@@ -15,8 +15,9 @@ def write_beside(app: Sphinx, exception: Exception | None) -> None:
     if exception is None and app.builder.format == "html":
         start = app.builder.get_target_uri(app.config.root_doc)
         Path(app.outdir, "index.html").write_text(f'{REDIRECT.format(start)}<a href="{start}">mixjax</a>\n')
-        if app.tags.has("explorer"):
-            shutil.copytree(Path(app.srcdir, "docs/explorer"), Path(app.outdir, "docs/explorer"), dirs_exist_ok=True)
+        explorer = Path(app.outdir, "docs", "explorer", "index.html")
+        explorer.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(Path(app.srcdir, "docs", "explorer", "index.html"), explorer)
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

@@ -5,6 +5,7 @@ Estimators take confidences and correctness, or probabilities [N, K] and labels,
 
 from mixjax.calibration.adaptive import ace, tace
 from mixjax.calibration.binned import classwise_ece, ece, mce, top_label_ece
+from mixjax.calibration.class_conditional import class_conditional_ece
 from mixjax.calibration.corp import BrierDecomposition, brier_decomposition, isotonic_regression
 from mixjax.calibration.cumulative import AsymptoticTest, kolmogorov_smirnov_test, kuiper_test
 from mixjax.calibration.debiased import DebiasedError, debiased_ece2
@@ -42,6 +43,7 @@ __all__ = [
     "brier_score",
     "calibration_summary",
     "calibration_test",
+    "class_conditional_ece",
     "classwise_ece",
     "clopper_pearson",
     "corp_curve",

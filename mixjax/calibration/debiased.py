@@ -1,9 +1,12 @@
 r"""The squared calibration error of bins without the bias of the plug-in, which noise makes too large.
 
-With the residuals r = correct - confidence of the n_b rows of bin b, out of n,
+With the residuals r = correct - confidence of the n_b rows of bin b, of the bins with at least two rows, and n the sum
+of their n_b,
 
     u-statistic:  sum_b (1/n) [(sum_b r)^2 - sum_b r^2] / (n_b - 1)
     kumar:        sum_b (n_b/n) [(ybar_b - fbar_b)^2 - ybar_b (1 - ybar_b) / (n_b - 1)]
+
+A bin with one row has no correction. Were it left out of the sum and not out of n, the estimate would be too small.
 
 The first has no bias for any confidences (given the counts of bins), the second where those of a bin are equal.
 J. Brocker (Climate Dynamics 2012); C. A. T. Ferro, T. Fricker (QJRMS 2012); A. Kumar, P. Liang, T. Ma (NeurIPS 2019).
@@ -62,8 +65,8 @@ def debiased_ece2(
 
     Returns:
       (squared, root). `squared` is at most 1 and may be negative: its mean is what is estimated. `root` is that of
-      max(squared, 0), and biased again; its gradient is 0 where it is clipped. A bin with one row has no correction
-      and is left out of the sum, its share of n is not; where no bin has two rows both are 0. NaN without rows.
+      max(squared, 0), and biased again; its gradient is 0 where it is clipped. What is estimated is the error over
+      the bins with at least two rows: n counts these rows alone. NaN where no bin has two rows.
 
     Raises: as `ece`, and for another form.
 
@@ -94,5 +97,6 @@ def _debiased(rows: Rows, bins: Bins, form: Form) -> DebiasedError:
     noise = square * (1.0 - square) if form == "kumar" else square - gap**2
     debiased = gap**2 - noise / jnp.maximum(mass - 1.0, 1.0)
     alone = 0.0 * gap  # a bin with one row counts for nothing, unless it is NaN
-    squared = jnp.sum(mass * jnp.where(counts > 1, debiased, alone)) / jnp.sum(mass)
+    paired = jnp.where(counts > 1, mass, 0.0)
+    squared = jnp.sum(jnp.where(counts > 1, mass * debiased, alone)) / jnp.sum(paired)
     return DebiasedError(squared, root(jnp.maximum(squared, 0.0), 2.0))

@@ -1,11 +1,13 @@
 r"""Confidence intervals of calibration errors, from the counts of bins: their cost does not grow with the rows.
 
-A bootstrap sample of N rows is a multinomial draw of how many fall into each (bin, correctness), and sums of that many
-draws of confidence within them. The counts are drawn exactly; the sums, of which the bins leave little to chance, as
-normals of the same mean and variance. Intervals are the basic ones (B. Efron, R. J. Tibshirani, 1993, chapter 13), with
-theta that of the sample,
+Intervals are the basic ones (B. Efron, R. J. Tibshirani, 1993, chapter 13), with theta that of the sample,
 
     [estimate - q_high(theta* - theta), estimate - q_low(theta* - theta)].
+
+A sample in which every row is right has no bootstrap sample with a wrong row, and one with few has too few. The signed
+gap therefore has the quantiles of its posterior (`mixjax.calibration.rows.resampling`), in which the share of right
+rows is Beta(right + 1/2, wrong + 1/2), as Jeffreys' is. With fewer than 10 right or wrong rows the other intervals are
+the hull of the basic one and of the posterior's.
 
 The plain ECE and MCE are biased upwards by sampling noise, more so in the bootstrap world than outside: near exact
 calibration their intervals cover less than they say (docs/estimators.md). The signed gap and, away from exact
@@ -17,20 +19,25 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PRNGKeyArray
 
 from mixjax.calibration.reliability_table import check_level
-from mixjax.calibration.rows.bins import Binning, Bins, Closed, NumBins, binned
+from mixjax.calibration.rows.bins import Binning, Bins, Closed, NumBins
 from mixjax.calibration.rows.clean import Rows, as_mask
-from mixjax.calibration.rows.scatter import sum_by_bin
+from mixjax.calibration.rows.resampling import (
+    bootstrap_counts,
+    category_sums,
+    errors_of,
+    posterior_counts,
+    sampled_errors,
+    with_half_rows,
+)
 from mixjax.numerics.arguments import check_size
-from mixjax.numerics.meshes import jitted
 from mixjax.numerics.threefry import single
 from mixjax.typing import ArrayLike, Real
 
-_BLOCK = 1 << 22  # numbers that are drawn at a time
+FEW = 10  # right or wrong rows, below which the bootstrap alone says too little
 
 
 class Interval(NamedTuple):
@@ -79,9 +86,10 @@ def bootstrap_intervals(
     replicates: int = 2000,
     level: Real = 0.95,
 ) -> CalibrationIntervals:
-    """Return basic bootstrap intervals of ECE, ECE_2, MCE, debiased squared error and signed gap; not under `jit`.
+    """Return bootstrap intervals of ECE, ECE_2, MCE, debiased squared error and signed gap; not under `jit`.
 
-    There is no `weights`: the bootstrap draws whole rows.
+    There is no `weights`: the bootstrap draws whole rows. The signed gap has the interval of its posterior, which stays
+    wide where nearly all rows are right or wrong; the others are basic, and wider where fewer than 10 are.
 
     Args:
       key: of the bootstrap; the same key gives the same intervals.
@@ -90,9 +98,12 @@ def bootstrap_intervals(
       level: of the intervals, in (0, 1).
 
     Returns:
-      Intervals; those of ECE and MCE are clipped to [0, 1]. NaN without rows.
+      Intervals, each around its estimate; those of ECE, ECE_2 and MCE lie in [0, 1]. NaN without rows.
 
     Raises: as `ece`, and for a level outside (0, 1), and fewer than 2 replicates.
+
+    Accuracy: from 30 rows on, intervals of 95 % of the signed gap hold the truth in 92 to 98 % of samples, where
+    one row in a hundred is wrong too (docs/estimators.md, tests/calibration/test_intervals.py).
 
     Example:
       >>> import jax
@@ -106,88 +117,61 @@ def bootstrap_intervals(
     seed = np.asarray(jax.random.key_data(single(key))).tolist()
     rows = Rows.of(confidence, correct, None, where)
     bins = Bins.of(num_bins, binning, closed, edges, num_rows=len(rows.confidence))
-    sums = np.asarray(rows.raise_if_invalid(_category_sums(rows, bins)), np.float64)
-    values = _sampled_errors(np.random.default_rng(seed), sums[..., sums[0].any(axis=0)], replicates)
-    kinds = {
-        name: basic_interval(value[0], value[0], value[1:], level)
-        for name, value in values.items()
-        if name != "squared_ece"
-    }
-    kinds["debiased_squared_ece"] = basic_interval(
-        values["debiased_squared_ece"][0], values["squared_ece"][0], values["debiased_squared_ece"][1:], level
-    )
-    for name in ("ece", "rms_ece", "mce"):
-        estimate, low, high, error = kinds[name]
-        kinds[name] = Interval(estimate, float(np.clip(low, 0, 1)), float(np.clip(high, 0, 1)), error)
-    return CalibrationIntervals(**kinds)
+    sums = np.asarray(rows.raise_if_invalid(category_sums(rows, bins)), np.float64)
+    return _intervals(np.random.default_rng(seed), sums[..., sums[0].any(axis=0)], replicates, level)
 
 
-@jitted(static=("bins",))
-def _category_sums(rows: Rows, bins: Bins) -> jax.Array:
-    """Return for each (correctness, bin) its rows, their sum of confidence, and that of squares about the mean."""
-    num_bins = bins.number
-    rows, index = binned(rows.clean(), bins)
-    category = index + num_bins * rows.correct.astype(np.int32)
-    dtype = rows.confidence.dtype
-    count = sum_by_bin(category, rows.counted, 2 * num_bins).astype(dtype)
-    kept = rows.counted.astype(dtype)
-    total = sum_by_bin(category, kept * rows.confidence, 2 * num_bins)
-    mean = total / jnp.maximum(count, 1.0)
-    squares = sum_by_bin(category, kept * (rows.confidence - mean[category]) ** 2, 2 * num_bins)
-    return jnp.stack([count, total, squares]).reshape(3, 2, num_bins)
+def _intervals(rng: np.random.Generator, sums: np.ndarray, replicates: int, level: float) -> CalibrationIntervals:
+    """Return the intervals of the sums of bins that hold rows."""
+    estimates = {name: value[0] for name, value in errors_of(sums[None]).items()}
+    worlds = estimates | {"debiased_squared_ece": estimates["squared_ece"]}
+    samples = sampled_errors(rng, sums, replicates, bootstrap_counts)
+    populations = sampled_errors(rng, with_half_rows(sums), replicates, posterior_counts)
+    few = sums[0].sum(axis=1).min() < FEW
+    found = {}
+    for name in CalibrationIntervals._fields:
+        posterior = posterior_interval(estimates[name], populations[name], level)
+        basic = basic_interval(estimates[name], worlds[name], samples[name], level)
+        if name == "signed_gap":
+            found[name] = posterior
+        else:
+            found[name] = _hull(posterior, basic) if few else basic
+        if name in ("ece", "rms_ece", "mce"):
+            low, high = np.clip(found[name][1:3], 0, 1)
+            found[name] = found[name]._replace(low=float(low), high=float(high))
+    return CalibrationIntervals(**found)
 
 
-def _sampled_errors(rng: np.random.Generator, sums: np.ndarray, replicates: int) -> dict[str, np.ndarray]:
-    """Return the errors of the sums of bins that hold rows, followed by those of bootstrap samples."""
-    block = max(1, _BLOCK // max(sums.size, 1))
-    sizes = [min(block, replicates - start) for start in range(0, replicates, block)]
-    parts = [_errors(sums[None]), *(_errors(_resampled(rng, sums, size)) for size in sizes)]
-    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-
-
-def _resampled(rng: np.random.Generator, sums: np.ndarray, replicates: int) -> np.ndarray:
-    """Draw bootstrap samples of the sums, shape [replicates, 3, 2, bins]."""
-    count, total, squares = sums
-    if not np.isfinite(sums).all() or not count.sum():
-        return np.full((replicates, *sums.shape), np.nan)
-    size = int(count.sum())
-    drawn = rng.multinomial(size, (count / count.sum()).ravel(), replicates).reshape(-1, *count.shape)
-    share = drawn / np.maximum(count, 1)
-    noise = rng.standard_normal(drawn.shape) * np.sqrt(share * squares)
-    return np.stack([drawn.astype(np.float64), share * total + noise, share * squares], axis=1)
-
-
-def _errors(sums: np.ndarray) -> dict[str, np.ndarray]:
-    """Return the errors of [samples, 3, 2, bins] sums."""
-    (wrong, right), (f_wrong, f_right), squares = (np.moveaxis(part, 1, 0) for part in np.moveaxis(sums, 1, 0))
-    count, residual = wrong + right, right - f_right - f_wrong
-    size = count.sum(axis=1)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        gap = np.where(count > 0, np.abs(residual) / count, 0.0)
-        mean_wrong, mean_right = f_wrong / np.maximum(wrong, 1), f_right / np.maximum(right, 1)
-        spread = wrong * mean_wrong**2 + right * (1 - mean_right) ** 2 + squares.sum(axis=0)  # of residual squares
-        unbiased = np.where(count > 1, (residual**2 - spread) / (count - 1), 0.0 * residual)  # 0, unless it is NaN
-        mean_square = (count * gap**2).sum(axis=1) / size
-        return {
-            "ece": np.abs(residual).sum(axis=1) / size,
-            "squared_ece": mean_square,
-            "rms_ece": np.sqrt(mean_square),
-            "mce": gap.max(axis=1, initial=0.0) + 0.0 / size,
-            "debiased_squared_ece": unbiased.sum(axis=1) / size,
-            "signed_gap": -residual.sum(axis=1) / size,
-        }
-
-
-def basic_interval(estimate: Real, truth: Real, drawn: np.ndarray, level: Real) -> Interval:
-    """Return the basic interval; `truth` is that of the bootstrap world."""
+def basic_interval(estimate: float, truth: float, drawn: np.ndarray, level: Real) -> Interval:
+    """Return the basic interval, extended to its estimate; `truth` is that of the bootstrap world."""
     low, high = np.quantile(drawn - truth, [0.5 * (1 - level), 0.5 * (1 + level)])
-    return Interval(float(estimate), float(estimate - high), float(estimate - low), float(drawn.std(ddof=1)))
+    return _around(estimate, estimate - high, estimate - low, drawn)
+
+
+def posterior_interval(estimate: float, drawn: np.ndarray, level: float) -> Interval:
+    """Return the quantiles of populations, extended to the estimate, which stands for those without an error."""
+    drawn = np.where(np.isnan(drawn), estimate, drawn)
+    low, high = np.quantile(drawn, [0.5 * (1 - level), 0.5 * (1 + level)])
+    return _around(estimate, low, high, drawn)
+
+
+def _around(estimate: float, low: float, high: float, drawn: np.ndarray) -> Interval:
+    """Return the interval from low to high, extended to its estimate."""
+    low, high = np.minimum(low, estimate), np.maximum(high, estimate)
+    return Interval(float(estimate), float(low), float(high), float(drawn.std(ddof=1)))
+
+
+def _hull(first: Interval, second: Interval) -> Interval:
+    """Return the interval that holds both, with the standard error of the first."""
+    low, high = np.minimum(first.low, second.low), np.maximum(first.high, second.high)
+    return first._replace(low=float(low), high=float(high))
 
 
 def mean_interval(values: ArrayLike, *, level: Real = 0.95, where: ArrayLike | None = None) -> Interval:
     """Return the normal interval mean +- z s / sqrt(N) of independent values, as of per-row losses; not under `jit`.
 
-    There is no `weights`: the standard error is that of N independent values.
+    There is no `weights`: the standard error is that of N independent values. The interval is too narrow where a few
+    values decide the mean, and a point where all are equal, as losses are of rows that are all right alike.
 
     Args:
       values: shape [N]; computed in float64.

@@ -15,6 +15,7 @@ References: T. Popordanoska, R. Sayer, M. Blaschko (NeurIPS 2022, arXiv:2210.078
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple
 
 import jax
@@ -29,6 +30,7 @@ from mixjax.calibration.rows.clean import Rows, positive_scalar
 from mixjax.calibration.rows.predictions import Predictions
 from mixjax.calibration.rows.spread import mean_class, spread_rows
 from mixjax.numerics.arguments import check_norm
+from mixjax.numerics.derivatives import once_differentiable
 from mixjax.numerics.meshes import jitted
 from mixjax.typing import ArrayLike, Real
 
@@ -58,7 +60,8 @@ def kde_ece(
       norm: p >= 1, or `inf`; the root is taken. Static.
 
     Returns:
-      A probability in [0, 1]; NaN for fewer than two rows. First derivatives are finite, also at 0, 1 and ties.
+      A probability in [0, 1]; NaN for fewer than two rows. First derivatives are finite, also at 0, 1 and ties;
+      second ones raise NotImplementedError.
 
     Raises: as `ece`, and for a bandwidth that is not positive.
 
@@ -113,7 +116,8 @@ def _kde_ece(rows: Rows, bandwidth: jax.Array | None, norm: Real) -> jax.Array:
     rows = rows.clean()
     f = rows.confidence
     counts = jnp.ones(f.shape, bool) if rows.where is None else rows.where
-    return _error(jnp.stack([1 - f, f], axis=1), rows.correct[:, None], f[:, None], counts, bandwidth, norm)
+    error = once_differentiable("kde_ece")(partial(_error, norm=norm))
+    return error(jnp.stack([1 - f, f], axis=1), rows.correct[:, None], f[:, None], counts, bandwidth)
 
 
 @jitted(static=("norm",))
@@ -121,7 +125,8 @@ def _kde_ece_canonical(predictions: Predictions, bandwidth: jax.Array | None, no
     f = predictions.checked_probs()
     counts = jnp.ones(len(f), bool) if predictions.where is None else predictions.where
     f = jnp.where(counts[:, None], f / jnp.sum(f, axis=1, keepdims=True), 1 / f.shape[1])
-    return _error(f, jax.nn.one_hot(predictions.labels, f.shape[1], dtype=f.dtype), f, counts, bandwidth, norm)
+    error = once_differentiable("kde_ece_canonical")(partial(_error, norm=norm))
+    return error(f, jax.nn.one_hot(predictions.labels, f.shape[1], dtype=f.dtype), f, counts, bandwidth)
 
 
 class _Centers(NamedTuple):

@@ -94,4 +94,4 @@ class CalibrationMetric(nnx.Metric):
 
 
 def _arrays(state: CalibrationState) -> dict[str, jax.Array]:
-    return {field.name: getattr(state, field.name) for field in fields(state) if field.name != "bins"}
+    return {field.name: getattr(state, field.name) for field in fields(state) if not field.metadata.get("static")}

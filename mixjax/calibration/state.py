@@ -47,6 +47,7 @@ class CalibrationState:
     confidence: Float[Array, "2 *classes bins"]  # of weight * confidence
     residual: Float[Array, "2 *classes bins"]  # of weight * (correct - confidence)
     bins: Bins = field(metadata={"static": True})
+    num_classes: int | None = field(default=None, metadata={"static": True})  # K of a state with classes
 
     @classmethod
     def empty(
@@ -63,6 +64,9 @@ class CalibrationState:
           num_bins: equal-width bins of confidence.
           edges, closed: bins of one's own, and which end of a bin belongs to it, as in `ece`.
           num_classes: K of a state that takes probabilities by `update_probs`, and has one error for each class.
+
+        The carry of a loop inside `jax.shard_map` differs between devices, and has to from the start:
+        `jax.lax.pcast(CalibrationState.empty(), axis_name, to="varying")`.
         """
         return cls.with_bins(Bins.of(num_bins, closed=closed, edges=edges), num_classes)
 
@@ -73,17 +77,12 @@ class CalibrationState:
         if num_classes is not None:
             shape = (2, check_size("num_classes", num_classes), bins.number)
         mass, confidence, residual = (jnp.zeros(shape, np.float32) for _ in range(3))  # each its own, to be donated
-        return cls(jnp.zeros(shape, np.int32), mass, confidence, residual, bins)
+        return cls(jnp.zeros(shape, np.int32), mass, confidence, residual, bins, num_classes)
 
     @property
     def num_bins(self) -> int:
         """The number of bins of confidence."""
         return self.bins.number
-
-    @property
-    def num_classes(self) -> int | None:
-        """K of a state with classes, otherwise None."""
-        return self.counts.shape[-2] if self.counts.ndim == 3 else None
 
     def update(
         self,
@@ -135,12 +134,10 @@ class CalibrationState:
         """Return the state of both streams together.
 
         Raises:
-          ValueError: for states of other bins or classes.
+          ValueError: for states of other bins or classes, and for a batch of states.
         """
-        for name, own, others in (
-            ("bins", self.bins, other.bins),
-            ("classes", self.counts.shape[1:-1], other.counts.shape[1:-1]),
-        ):
+        self._check_alone()
+        for name, own, others in (("bins", self.bins, other.bins), ("classes", self.num_classes, other.num_classes)):
             if own != others:
                 raise ValueError(f"states must have the same {name}, got {own} and {others}")
         return replace(
@@ -162,14 +159,24 @@ class CalibrationState:
 
     def errors(self, norm: Real = 1) -> Float[Array, "*classes"]:
         """Return ECE_p of each class, shape [K], or of all rows, shape []."""
+        self._check_alone()
         mass = self.mass.sum(axis=0)
         return error_of(BinSums(mass, self.residual.sum(axis=0), mass.sum(axis=-1)), float(norm))
 
     def num_rows(self) -> int:
         """Return how many rows counted, exactly; not under `jit`."""
+        self._check_alone()
         low, high = np.asarray(self.counts).astype(object).reshape(2, -1)
         total = int(low.sum() + _WORD * high.sum())
         return total if self.num_classes is None else total // self.num_classes
+
+    def _check_alone(self) -> None:
+        """Raise ValueError for a batch of states, which `vmap` makes."""
+        batch = self.counts.shape[: -2 if self.num_classes is None else -3]
+        if batch:
+            raise ValueError(
+                f"a batch of states, shape {batch}, has no errors or rows outside of vmap: take one of them"
+            )
 
 
 def _raise_if_invalid(batch: Rows | Predictions, state: CalibrationState) -> CalibrationState:
@@ -194,7 +201,8 @@ def _updated(state: CalibrationState, rows: Rows) -> CalibrationState:
 @jitted()
 def _updated_by_class(state: CalibrationState, predictions: Predictions) -> CalibrationState:
     batch = predictions.over_classes(lambda rows: _of_rows(rows, state.bins))
-    return state.merge(jax.tree.map(lambda sums: jnp.moveaxis(sums, 0, 1), batch))
+    batch = jax.tree.map(lambda sums: jnp.moveaxis(sums, 0, 1), batch)
+    return state.merge(replace(batch, num_classes=state.num_classes))
 
 
 def _of_rows(rows: Rows, bins: Bins) -> CalibrationState:

@@ -151,5 +151,7 @@ def _ends(prediction: Prediction) -> str:
 def _unsolved(prediction: Prediction) -> str:
     count = int(np.isnan(prediction.numbers.nll).sum())
     return (
-        f"{count} of the {prediction.numbers.nll.size} predictions have no solution, and are left out." if count else ""
+        f"{count} of the {prediction.numbers.nll.size} predictions were not found numerically, and are left out."
+        if count
+        else ""
     )

@@ -63,8 +63,8 @@ def _parser() -> argparse.ArgumentParser:
         "--smoothings", type=_numbers, metavar="EPS,...", default=(0.05, 0.2), help="of labels (default: 0.05,0.2)"
     )
     parser.add_argument(
-        "--check", type=whole, nargs="?", const=SUBSETS, default=0, metavar="SUBSETS",
-        help=f"fit so many random subsets of N rows, and score them on the others (without a number: {SUBSETS})",
+        "--check", type=whole, nargs="?", const=SUBSETS, metavar="SUBSETS",
+        help=f"fit 2 or more random subsets of N rows, and score them on the others (without a number: {SUBSETS})",
     )  # fmt: skip
     parser.add_argument("--seed", type=int, default=0, help="of the subsets (default: 0)")
     names = parser.add_argument_group("names in the file")
@@ -140,10 +140,11 @@ def _write(options: argparse.Namespace) -> int:
 def _settings(options: argparse.Namespace) -> Settings:
     from mixjax.prediction.settings import Settings
 
+    if options.check == 0:
+        raise RunError("--check must be 2 subsets or more, got 0; leave it out for no check")
+    alphas, smoothings = tuple(options.alphas), tuple(options.smoothings)
     try:
-        return Settings(
-            options.n, options.penalties, tuple(options.alphas), tuple(options.smoothings), options.check, options.seed
-        )
+        return Settings(options.n, options.penalties, alphas, smoothings, options.check or 0, options.seed)
     except ValueError as error:
         raise RunError(str(error)) from None
 

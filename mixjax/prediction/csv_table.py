@@ -12,7 +12,7 @@ from mixjax.prediction.table import Cell, Numbers, Prediction
 
 
 def csv_table(predictions: Sequence[Prediction], checks: Sequence[Check | None]) -> str:
-    """Return a line for each pair, arm and penalty; empty cells are what was not measured, or has no solution."""
+    """Return a line for each pair, arm and penalty; empty cells are what was not measured, or not found."""
     measured = any(check is not None for check in checks)
     ends = [f"measured_{name}{end}" for name in Numbers._fields for end in ("", "_low", "_high")] if measured else []
     text = io.StringIO()

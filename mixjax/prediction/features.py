@@ -17,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
+from mixjax.report.cells import Labels
 from mixjax.report.checks import Check, check_lengths, check_missing, check_real, check_whole, column
 from mixjax.report.columns import Columns, is_table, read_columns
 from mixjax.runs import RunError
@@ -106,8 +107,9 @@ def read_features(path: Path, features_name: str | None, labels_name: str | None
     _check_shapes(path, shown, x, labels_name, labels)
     check_whole(path, columns, labels_name, labels)
     missing = np.ma.getmaskarray(labels) | np.ma.getmaskarray(x).any(axis=1)
-    x, labels = np.ma.getdata(x).astype(np.float64), np.ma.getdata(labels).astype(np.int64)
-    missing |= np.isnan(x).any(axis=1)
+    x, labels = np.ma.getdata(x).astype(np.float64), np.ma.getdata(labels)
+    missing |= np.isnan(x).any(axis=1) | np.isnan(labels)
+    labels = np.where(missing, 0, labels).astype(np.int64)
     check_missing(path.name, missing, columns.row_name, drop)
     if missing.all():
         raise RunError(f"{path.name}: no rows are left without those that hold NaN")
@@ -118,7 +120,7 @@ def read_features(path: Path, features_name: str | None, labels_name: str | None
 
 
 def _of_table(path: Path, prefix: str, labels_name: str) -> tuple[Columns, np.ndarray]:
-    columns = read_columns(path, lambda name: name == labels_name or name.startswith(prefix), labels_name)
+    columns = read_columns(path, lambda name: name == labels_name or name.startswith(prefix), Labels(labels_name))
     column(path, columns, labels_name)
     names = [name for name in columns.names if name != labels_name and name.startswith(prefix)]
     if not names:

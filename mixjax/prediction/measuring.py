@@ -21,6 +21,7 @@ from mixjax.prediction.settings import Settings
 from mixjax.prediction.table import Cell, Numbers, Prediction
 from mixjax.runs import RunError
 
+_LEAST_SCORED = 30  # rows: of fewer, accuracy moves in steps of more than 3 %
 _SPAN = 7.0  # of the logarithm of the temperature
 
 
@@ -56,11 +57,11 @@ class Check(NamedTuple):
 
 
 def check_rows(file: FileFeatures, prediction_rows: int, settings: Settings) -> None:
-    """Raise RunError unless a subset leaves a row to score."""
-    if settings.n >= prediction_rows:
+    """Raise RunError unless a subset leaves enough rows to score."""
+    if prediction_rows - settings.n < _LEAST_SCORED:
         raise RunError(
-            f"--check fits {settings.n} rows and scores the others, and {file.name} has {prediction_rows} of these "
-            "classes; take a smaller --n, or leave out --check"
+            f"--check fits {settings.n} rows and scores the others, at least {_LEAST_SCORED}, and {file.name} has "
+            f"{prediction_rows} of these classes; take a smaller --n, or leave out --check"
         )
 
 

@@ -52,7 +52,7 @@ class Prediction:
       arms: ways to train.
       penalties: mu, ascending.
       moments: of the classes.
-      numbers: predicted, shape [arms, penalties]; NaN where there is no solution.
+      numbers: predicted, shape [arms, penalties]; NaN where none was found.
     """
 
     pair: Pair
@@ -98,7 +98,7 @@ def predict_pair(file: FileFeatures, pair: Pair, settings: Settings, penalties: 
     """Predict every arm with every penalty for two classes.
 
     Raises:
-      RunError: for features that are constant, a penalty that is not positive, and where no number has a solution.
+      RunError: for features that are constant, a penalty that is not positive, and an arm of which nothing is found.
     """
     x, y = file.of_pair(pair)
     moments = class_moments(jnp.asarray(x), jnp.asarray(y))
@@ -107,7 +107,10 @@ def predict_pair(file: FileFeatures, pair: Pair, settings: Settings, penalties: 
     with jax.enable_x64(True):  # float32 resolves no soft labels that are met
         numbers = numbers_of_laws(predicted_laws(moments, settings.n, arms, penalties))
     if np.isnan(numbers.nll).all(axis=1).any():
-        raise RunError(f"{file.name}: the prediction for the classes {pair[0]} and {pair[1]} has no solution")
+        raise RunError(
+            f"{file.name}: the prediction for the classes {pair[0]} and {pair[1]} was not found numerically with any "
+            f"penalty from {min(penalties):g} to {max(penalties):g}; --penalties may be nearer to the features' scale"
+        )
     rows = int(np.sum(y < 0)), int(np.sum(y > 0))
     first, second = (float(x[y == sign].var(axis=0, ddof=1).sum()) for sign in (-1, 1))
     return Prediction(pair, rows, (first, second), settings, arms, penalties, moments, numbers)

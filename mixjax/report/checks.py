@@ -10,6 +10,7 @@ import numpy as np
 
 from mixjax.numerics.arguments import shown
 from mixjax.report.columns import Columns, is_table
+from mixjax.report.numbers import row_count
 from mixjax.runs import RunError
 from mixjax.runs.untrusted import printable
 
@@ -36,16 +37,23 @@ def check_real(path: Path, name: str, scores: np.ndarray) -> None:
 def check_lengths(path: Path, name: str, values: np.ndarray, other_name: str, other: np.ndarray) -> None:
     """Raise RunError unless two arrays have the same number of rows, which is not 0."""
     if len(values) != len(other):
-        raise RunError(f"{path}: {name} has {len(values)} rows and {other_name} has {len(other)}")
+        raise RunError(f"{path}: {name} has {row_count(len(values))} and {other_name} has {len(other)}")
     if len(values) == 0:
         raise RunError(f"{path} has no rows")
 
 
 def check_whole(path: Path, columns: Columns, name: str, labels: np.ndarray) -> None:
-    """Raise RunError unless labels are whole numbers by their dtype."""
-    if not (np.issubdtype(labels.dtype, np.integer) or labels.dtype == np.bool_):
-        first = _first_float(labels, columns)
-        raise RunError(f"{path}: {name} must be whole numbers, got {labels.dtype}{first}")
+    """Raise RunError unless labels are whole numbers; pandas makes floats of them where one is missing."""
+    if labels.dtype.kind != "f":
+        return
+    values = np.ma.getdata(labels)
+    whole = (values == np.floor(values)) & (np.abs(values) < 2.0**53)
+    broken = ~np.ma.getmaskarray(labels) & ~np.isnan(values) & ~whole
+    if broken.any():
+        row = int(np.argmax(broken))
+        raise RunError(
+            f"{path}: {name} must be whole numbers, got {labels.dtype} ({values[row]} in {columns.row_name(row)})"
+        )
 
 
 def check_missing(name: str, missing: np.ndarray, row_name: Callable[[int], str], drop: bool) -> None:
@@ -57,15 +65,6 @@ def check_missing(name: str, missing: np.ndarray, row_name: Callable[[int], str]
             f"{name}: {count} of {len(missing)} rows {hold} NaN or an empty cell, the first is {first}; "
             "--drop-nan leaves them out"
         )
-
-
-def _first_float(labels: np.ndarray, columns: Columns) -> str:
-    """Describe the first label that is no whole number, or the first label at all."""
-    values = np.ma.getdata(labels)
-    kept = ~np.ma.getmaskarray(labels) & ~np.isnan(values)
-    broken = kept & (values != np.floor(values))
-    row = int(np.argmax(broken if broken.any() else kept))
-    return f" ({values[row]} in {columns.row_name(row)})" if kept.any() else ""
 
 
 @dataclass(frozen=True)

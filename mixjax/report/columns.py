@@ -1,29 +1,31 @@
 """Named columns from npz, csv and parquet files; no content can execute code.
 
-An empty cell is masked. Error messages name a row as the file does (the line of a csv file).
+A csv file whose header has semicolons or tabs and no comma is separated by these, and with semicolons may have decimal
+commas. Cells that all are true or false, in upper or lower case, are booleans. An empty cell is masked. Error messages
+name a row as the file does (the line of a csv file).
 """
 
 from __future__ import annotations
 
 import csv
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
+import jax.numpy as jnp
 import numpy as np
 
 from mixjax.commands import missing_package
+from mixjax.report.cells import Labels, numbered, numbers_of
 from mixjax.runs import RunError
 from mixjax.runs.npz import read_arrays
 from mixjax.runs.untrusted import printable
-from mixjax.typing import Real
 
 _CHUNK = 400_000  # cells of a csv file to hold as text at a time, of 60 bytes each
 _LONGEST = 2**24  # characters of a line of a csv file
 _LIMIT = 2**32  # bytes of the columns of a parquet file, unless the file itself has more
-_MISSING = ("", "NA", "NaN", "nan", "null")
 
 
 class Columns(NamedTuple):
@@ -34,10 +36,10 @@ class Columns(NamedTuple):
     row_name: Callable[[int], str]
 
 
-def read_columns(path: Path, wanted: Callable[[str], bool], whole: str | None = None) -> Columns:
+def read_columns(path: Path, wanted: Callable[[str], bool], labels: Labels | None = None) -> Columns:
     """Read the columns whose names are wanted; arrays of an npz file may have any shape.
 
-    Cells of the column `whole` of a csv file must be whole numbers; other files state their dtypes.
+    Labels of a csv file must be whole numbers, 1.0 among them; other files state their dtypes.
 
     Raises:
       RunError: for a file that cannot be read, is empty or of an unknown kind, and for a cell that is not a number.
@@ -48,7 +50,7 @@ def read_columns(path: Path, wanted: Callable[[str], bool], whole: str | None = 
     try:
         if path.stat().st_size == 0:
             raise RunError(f"{path} is empty")
-        return readers[path.suffix.lower()](path, wanted, whole)
+        return readers[path.suffix.lower()](path, wanted, labels)
     except FileNotFoundError:
         raise RunError(f"there is no file {path}") from None
     except OSError as error:
@@ -80,23 +82,33 @@ def _row(row: int) -> str:
     return f"row {row}"
 
 
-def _npz(path: Path, wanted: Callable[[str], bool], _: str | None) -> Columns:
+def _npz(path: Path, wanted: Callable[[str], bool], labels: Labels | None) -> Columns:
     names, arrays = read_arrays(path, wanted)
-    return Columns(
-        names, {name: array.astype(_native(array.dtype), copy=False) for name, array in arrays.items()}, _row
-    )
+    if labels and labels.classes and labels.column in arrays and arrays[labels.column].dtype.kind == "U":
+        cells = arrays[labels.column]
+        rows = [_row(row) for row in range(cells.size)]
+        arrays[labels.column] = numbered(path, labels, cells.ravel().tolist(), rows).reshape(cells.shape)
+    return Columns(names, {name: _native(array) for name, array in arrays.items()}, _row)
 
 
-def _native(dtype: np.dtype) -> np.dtype:
-    """Return the dtype in this machine's byte order, with at most 64 bits for a float, as in JAX."""
-    return np.dtype(np.float64) if dtype.kind == "f" and dtype.itemsize > 8 else dtype.newbyteorder("=")
+def _native(array: np.ndarray) -> np.ndarray:
+    """Return the array in this machine's byte order, its floats with 64 bits at most, as in JAX.
+
+    NumPy writes a bfloat16 as two bytes without a name, and nothing else of JAX's dtypes has two.
+    """
+    if array.dtype == np.dtype("V2"):
+        return array.view(jnp.bfloat16).astype(np.float32)
+    wide = array.dtype.kind == "f" and array.dtype.itemsize > 8
+    return array.astype(np.float64 if wide else array.dtype.newbyteorder("="), copy=False)
 
 
-def _csv(path: Path, wanted: Callable[[str], bool], whole: str | None) -> Columns:
+def _csv(path: Path, wanted: Callable[[str], bool], labels: Labels | None) -> Columns:
     lines: list[int] = []
     try:
         with open(path, newline="", encoding="utf-8-sig") as file:
-            reader = csv.reader(_lines(path, file), strict=True)
+            separator = _separator(next(filter(str.strip, _lines(path, file)), ""))
+            file.seek(0)
+            reader = csv.reader(_lines(path, file), strict=True, delimiter=separator)
             names = [name.strip() for name in next(filter(None, reader), [])]
             index = {name: k for k, name in enumerate(names)}
             _refuse_twice(path, names)
@@ -105,14 +117,25 @@ def _csv(path: Path, wanted: Callable[[str], bool], whole: str | None) -> Column
             while chunk := list(islice(rows, max(1, _CHUNK // max(1, len(names))))):
                 start = len(lines) - len(chunk)
                 for name, part in parts.items():
-                    cells = (row[index[name]] for row in chunk)
-                    part.append(_numbers(path, name, cells, lines[start:], name == whole))
+                    cells = [row[index[name]].strip() for row in chunk]
+                    if separator == ";":
+                        cells = [cell.replace(",", ".") for cell in cells]
+                    here, of_labels = lines[start:], labels is not None and name == labels.column
+                    if labels and labels.classes and of_labels:
+                        part.append(numbered(path, labels, cells, [f"line {line}" for line in here]))
+                    else:
+                        part.append(numbers_of(path, name, cells, here, of_labels))
     except UnicodeDecodeError:
         raise RunError(f"{path} is not a csv file in UTF-8") from None
     except csv.Error as error:
         raise RunError(f"{path} is not a csv file: {error}") from None
     arrays = {name: np.ma.concatenate(part) if part else np.zeros(0) for name, part in parts.items()}
     return Columns(names, arrays, lambda row: f"line {lines[row]}")
+
+
+def _separator(header: str) -> str:
+    """Return what separates the names of a header: a semicolon or a tab only where there is no comma."""
+    return next((mark for mark in ",;\t" if mark in header), ",")
 
 
 def _lines(path: Path, file: TextIO) -> Iterator[str]:
@@ -134,38 +157,7 @@ def _cells(path: Path, reader: Any, width: int, lines: list[int]) -> Iterator[li
         yield cells
 
 
-def _numbers(path: Path, name: str, cells: Iterable[str], lines: list[int], whole: bool) -> np.ndarray:
-    """Parse cells as whole numbers if all are, and otherwise as floating ones unless they must be `whole`."""
-    cells = [cell.strip() for cell in cells]
-    missing = [cell in _MISSING for cell in cells]
-    filled = ["0" if empty else cell for cell, empty in zip(cells, missing, strict=True)]
-    dtypes = (np.int64,) if whole else (np.int64, np.float64)
-    for dtype in dtypes:
-        try:
-            return np.ma.array([_number(cell, dtype) for cell in filled], dtype, mask=missing)
-        except (ValueError, OverflowError):
-            continue
-    line, cell = next(pair for pair in zip(lines, filled, strict=True) if not _is_number(pair[1], dtypes[-1]))
-    what = "a whole number of at most 64 bits" if whole else "a number"
-    raise RunError(f"{path}: {printable(name, 40)} is {cell[:40]!r} in line {line}, which is not {what}")
-
-
-def _number(cell: str, dtype: type) -> Real:
-    """Parse a cell; ValueError for numbers of Python alone, like 1_000 and digits of other scripts."""
-    if "_" in cell or not cell.isascii():
-        raise ValueError
-    return int(cell) if dtype is np.int64 else float(cell)
-
-
-def _is_number(cell: str, dtype: type) -> bool:
-    try:
-        np.array(_number(cell, dtype), dtype)
-    except (ValueError, OverflowError):
-        return False
-    return True
-
-
-def _parquet(path: Path, wanted: Callable[[str], bool], _: str | None) -> Columns:
+def _parquet(path: Path, wanted: Callable[[str], bool], _: Labels | None) -> Columns:
     try:
         import pyarrow
         import pyarrow.parquet

@@ -19,7 +19,9 @@ import numpy as np
 
 from mixjax.calibration.intervals import Interval, basic_interval
 from mixjax.calibration.reliability_table import Reliability
-from mixjax.report.metrics import Metric, Report, interval_of_mean, losses, top_labels
+from mixjax.report.losses import interval_of_mean, losses
+from mixjax.report.metrics import Metric, Report, top_labels
+from mixjax.report.numbers import row_count
 from mixjax.report.reading import FilePredictions
 from mixjax.runs import RunError
 
@@ -42,7 +44,7 @@ def check_pair(first: FilePredictions, second: FilePredictions) -> None:
     """
     if len(first) != len(second):
         raise RunError(
-            f"{first.name} has {len(first)} rows and {second.name} has {len(second)}; a comparison is paired"
+            f"{first.name} has {row_count(len(first))} and {second.name} has {len(second)}; a comparison is paired"
         )
     if first.num_classes != second.num_classes:
         raise RunError(f"{first.name} has {first.num_classes} classes and {second.name} has {second.num_classes}")
@@ -152,8 +154,9 @@ def _errors(count: np.ndarray, noise: np.ndarray, cells: _Cells) -> dict[str, np
             count * (cells.squares[model] / cells.rows),
         )
         size, residual, spread = (np.add.reduceat(part[:, order], starts, axis=1) for part in parts)
-        unbiased = np.where(size > 1, (residual**2 - spread) / np.maximum(size - 1, 1), 0)
+        paired = size > 1
+        unbiased = np.where(paired, (residual**2 - spread) / np.maximum(size - 1, 1), 0)
         errors["ECE"].append(np.abs(residual).sum(axis=1) / rows)
         errors["plain squared error"].append((residual**2 / np.maximum(size, 1)).sum(axis=1) / rows)
-        errors["debiased squared error"].append(unbiased.sum(axis=1) / rows)
+        errors["debiased squared error"].append(unbiased.sum(axis=1) / (size * paired).sum(axis=1))
     return {name: np.stack(values) for name, values in errors.items()}

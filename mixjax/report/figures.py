@@ -13,7 +13,7 @@ import numpy as np
 from mixjax.plots import COLUMN_WIDTH, paper_style, reliability_diagram
 from mixjax.plots.diagram import BOX, DIAGONAL, FEW, LOOKS, Look, draw_diagonal, draw_histogram, draw_reliability
 from mixjax.report.metrics import Report, Settings
-from mixjax.report.numbers import with_interval
+from mixjax.report.numbers import row_count, with_interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -137,7 +137,7 @@ def _keys(reports: Sequence[Report], labels: Sequence[str]) -> list[Any]:
     from matplotlib.lines import Line2D
 
     def of(report: Report, label: str, look: Look) -> Line2D:
-        text = f"{_plain(label)}: ECE {with_interval(report.metric('ECE').interval)}, {len(report.file)} rows"
+        text = f"{_plain(label)}: ECE {with_interval(report.metric('ECE').interval)}, {row_count(len(report.file))}"
         style: dict[str, Any] = {
             "color": look.color,
             "marker": look.marker,

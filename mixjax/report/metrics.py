@@ -13,11 +13,12 @@ import jax
 import numpy as np
 
 from mixjax import calibration, scores
-from mixjax.calibration.intervals import Interval, bootstrap_intervals, mean_interval
+from mixjax.calibration.intervals import Interval, bootstrap_intervals
 from mixjax.calibration.reliability_table import Reliability, check_level, clopper_pearson, reliability
 from mixjax.calibration.rows.bins import Binning, Bins, Closed
 from mixjax.calibration.significance import CalibrationTest, calibration_test
 from mixjax.numerics.arguments import check_size
+from mixjax.report.losses import loss_intervals
 from mixjax.report.reading import FilePredictions
 
 
@@ -102,8 +103,8 @@ def report_on(file: FilePredictions, settings: Settings) -> Report:
         *_binned(key_intervals, confidence, correct, settings),
         *_unbinned(file, confidence, correct, settings),
         *(
-            Metric(name, interval_of_mean(values, settings.level), MEANING[name])
-            for name, values in losses(file).items()
+            Metric(name, interval, MEANING[name])
+            for name, interval in loss_intervals(file, np.asarray(correct), settings.seed, settings.level).items()
         ),
         *_corp(confidence, correct),
     )
@@ -131,37 +132,6 @@ def probabilities(file: FilePredictions) -> np.ndarray:
     if file.kind == "logits":
         return np.asarray(jax.nn.softmax(jax.numpy.asarray(_at_least_float32(file.scores)), axis=-1))
     return file.scores
-
-
-def losses(file: FilePredictions) -> dict[str, np.ndarray]:
-    """Return NLL and Brier score of each row in float64, whose means are `nll` and `brier_score`.
-
-    In a file of kind "binary" the confidence is the probability that the row comes true, and the Brier score counts it
-    once.
-    """
-    if file.kind == "binary":
-        f, y = file.scores.astype(np.float64), file.labels
-        return {"NLL": _minus_log(np.where(y == 1, f, 1 - f)), "Brier score": (f - y) ** 2}
-    chosen = np.arange(len(file)), file.labels
-    given = file.scores.astype(np.float64)
-    if file.kind == "logits":
-        with np.errstate(over="ignore"):  # a difference of -inf is a probability of 0
-            shifted = given - given.max(axis=1, keepdims=True)
-        log_total = np.log(np.exp(shifted).sum(axis=1))
-        nll = log_total - shifted[chosen]
-        given = np.exp(shifted - log_total[:, None])
-    else:
-        nll = _minus_log(given[chosen])
-    outcome = np.zeros_like(given)
-    outcome[chosen] = 1
-    return {"NLL": nll, "Brier score": ((given - outcome) ** 2).sum(axis=1)}
-
-
-def interval_of_mean(values: np.ndarray, level: float) -> Interval:
-    """Return `mean_interval`, or for infinite losses the mean alone."""
-    if np.isfinite(values).all():
-        return mean_interval(values, level=level)
-    return Interval(float("nan") if np.isnan(values).any() else float("inf"), *[float("nan")] * 3)
 
 
 MEANING = {
@@ -239,8 +209,3 @@ def _classwise(key: jax.Array, file: FilePredictions, settings: Settings) -> tup
 
 def _at_least_float32(values: np.ndarray) -> np.ndarray:
     return values.astype(np.float32) if values.dtype.itemsize < 4 or values.dtype.kind != "f" else values
-
-
-def _minus_log(values: np.ndarray) -> np.ndarray:
-    with np.errstate(divide="ignore"):
-        return -np.log(values)

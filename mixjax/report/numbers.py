@@ -17,6 +17,11 @@ def rounded(value: float, digits: int = 4) -> str:
     return text.replace("-", MINUS) if float(text) != 0 else text.lstrip("-")
 
 
+def row_count(number: int) -> str:
+    """Format a number of rows: "1 row", "2 rows"."""
+    return f"{number} row" if number == 1 else f"{number} rows"
+
+
 def decimals(interval: Interval) -> int:
     """Return the decimals that show two digits of the standard error, 3 to 6; 4 without a standard error."""
     error = interval.standard_error

@@ -9,7 +9,7 @@ from mixjax.report.comparison import Comparison
 from mixjax.report.figures import MOST_PANELS
 from mixjax.report.html import html_page, html_picture, html_table
 from mixjax.report.metrics import Metric, Report
-from mixjax.report.numbers import ends, estimate
+from mixjax.report.numbers import ends, estimate, row_count
 from mixjax.report.terminal import class_cells, sentence_on_test
 
 
@@ -84,7 +84,7 @@ def _rows(report: Report) -> str:
     binary = file.kind == "binary"
     scores = "confidences and whether each came true" if binary else f"{file.kind} of {file.num_classes} classes"
     dropped = f" ({file.dropped} with NaN were dropped)" if file.dropped else ""
-    return f"{len(file)} rows{dropped}, {scores}"
+    return f"{row_count(len(file))}{dropped}, {scores}"
 
 
 def _caption(report: Report) -> str:

@@ -24,6 +24,7 @@ import numpy as np
 
 from mixjax.calibration.rows.clean import is_share
 from mixjax.calibration.rows.predictions import slack_of_rows
+from mixjax.report.cells import Labels
 from mixjax.report.checks import Check, check_lengths, check_missing, check_real, check_whole, column
 from mixjax.report.columns import Columns, is_table, read_columns
 from mixjax.runs import RunError
@@ -39,6 +40,15 @@ class Names:
     labels: str | None = None
     confidence: str = "confidence"
     correct: str = "correct"
+    classes: tuple[str, ...] = ()  # in the order of the scores; labels may be these, and columns have them for numbers
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What to do with rows of classes: divide probabilities by their sum, and leave out those of an ignored label."""
+
+    normalize: bool = False
+    ignored_label: int | None = None
 
 
 @dataclass(frozen=True)
@@ -74,14 +84,14 @@ class FilePredictions:
         return 2 if self.kind == "binary" else self.scores.shape[1]
 
 
-def read_predictions(path: Path, kind: Kind, names: Names | None = None) -> FilePredictions:
+def read_predictions(path: Path, kind: Kind, names: Names | None = None, rules: Rules | None = None) -> FilePredictions:
     """Read predictions of an npz, csv or parquet file; rows that hold NaN are marked as missing and not checked.
 
     Raises:
       RunError: if something is wrong with the file, in one sentence.
     """
-    names = names or Names()
-    scores, labels, missing, row_name = (_binary if kind == "binary" else _classes)(path, kind, names)
+    names, rules = names or Names(), rules or Rules()
+    scores, labels, missing, row_name = (_binary if kind == "binary" else _classes)(path, kind, names, rules)
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     return FilePredictions(path.name, digest, kind, scores, labels, missing, row_name)
@@ -110,31 +120,47 @@ def without_missing(files: Sequence[FilePredictions], drop: bool) -> list[FilePr
     ]
 
 
-def _classes(path: Path, kind: Kind, names: Names) -> tuple:
+def _classes(path: Path, kind: Kind, names: Names, rules: Rules) -> tuple:
     table = is_table(path)
-    scores_name = names.scores or ({"logits": "logit_", "probs": "prob_"}[kind] if table else kind)
+    usual = {"logits": "logit_", "probs": "prob_"}[kind] if table else kind
+    scores_name = usual if names.scores is None else names.scores
     labels_name = names.labels or ("label" if table else "labels")
+    of_labels = Labels(labels_name, names.classes)
     if table:
-        columns = read_columns(path, lambda name: name == labels_name or _is_of_class(name, scores_name), labels_name)
-        scores = _stacked(path, columns, scores_name)
+        named = [f"{scores_name}{name}" for name in names.classes]
+        others = {labels_name, *named}
+        columns = read_columns(path, lambda name: name in others or _is_of_class(name, scores_name), of_labels)
+        scores = _stacked(path, columns, scores_name, named)
     else:
-        columns = read_columns(path, lambda name: name in (scores_name, labels_name))
+        columns = read_columns(path, lambda name: name in (scores_name, labels_name), of_labels)
         scores = column(path, columns, scores_name)
     labels = column(path, columns, labels_name)
     _check_shapes(path, scores_name, scores, labels_name, labels)
+    if names.classes and len(names.classes) != scores.shape[1]:
+        raise RunError(f"{path}: {scores_name} has {scores.shape[1]} classes, and --classes names {len(names.classes)}")
     check_real(path, scores_name, scores)
     check_whole(path, columns, labels_name, labels)
     missing = np.ma.getmaskarray(labels) | np.ma.getmaskarray(scores).any(axis=1)
     scores, labels = np.ma.getdata(scores), np.ma.getdata(labels)
-    missing |= np.isnan(scores).any(axis=1)
-    check = Check(path, columns, missing)
+    missing |= np.isnan(scores).any(axis=1) | np.isnan(labels)
+    counted = np.isnan(labels) | (labels != rules.ignored_label)
+    check = Check(path, columns, missing | ~counted)
     num_classes = scores.shape[1]
     check(labels_name, labels, (labels >= 0) & (labels < num_classes), f"in [0, {num_classes})")
-    (_check_logits if kind == "logits" else _check_probs)(check, scores_name, scores)
-    return scores, labels.astype(np.int64), missing, columns.row_name
+    if kind == "logits":
+        _check_logits(check, scores_name, scores)
+    elif rules.normalize:
+        scores = _normalized(check, scores_name, scores)
+    else:
+        _check_probs(check, scores_name, scores)
+    if not counted.any():
+        raise RunError(f"{path}: no rows are left without label {rules.ignored_label}")
+    kept = np.flatnonzero(counted)
+    labels = np.where(missing, 0, labels).astype(np.int64)
+    return scores[kept], labels[kept], missing[kept], lambda row: columns.row_name(int(kept[row]))
 
 
-def _binary(path: Path, _: Kind, names: Names) -> tuple:
+def _binary(path: Path, _: Kind, names: Names, __: Rules) -> tuple:
     columns = read_columns(path, lambda name: name in (names.confidence, names.correct))
     confidence, correct = (column(path, columns, name) for name in (names.confidence, names.correct))
     for name, values in ((names.confidence, confidence), (names.correct, correct)):
@@ -157,10 +183,11 @@ def _is_of_class(name: str, prefix: str) -> bool:
     return name.startswith(prefix) and re.fullmatch("0|[1-9][0-9]*", name.removeprefix(prefix)) is not None
 
 
-def _stacked(path: Path, columns: Columns, prefix: str) -> np.ndarray:
-    """Stack the columns of classes 0 to K - 1."""
+def _stacked(path: Path, columns: Columns, prefix: str, named: Sequence[str]) -> np.ndarray:
+    """Stack the columns of the named classes, if there is one, or those of classes 0 to K - 1."""
     count = sum(_is_of_class(name, prefix) for name in columns.names)
-    parts = [column(path, columns, f"{prefix}{k}") for k in range(max(count, 1))]
+    numbered = [f"{prefix}{k}" for k in range(max(count, 1))]
+    parts = [column(path, columns, name) for name in (named if set(named) & set(columns.names) else numbered)]
     return np.ma.stack(parts, axis=1)
 
 
@@ -183,7 +210,17 @@ def _check_probs(check: Check, name: str, probs: np.ndarray) -> None:
         slack = np.asarray(slack_of_rows(jnp.asarray(probs.astype(np.float32))))
     check(name, probs, is_share(probs, slack), "in [0, 1] (are they logits? say --logits)")
     sums = probs.sum(axis=1, dtype=np.float64)
-    check(name, sums, np.abs(sums - 1) <= slack[:, 0], f"rows that sum to 1 within {slack.min():g}")
+    rule = f"rows that sum to 1 within {slack.min():g} (rounded? say --normalize)"
+    check(name, sums, np.abs(sums - 1) <= slack[:, 0], rule)
+
+
+def _normalized(check: Check, name: str, probs: np.ndarray) -> np.ndarray:
+    """Divide the rows by their sums, in at least the precision of float32."""
+    check(name, probs, (probs >= 0) & (probs < np.inf), "at least 0 and finite")
+    sums = probs.sum(axis=1, dtype=np.float64)
+    check(name, sums, (sums > 0) & (sums < np.inf), "rows with a sum above 0")
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return (probs / sums[:, None]).astype(np.float64 if probs.dtype.itemsize > 4 else np.float32)
 
 
 def _check_logits(check: Check, name: str, logits: np.ndarray) -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from shutil import get_terminal_size
 from typing import Any
 
 from mixjax.report.comparison import Comparison
 from mixjax.report.metrics import Metric, Report
-from mixjax.report.numbers import decimals, ends, estimate, p_value, rounded
+from mixjax.report.numbers import decimals, ends, estimate, p_value, rounded, row_count
 
 MOST_CLASSES = 10  # classes to list, those with the largest ECE
 
@@ -17,7 +18,7 @@ def print_report(report: Report) -> None:
     tables = [metrics_table(report.metrics, _title(report), report.settings.level)]
     if report.classes:
         tables.append(_classes_table(report))
-    console = plain_console()
+    console = plain_console(piped=160)
     console.print(tables[0])
     console.print(sentence_on_test(report), highlight=False, markup=False)
     for table in tables[1:]:
@@ -28,8 +29,8 @@ def print_comparison(comparison: Comparison, labels: Sequence[str]) -> None:
     """Print both models side by side, and the paired differences."""
     from rich.text import Text
 
-    console = plain_console()
-    table = titled_table(f"{labels[0]} and {labels[1]}, {len(comparison.first.file)} rows")
+    console = plain_console(piped=160)
+    table = titled_table(f"{labels[0]} and {labels[1]}, {row_count(len(comparison.first.file))}")
     interval = f"paired, level {comparison.first.settings.level:g}"
     for heading in ("", labels[0], labels[1], "B \N{MINUS SIGN} A", interval):
         table.add_column(Text(heading), justify="left" if not heading else "right")
@@ -84,7 +85,7 @@ def _classes_table(report: Report) -> Any:
         f"interval, {report.settings.level:g}",
         "signed gap",
     ):
-        table.add_column(heading, justify="right", no_wrap=True)
+        table.add_column(heading, justify="right")
     for k in shown:
         table.add_row(*class_cells(report, k)[:-1])
     return table
@@ -94,7 +95,7 @@ def _title(report: Report) -> str:
     file = report.file
     dropped = f", {file.dropped} dropped" if file.dropped else ""
     classes = "" if file.kind == "binary" else f", {file.num_classes} classes"
-    return f"{file.name}: {len(file)} rows{dropped}{classes}"
+    return f"{file.name}: {row_count(len(file))}{dropped}{classes}"
 
 
 def titled_table(title: str) -> Any:
@@ -106,8 +107,8 @@ def titled_table(title: str) -> Any:
     return Table(title=Text(title, style="bold"), title_justify="left", box=SIMPLE_HEAD)
 
 
-def plain_console() -> Any:
-    """Return the terminal, which colors no numbers."""
+def plain_console(piped: int = 80) -> Any:
+    """Return the terminal, which colors no numbers; what is piped has lines of so many columns."""
     from rich.console import Console
 
-    return Console(highlight=False)
+    return Console(highlight=False, width=get_terminal_size((piped, 24)).columns)

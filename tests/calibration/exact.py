@@ -66,7 +66,7 @@ def debiased_square(
 ) -> float:
     """The debiased squared error: both forms as their papers write them."""
     scores = [Fraction(float(f)) for f in confidence]
-    ones, n, square = [Fraction(1)] * len(scores), len(scores), Fraction(0)
+    ones, n, square = [Fraction(1)] * len(scores), 0, Fraction(0)
     for b in range(num_bins):
         if binning == "equal-width":
             rows = [i for i, f in enumerate(scores) if width_bin(f, num_bins, closed, confidence.dtype.type) == b]
@@ -75,14 +75,15 @@ def debiased_square(
         size = len(rows)
         if size < 2:
             continue
+        n += size
         residuals = [int(correct[i]) - scores[i] for i in rows]
         if form == "u-statistic":
             pairs = sum(r * s for j, r in enumerate(residuals) for k, s in enumerate(residuals) if j != k)
-            square += Fraction(1, n) * pairs / (size - 1)
+            square += Fraction(pairs) / (size - 1)
         else:
             right = Fraction(sum(int(correct[i]) for i in rows), size)
-            square += Fraction(size, n) * ((sum(residuals) / size) ** 2 - right * (1 - right) / (size - 1))
-    return float(square)
+            square += size * ((sum(residuals) / size) ** 2 - right * (1 - right) / (size - 1))
+    return float(square / n) if n else float("nan")
 
 
 def sweep(confidence: np.ndarray, correct: np.ndarray, norm: float) -> tuple[int, float]:

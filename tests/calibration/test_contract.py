@@ -14,6 +14,7 @@ from mixjax.calibration import (
     aurc,
     brier_decomposition,
     brier_score,
+    class_conditional_ece,
     classwise_ece,
     debiased_ece2,
     ece,
@@ -50,6 +51,7 @@ BINARY = {
 OF_CLASSES = {
     "top-label": top_label_ece,
     "class-wise": classwise_ece,
+    "class-conditional": class_conditional_ece,
     "ace": ace,
     "tace": partial(tace, threshold=0.1, num_bins=4),
     "nll": nll,

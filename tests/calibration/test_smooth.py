@@ -90,6 +90,13 @@ def test_it_is_the_fixed_point(rng):
         np.testing.assert_allclose(smooth_ece(confidence, correct), brentq(spread, 1e-9, 1, xtol=1e-14), atol=1e-12)
 
 
+def test_second_derivatives_raise_and_an_error_of_zero_has_the_derivative_zero():
+    confidence, correct = np.array([0.0, 1.0]), np.array([0, 1])
+    np.testing.assert_array_equal(jax.jit(jax.grad(smooth_ece))(confidence, correct), [0, 0])
+    with pytest.raises(NotImplementedError, match="smooth_ece has first derivatives, and no second ones"):
+        jax.hessian(smooth_ece)(confidence, correct)
+
+
 @pytest.mark.slow
 def test_gradients_are_those_of_the_fixed_point(rng):
     confidence = np.concatenate([rng.uniform(0.01, 0.99, 8), [0.25, 0.25]])

@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax.sharding import PartitionSpec
 
 from mixjax.calibration import CalibrationState
 from tests.calibration.exact import binned_error
@@ -75,6 +76,33 @@ def test_class_by_class(rng):
     assert state.num_rows() == 60
     masked = state.update_probs(np.full((30, 3), np.nan, np.float32), labels[:30], where=np.zeros(30, bool))
     assert masked.num_rows() == 60
+
+
+def test_a_batch_of_states_has_no_rows_outside_of_vmap(rng):
+    """Two states of two rows: their axis is not taken for the classes, or for the words of a count."""
+    rows = rng.random((2, 2), np.float32), rng.random((2, 2)) < 0.5
+    batch = jax.vmap(lambda c, y: CalibrationState.empty(4).update(c, y))(*rows)
+    for reading in (batch.num_rows, batch.ece, lambda: batch.merge(batch)):
+        with pytest.raises(ValueError, match=r"a batch of states, shape \(2,\), has no errors or rows"):
+            reading()
+    assert [jax.tree.map(lambda leaf: leaf[i], batch).num_rows() for i in range(2)] == [2, 2]  # noqa: B023
+
+
+def test_a_state_is_carried_inside_shard_map(rng):
+    """...if it differs between devices from the start, as the docstring of `empty` says."""
+    mesh = jax.make_mesh((1,), ("devices",), axis_types=(jax.sharding.AxisType.Auto,))
+    confidence, correct = rng.random((3, 20), np.float32), rng.random((3, 20)) < 0.5
+
+    @jax.jit
+    @jax.shard_map(mesh=mesh, in_specs=PartitionSpec(None, "devices"), out_specs=PartitionSpec())
+    def pooled(*batches):
+        start = jax.lax.pcast(CalibrationState.empty(4), "devices", to="varying")
+        state, _ = jax.lax.scan(lambda state, batch: (state.update(*batch), None), start, batches)
+        return jax.lax.psum(state, "devices")
+
+    state = pooled(confidence, correct)
+    assert state.num_rows() == 60
+    np.testing.assert_allclose(errors(state), exact(confidence.ravel(), correct.ravel(), num_bins=4), atol=3e-7)
 
 
 ON_FOUR_DEVICES = """

@@ -27,6 +27,16 @@ def test_between_and_outside_the_rows():
     np.testing.assert_allclose(values, [0, 0, 0, 0.5, 0.5, 0.5, 1, 1])
 
 
+def test_scikit_learn_agrees_at_the_rows_and_interpolates_between():
+    """...as docs/conventions.md says."""
+    isotonic_regression = pytest.importorskip("sklearn.isotonic").IsotonicRegression
+    confidence, correct = np.array([0, 0.1, 0.2, 0.3]), np.array([0, 1, 0, 1])
+    theirs = isotonic_regression(out_of_bounds="clip").fit(confidence, correct).predict
+    ours = fit_isotonic(*few(confidence, correct), **options_of_few(4))
+    np.testing.assert_allclose(ours(few(confidence, [0])[0])[:4], theirs(confidence))
+    assert (float(ours(few([0.05], [0])[0])[0]), theirs([0.05])) == (0, pytest.approx(0.25))
+
+
 def test_weights_repeat_rows_and_a_mask_removes_them(rng):
     confidence, correct = scored(rng)
     weights, where = rng.integers(1, 4, N).astype(np.float32), rng.random(N) < 0.7

@@ -62,6 +62,16 @@ def test_scipy_agrees_in_float32(rng):
 
 
 @pytest.mark.slow
+def test_logits_far_from_zero_lose_what_their_bias_is_rounded_by(rng):
+    """In float32, beyond 2e-5: scale * logit + bias has three roundings of half an ulp of scale * 1e5."""
+    logits, labels = binary(rng)
+    logits = (logits + 1e5).astype(np.float32)
+    ((fitted, probs),) = in_float32(fit_platt, [(logits.astype(np.float64), labels.astype(float))])
+    expected = best(logits.astype(np.float64) - 1e5, labels, True)
+    np.testing.assert_allclose(probs, expit(expected), atol=0.25 * (2e-5 + 3 * 6e-8 * abs(float(fitted.scale)) * 1e5))
+
+
+@pytest.mark.slow
 def test_the_truth_is_recovered(rng):
     """Within 5 standard errors, from the inverse information: false-alarm rate 1.2e-6."""
     logits, labels = binary(rng, scale=0.6, bias=-0.5, size=20_000)

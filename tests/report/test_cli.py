@@ -48,6 +48,8 @@ BAD = {
         ["plain.npz", "--logits", "--recalibrate", "temperature", "--fit", "certain.npz"],
         "temperature scaling cannot be fitted on certain.npz: there is no best temperature",
     ),
+    "sums of logits": (["plain.npz", "--logits", "--normalize"], "--normalize is of rows of --probs"),
+    "labels of pairs": (["pairs.csv", "--binary", "--ignore-label", "-1"], "labels, which --binary has none of"),
     "no text": (["\udcff.npz", "--logits"], "'\\udcff.npz' is not a name in UTF-8, and cannot be shown on a page"),
     "no such place": (["plain.npz", "--logits", "--out", "/proc/nowhere/report"], "cannot write to"),
 }  # fmt: skip

@@ -13,7 +13,7 @@ from mixjax import calibration, scores
 from mixjax.calibration.intervals import Interval, bootstrap_intervals
 from mixjax.calibration.significance import calibration_test
 from mixjax.report.comparison import check_pair, compare
-from mixjax.report.metrics import Settings, losses, report_on
+from mixjax.report.metrics import Settings, report_on
 from mixjax.report.numbers import p_value, rounded, with_interval
 from mixjax.report.reading import FilePredictions, read_predictions
 from mixjax.runs import RunError
@@ -27,15 +27,6 @@ NONE_MISSING = np.zeros(len(LABELS), bool)
 @pytest.fixture(scope="module")
 def other(files):
     return report_on(read_predictions(files / "other.npz", "logits"), SETTINGS)
-
-
-def test_losses_of_logits_as_large_as_they_can_be():
-    """A label that had the largest has lost nothing, another everything; the difference of the logits is infinite."""
-    logits = np.array([[1e308, -1e308], [1e308, -1e308]])
-    file = FilePredictions("huge", "", "logits", logits, np.array([0, 1]), np.zeros(2, bool), str)
-    found = losses(file)
-    assert found["NLL"].tolist() == [0, np.inf]
-    assert found["Brier score"].tolist() == [0, 2]
 
 
 def test_estimates(plain):

@@ -42,7 +42,7 @@ def test_parquet_of_other_kinds(tmp_path):
         "records": ("prob_0", pyarrow.array([{"a": 0.25}, {"a": 0.5}]), "column prob_0 must be numbers, got struct"),
         "nothing": ("label", pyarrow.nulls(2), "column label must be numbers, got null"),
         "decimal": ("label", pyarrow.array([0, 1]).cast(pyarrow.decimal128(20)), "must be numbers, got decimal128"),
-        "floats": ("label", pyarrow.array([1.0, 0.0]), r"whole numbers, got float64 \(1.0 in row 0\)"),
+        "floats": ("label", pyarrow.array([1.0, 0.5]), r"whole numbers, got float64 \(0.5 in row 1\)"),
         "words": ("label", pyarrow.array(["a", "b"]).dictionary_encode(), "must be numbers, got dictionary"),
     }
     for name, column, message in kinds.values():

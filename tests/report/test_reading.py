@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from mixjax.report.reading import Names, read_predictions, without_missing
+from mixjax.report.reading import Names, Rules, read_predictions, without_missing
 from mixjax.runs import RunError
 from tests.report.conftest import draw, softmax, table_of, write_csv
 
@@ -34,6 +35,71 @@ def test_every_kind_of_file_holds_the_same(files):
     np.testing.assert_array_equal(pairs.labels, PROBS.argmax(axis=1) == LABELS)
 
 
+WRITTEN = {  # what usual writers make of [[.25, .75], [.5, .5], [1, 0]] with labels 1, 0, 0 and of a row to leave out
+    "a decimal comma": ("f.csv", "prob_0;prob_1;label\n0,25;0,75;1\n0,5;0,5;0\n1;0;0\n", {}),
+    "tabs": ("f.csv", "\nprob_0\tprob_1\tlabel\n.25\t.75\t1\n.5\t.5\t0\n1\t0\t0\n", {}),
+    "booleans": ("f.csv", "prob_0,prob_1,label\n.25,.75,True\n.5,.5,FALSE\n1,0,false\n", {}),
+    "pandas with a missing label": ("f.csv", "prob_0,prob_1,label\n.25,.75,1.0\n.5,.5,0.0\n.5,.5,\n1,0,0.0\n", {}),
+    "numbers as names": ("f.csv", "0,1,label\n.25,.75,1\n.5,.5,0\n1,0,0\n", {"names": Names(scores="")}),
+    "names of classes": (
+        "f.csv", "label,prob_no,prob_yes\nyes,.25,.75\nno,.5,.5\n,.5,.5\nno,1,0\n",
+        {"names": Names(classes=("no", "yes"))},
+    ),
+    "names in an array": (
+        "f.npz", {"labels": np.array(["yes", "no", "no"]), "probs": [0, 1, 2]}, {"names": Names(classes=("no", "yes"))},
+    ),
+    "an ignored label": (
+        "f.csv", "prob_0,prob_1,label\n0,7,-100\n.25,.75,1\n.5,.5,0\n1,0,0\n", {"rules": Rules(ignored_label=-100)},
+    ),
+    "parts of a sum": ("f.csv", "prob_0,prob_1,label\n1,3,1\n.499,.499,0\n2,0,0\n", {"rules": Rules(normalize=True)}),
+    "float labels": ("f.npz", {"labels": np.array([1.0, 0.0, np.nan, 0.0]), "probs": [0, 1, 0, 2]}, {}),
+    "bfloat16": ("f.npz", {"labels": np.array([1, 0, 0]), "probs": [0, 1, 2], "dtype": jnp.bfloat16}, {}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", WRITTEN)
+def test_what_usual_writers_write_is_read(case, tmp_path):
+    name, content, options = WRITTEN[case]
+    right = np.array([[0.25, 0.75], [0.5, 0.5], [1.0, 0.0]])
+    if name == "f.csv":
+        (tmp_path / name).write_text(content)
+    else:
+        np.savez(tmp_path / name, labels=content["labels"], probs=right[content["probs"]].astype(content.get("dtype")))
+    (found,) = without_missing([read_predictions(tmp_path / name, "probs", **options)], drop=True)
+    np.testing.assert_array_equal(found.scores, right)
+    np.testing.assert_array_equal(found.labels, [1, 0, 0])
+    assert found.labels.dtype == np.int64
+
+
+def test_names_that_are_no_classes_are_refused(tmp_path):
+    (tmp_path / "f.csv").write_text(HEAD + "0.5,0.5,no\n\n0.5,0.5,maybe\n")
+    with pytest.raises(RunError, match="label is 'maybe' in line 4, which is none of --classes"):
+        read_predictions(tmp_path / "f.csv", "probs", Names(classes=("no", "yes")))
+    (tmp_path / "f.csv").write_text(HEAD + "0.5,0.5,no\n")
+    with pytest.raises(RunError, match="prob_ has 2 classes, and --classes names 3"):
+        read_predictions(tmp_path / "f.csv", "probs", Names(classes=("no", "yes", "maybe")))
+
+
+def test_ignored_rows_keep_the_names_of_the_others(tmp_path):
+    (tmp_path / "f.csv").write_text(HEAD + "1,0,-1\n0.5,0.5,-1\n0.5,nan,1\n")
+    found = read_predictions(tmp_path / "f.csv", "probs", rules=Rules(ignored_label=-1))
+    assert (len(found), found.row_name(0), found.missing.tolist()) == (1, "line 4", [True])
+    with pytest.raises(RunError, match="no rows are left without label 1"):
+        np.savez(tmp_path / "f.npz", probs=[[0.5, 0.5]], labels=[1])
+        read_predictions(tmp_path / "f.npz", "probs", rules=Rules(ignored_label=1))
+
+
+def test_rows_without_a_sum_are_not_normalized(tmp_path):
+    for row, message in (
+        ("-1,2", "at least 0 and finite, got -1"),
+        ("0,0", "a sum above 0, got 0"),
+        ("inf,1", "got inf"),
+    ):
+        (tmp_path / "f.csv").write_text(HEAD + f"0.5,0.5,1\n{row},1\n")
+        with pytest.raises(RunError, match=f"{message}.* in line 3"):
+            read_predictions(tmp_path / "f.csv", "probs", rules=Rules(normalize=True))
+
+
 def test_names_can_be_said(tmp_path):
     np.savez(tmp_path / "f.npz", out=PROBS, y=LABELS.astype(np.uint8))
     assert len(read_predictions(tmp_path / "f.npz", "probs", Names("out", "y"))) == N
@@ -56,9 +122,6 @@ ARRAYS = {  # what is in the npz, the kind that is said, and what the sentence h
     "swapped": ({"probs": LABELS, "labels": PROBS}, "probs", "are they swapped?"),
     "one-hot": ({"probs": PROBS, "labels": np.eye(K)[LABELS]}, "probs", "one-hot rows are not labels"),
     "lengths": ({"probs": PROBS, "labels": LABELS[:-1]}, "probs", "probs has 240 rows and labels has 239"),
-    "float labels": (
-        {"probs": PROBS, "labels": LABELS // 3 + 1.0}, "probs", "must be whole numbers, got float64 (1.0 in row 0)",
-    ),
     "half a label": (
         {"probs": PROBS, "labels": edited(LABELS * 1.0, 5, 0.5)}, "probs", "got float64 (0.5 in row 5)",
     ),
@@ -76,7 +139,8 @@ ARRAYS = {  # what is in the npz, the kind that is said, and what the sentence h
         {"probs": LOGITS, "labels": LABELS}, "probs", "probs must be in [0, 1] (are they logits? say --logits), got",
     ),
     "no sum of 1": (
-        {"probs": edited(PROBS, (9, 1), 0.9999), "labels": LABELS}, "probs", "rows that sum to 1 within 0.0001, got",
+        {"probs": edited(PROBS, (9, 1), 0.9999), "labels": LABELS}, "probs",
+        "rows that sum to 1 within 0.0001 (rounded? say --normalize), got",
     ),
     "infinite logit": (
         {"logits": edited(LOGITS, (4, 2), np.inf), "labels": LABELS}, "logits", "infinity, got inf in row 4, class 2",
@@ -113,9 +177,14 @@ HEAD = "prob_0,prob_1,label\n"
 TEXTS = {  # the name of the file, what is in it, and what the sentence holds
     "missing class": ("f.csv", "prob_0,prob_2,label\n0.5,0.5,1\n", "no column 'prob_1'; it has prob_0, prob_2, label"),
     "missing label": ("f.csv", "prob_0,prob_1,y\n0.5,0.5,1\n", "no column 'label'; it has prob_0, prob_1, y"),
-    "another separator": ("f.csv", "prob_0;prob_1;label\n0.5;0.5;1\n", "it has prob_0;prob_1;label"),
+    "another separator": ("f.csv", "prob_0|prob_1|label\n0.5|0.5|1\n", "it has prob_0|prob_1|label"),
+    "two commas in a number": (
+        "f.csv",
+        "prob_0;prob_1;label\n0,5;0,5;1\n1,0,0;0;1\n",
+        "is '1.0.0' in line 3, which is",
+    ),
+    "true scores": ("f.csv", HEAD + "true,false,1\n", "must be real numbers, got bool"),
     "not a number": ("f.csv", HEAD + "0.5,0.5,1\n0.5,x,1\n", "prob_1 is 'x' in line 3, which is not a number"),
-    "float label": ("f.csv", HEAD + "0.5,0.5,1\n0.5,0.5,1.0\n", "label is '1.0' in line 3, which is not a whole"),
     "half a label": ("f.csv", HEAD + "0.5,0.5,1\n\n0.5,0.5,0.5\n", "label is '0.5' in line 4, which is not a whole"),
     "wide label": ("f.csv", HEAD + f"0.5,0.5,{2**64}\n", "in line 2, which is not a whole number of at most 64 bits"),
     "underscore in a label": ("f.csv", HEAD + "0.5,0.5,0_1\n", "label is '0_1' in line 2, which is not a whole number"),

@@ -256,13 +256,47 @@ def test_a_provenance_that_says_nothing(copied, tmp_path, capsys):
     (copied / "provenance.json").write_text(json.dumps({"dataset_sha256": digest}))
     assert main(["publish", str(copied), str(tmp_path / "out")]) == 2
     assert capsys.readouterr().err.endswith("provenance.json does not say command, and is not what a run leaves\n")
-    (copied / "verification.txt").write_bytes(b"\xff")
-    (copied / "provenance.json").write_text(json.dumps({**made, "dataset_sha256": digest}))
-    assert main(["publish", str(copied), str(tmp_path / "out")]) == 2
-    assert capsys.readouterr().err.endswith("verification.txt is not what verify writes; delete it\n")
+    assert made["dataset_sha256"] == digest
     (copied / "provenance.json").write_text("[" * 100_000)
-    with pytest.raises(RunError, match="is damaged; delete it"):
+    with pytest.raises(RunError, match=r"does not say the checksum of dataset\.nc; restore it, or delete"):
         sims.load(copied)
+
+
+@pytest.mark.parametrize("content", [b"all fine\n", b"\xff", None])
+def test_a_verification_of_something_else_is_not_published(copied, tmp_path, monkeypatch, content):
+    """What `verify` leaves names the table; anything else is done again."""
+    monkeypatch.setattr("mixjax.sims.publishing.write_figures", lambda *_: [])
+    assert main(["verify", str(copied)]) == 0
+    stored = (copied / "verification.txt").read_text()
+    found, seal = stored.rsplit("\n", 2)[0] + "\n", stored.splitlines()[-1]
+    assert seal == f"of dataset.nc, SHA-256 {hashlib.sha256((copied / 'dataset.nc').read_bytes()).hexdigest()}"
+    (copied / "verification.txt").write_bytes(
+        stored.replace(seal[-8:], "0" * 8).encode() if content is None else content
+    )
+    assert main(["publish", str(copied), str(tmp_path / "out")]) == 0
+    assert (tmp_path / "out" / "verification.txt").read_text() == found
+    (copied / "verification.txt").write_text(f"told\n{seal}\n")
+    assert main(["publish", str(copied), str(tmp_path / "out")]) == 0
+    assert (tmp_path / "out" / "verification.txt").read_text() == "told\n"
+
+
+def test_the_status_of_a_run_that_is_not_intact(copied, capsys):
+    """Finished is a run whose table is whole; its shards may be gone."""
+    for shard in (copied / "shards").iterdir():
+        shard.unlink()
+    assert main(["status", str(copied)]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        f"phase_diagram in {copied}: finished",
+        f"the table is whole; of its {status(copied).number} units 0 are still stored",
+    ]
+    (copied / "dataset.nc").write_bytes(b"anything")
+    assert main(["status", str(copied)]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith(f"phase_diagram in {copied}: damaged\n")
+    assert f"{copied}/dataset.nc is damaged; delete it and run the same command again" in said
+    (copied / "provenance.json").unlink()
+    assert main(["status", str(copied)]) == 0
+    assert f"{copied}/provenance.json is missing; restore it, or delete dataset.nc" in capsys.readouterr().out
 
 
 SHARDS = {

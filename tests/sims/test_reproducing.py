@@ -5,15 +5,12 @@ import shutil
 
 import pytest
 
-from mixjax.runs import RunError
+from mixjax.runs import ENVIRONMENT, RunError
 from mixjax.sims import reproduce, reproducing
 from mixjax.sims.cli import main
-from mixjax.sims.comparing import compare
+from mixjax.sims.published import NotOfStudiesError, read_result
 from mixjax.sims.publishing import publish
-from mixjax.sims.reproducing import NotOfStudiesError, read_result
 from tests.paths import ROOT
-
-THEN = "n,kind,ece,ece_se,change\n10,a,0.5,0.1,1\n10,b,0.25,0.1,-1e-9\n20,a,,0.1,3\n"
 
 
 @pytest.fixture(scope="module")
@@ -182,27 +179,68 @@ def test_a_study_that_lacks_a_package_does_not_stop_the_others(copy, again, monk
     assert "error: the study needs flax" in capsys.readouterr().err
 
 
+def test_what_other_code_finished_is_not_compared(copy, again, monkeypatch, capsys):
+    """The verdict would be on the other code. A mixed run that this code went on with is compared where allowed."""
+    other = reproducing.provenance() | {"commit": "0123456789ab"}
+    monkeypatch.setattr(reproducing, "provenance", lambda: other)
+    command = ["reproduce", str(copy), "--out", str(again.parent)]
+    for extra in ([], ["--allow-mixed"]):
+        assert main(command + extra) == 2
+        error = capsys.readouterr().err
+        assert f"nothing would be computed: {again} holds a run that was finished before, and commit is" in error
+        assert 'then and "0123456789ab" now; choose another folder (--out), or delete that run' in error
+    mixed = shutil.copytree(again, copy.parent / "mixed" / "small")
+    manifest = json.loads((mixed / "manifest.json").read_text())
+    manifest["mixed"] = [{name: str(other[name]) for name in ENVIRONMENT}]
+    (mixed / "manifest.json").write_text(json.dumps(manifest))
+    command[-1] = str(mixed.parent)
+    assert main(command) == 2
+    assert main([*command, "--allow-mixed"]) == 0
+
+
+@pytest.mark.parametrize("word", [".", "..", "deeper/..", "{copy}"])
+def test_the_run_has_the_name_of_the_folder(word, copy, again, monkeypatch, capsys):
+    """However its path is written, so that it stays in --out."""
+    (copy / "deeper").mkdir()
+    monkeypatch.chdir(copy / "deeper" if word == ".." else copy)
+    assert main(["reproduce", word.format(copy=copy), "--out", str(again.parent)]) == 0
+    assert capsys.readouterr().out.endswith("table.csv: equal\n")
+
+
+@pytest.mark.parametrize("out", ["..", ".", "deeper"])
+def test_the_published_folder_is_no_place_for_the_run(out, copy, monkeypatch, capsys):
+    monkeypatch.chdir(copy)
+    before = sorted(copy.rglob("*"))
+    assert main(["reproduce", str(copy), "--out", out]) == 2
+    assert f"the run would land in the published folder {copy}; choose another" in capsys.readouterr().err
+    assert sorted(copy.rglob("*")) == before
+
+
+def test_a_damaged_table_does_not_stop_the_others(copy, again, tmp_path, capsys):
+    bad = shutil.copytree(copy, tmp_path / "bad")
+    (bad / "table.csv").write_bytes(b"")
+    assert main(["reproduce", str(bad), str(copy), "--out", str(again.parent)]) == 2
+    assert capsys.readouterr().out.splitlines() == [
+        f"{bad}: not made: {bad}/table.csv, line 1: no names of columns; the file is empty or cut off",
+        f"{copy}: table.csv: equal",
+    ]
+    assert main(["reproduce", str(bad), "--out", str(again.parent)]) == 2
+    assert capsys.readouterr().err.splitlines()[-1].startswith(f"error: {bad}/table.csv, line 1: no names of columns")
+
+
 @pytest.mark.parametrize(
-    ("now", "agrees", "text"),
+    ("change", "says", "status"),
     [
-        (THEN, True, "equal"),
-        (THEN.replace("0.5,", "0.5001,"), True, "equal to 3 digits, least in line 2 (n = 10, kind = a): ece is"),
-        (THEN.replace("0.25,", "0.265,"), True, "1 more differ"),
-        (THEN.replace("0.25,", "0.28,"), False, "different in 1 of 15 numbers, most in line 3 (n = 10, kind = b)"),
-        (THEN.replace("-1e-9", "1e-9"), True, "1 more differ"),
-        (THEN.replace(",,", ",0.1,"), False, "ece is nan then and 0.1 now"),
-        (THEN.replace("20,a", "20,b"), False, "kind is a then and b now"),
-        (THEN.replace("change", "gain"), False, "different columns: change, gain only then or now"),
-        ("n,kind,ece,ece_se\n10,a,0.5,0.1\n10,b,0.25,0.1\n20,a,,0.1\n", False, "then; the others are equal"),
-        ("other\n1\n", False, "ece_se, kind, n, other only then or now"),
-        (THEN.replace("0.25,0.1,", "0.25,0.1005,"), True, "1 more differ"),
-        (THEN.replace("0.25,0.1,", "0.25,0.103,"), False, "ece_se is 0.1 then and 0.103 now"),
-        (THEN + "30,a,1,1,1\n", False, "different rows: 3 then and 4 now; the 3 in both are equal"),
-        (THEN.replace("20,a,,0.1,3\n", "").replace("0.5", "0.9"), False, "the 2 in both are different in 1 of 10"),
-        (THEN.replace("20,a,,0.1,3\n", "20,a,,0.1,3\n" * 2), False, "different rows: 3 then and 4 now"),
+        ({"study": []}, "which is no study of sims", 2),
+        ({"seconds": "\x1b[31mred"}, "{copy}: phase_diagram\n", 0),
+        ({"seconds": None}, "{copy}: phase_diagram\n", 0),
+        ({"seconds": 12.5}, "{copy}: phase_diagram, which took 12.5 s when it was made\n", 0),
     ],
-)  # fmt: skip
-def test_tables(now, agrees, text):
-    found = compare("table.csv", THEN, now)
-    assert (found.agrees, found.identical) == (agrees, now == THEN)
-    assert text in found.text
+)
+def test_a_strange_origin(change, says, status, copy, again, capsys):
+    made = json.loads((copy / "provenance.json").read_text()) | change
+    (copy / "provenance.json").write_text(json.dumps(made))
+    assert main(["reproduce", str(copy), "--out", str(again.parent)]) == status
+    error = capsys.readouterr().err
+    assert says.format(copy=copy) in error
+    assert "\x1b[31mred" not in error

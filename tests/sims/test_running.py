@@ -19,7 +19,7 @@ from mixjax import runs, sims
 from mixjax.runs import RunError, provenance
 from mixjax.sims.engine import execution
 from mixjax.sims.engine.units import Layout
-from mixjax.sims.status import status
+from mixjax.sims.status import describe, status
 from tests.paths import ROOT
 from tests.sims.small_run import AXES, SMALL, assert_same_bits, planned
 
@@ -266,6 +266,17 @@ def test_loading_what_is_not_finished_or_is_damaged(tmp_path):
     runs.RunDirectory.open(tmp_path, spec={}, environment={}, layout={})
     with pytest.raises(RunError, match="is not finished; run the same command again to go on"):
         sims.load(tmp_path)
+    for text, reason in (
+        (None, "is missing"),
+        ("{}", "does not say the checksum"),
+        ("[]", "does not say the checksum"),
+    ):
+        (tmp_path / "dataset.nc").write_bytes(b"")
+        if text is not None:
+            (tmp_path / "provenance.json").write_text(text)
+        with pytest.raises(RunError, match=rf"provenance\.json {reason}.*; restore it, or delete dataset\.nc and run"):
+            sims.load(tmp_path)
+    (tmp_path / "provenance.json").write_text('{"dataset_sha256": "0"}')
     for content in (b"", b"\x89HDF\r\n\x1a\n and then nothing", b"words"):
         (tmp_path / "dataset.nc").write_bytes(content)
         with pytest.raises(RunError, match=r"dataset\.nc is damaged; delete it and run the same command again"):
@@ -280,6 +291,8 @@ def test_a_damaged_table_is_made_anew(out, undisturbed):
         table.write_bytes(damaged)
         with pytest.raises(RunError, match="is damaged; delete it"):
             sims.load(out)
+        assert status(out).state == "damaged"
+        assert f"{table} is damaged; delete it and run" in describe(status(out), out)
     table.unlink()
     again, kept = resumed(out)
     assert kept == 9

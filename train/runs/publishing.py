@@ -10,12 +10,13 @@ from typing import Any
 from mixjax.commands.publishing import origin_table, picture_section, refuse_other_files, write_readme
 from mixjax.plots import write_figures
 from mixjax.runs import Location, RunError, provenance, read_manifest, write_atomically
+from mixjax.runs.csv_rows import read_rows
 from mixjax.runs.origin import read_provenance
 from mixjax.runs.untrusted import read_text
 
 from ..experiments import EXPERIMENTS, Experiment
 from ..running import experiment_of, load_records
-from .stored import Stored, rows_of, stored_of
+from .stored import DamagedSummaryError, Stored, stored_of, whole_rows
 from .summary import summary_csv
 
 __all__ = ["publish", "redraw"]
@@ -46,7 +47,7 @@ def redraw(folder: Path) -> Location:
     folder does not have is not added.
 
     Raises:
-      RunError: if the folder holds no published result of an experiment.
+      RunError: if the folder holds no published result of an experiment, or its summary.csv is damaged.
     """
     experiment, origin, stored = _published(folder)
     known = [figure for figure in experiment.figures if (folder / "figures" / f"{figure.name}.png").exists()]
@@ -62,11 +63,16 @@ def redraw(folder: Path) -> Location:
 
 def _published(folder: Path) -> tuple[Experiment, str, Stored]:
     """Return the experiment, the table of its origin, and what is stored of a published result."""
+    path = folder / "summary.csv"
     try:
-        text, table = read_text(folder / "README.md"), read_text(folder / "summary.csv")
+        text = read_text(folder / "README.md")
         experiment = EXPERIMENTS[text.splitlines()[0].removeprefix("# ")]
         origin = next(part for part in text.split("\n\n") if part.startswith("| | |"))
-        return experiment, origin, Stored(rows_of(table), int(_TEST_ROWS.findall(origin)[0]), [])
+        test_rows = int(_TEST_ROWS.findall(origin)[0])
+        read_rows(path)
+        return experiment, origin, Stored(whole_rows(read_text(path)), test_rows, [])
+    except DamagedSummaryError as error:
+        raise RunError(f"{path}{error}") from None
     except (OSError, ValueError, LookupError, StopIteration):
         raise RunError(f"{folder} holds no published result of {', '.join(EXPERIMENTS)}") from None
 

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import csv
 import io
+import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from mixjax.runs import RunError
+from mixjax.runs.untrusted import printable
+
 from .summary import SeedSummary, summary_csv
 
-__all__ = ["Row", "Stored", "rows_of", "stored_of"]
+__all__ = ["DamagedSummaryError", "Row", "Stored", "rows_of", "stored_of", "whole_rows"]
 
 _PARTS = SeedSummary._fields
 
@@ -29,9 +34,11 @@ class Row:
 
     @property
     def sizes(self) -> dict[str, int]:
-        """The width and the depth in the name of a fully connected net."""
-        width, depth = self.net.removeprefix("mlp-").split("x")
-        return {"width": int(width), "depth": int(depth)}
+        """The width and the depth in the name of a fully connected net; RunError for another name."""
+        found = re.fullmatch(r"mlp-(\d{1,9})x(\d{1,9})", self.net)
+        if not found:
+            raise RunError(f"{printable(self.net)} is no fully connected net, whose name is as mlp-300x4")
+        return {"width": int(found[1]), "depth": int(found[2])}
 
 
 @dataclass(frozen=True)
@@ -52,23 +59,70 @@ class Stored:
         return next(one.metrics for one in self.rows if (one.net, one.arm, one.evaluation, one.severity) == key)
 
 
+class DamagedSummaryError(ValueError):
+    """Report what is wrong with a summary.csv, and in which line; the text goes on from the name of the file."""
+
+
 def rows_of(table: str) -> list[Row]:
-    """Return the rows of a summary.csv.
+    """Return the rows of a summary.csv, whose lines have as many cells as it has columns.
 
     Raises:
-      ValueError: if it is no such table.
+      DamagedSummaryError: if it is no such table, by its line.
     """
-    try:
-        return [_row(line) for line in csv.DictReader(io.StringIO(table))]
-    except (KeyError, TypeError) as error:
-        raise ValueError(f"this is not a summary of nets: {error}") from None
+    rows = []
+    for number, line in enumerate(csv.DictReader(io.StringIO(table)), start=2):
+        try:
+            rows.append(_row(line))
+        except KeyError as error:
+            raise DamagedSummaryError(f" is not a summary of nets: it has no column {error}") from None
+        except ValueError as error:
+            raise DamagedSummaryError(f", line {number}: {error}") from None
+    return rows
+
+
+def whole_rows(table: str) -> list[Row]:
+    """Return the rows of a summary.csv from which none is missing, as far as the others tell.
+
+    The nets of a test set have the same arms, and each arm has a row of its difference from the first.
+
+    Raises:
+      DamagedSummaryError: if it is no such table, has no rows, or lacks one.
+    """
+    rows = rows_of(table)
+    if not rows:
+        raise DamagedSummaryError(" has no rows")
+    groups: dict[tuple[str, str, float], set[str]] = {}
+    arms: dict[str, dict[str, None]] = {}  # of each test set, in order
+    for row in rows:
+        groups.setdefault((row.net, row.evaluation, row.severity), set()).add(row.arm)
+        arms.setdefault(row.evaluation, {}).update(dict.fromkeys(row.arm.split(" - ")))
+    for (net, evaluation, severity), found in groups.items():
+        first, *others = arms[evaluation]
+        wanted = [first, *(name for arm in others for name in (arm, f"{arm} - {first}"))]
+        if missing := [name for name in wanted if name not in found]:
+            where = f"{printable(net)} on {printable(evaluation)}, severity {severity:g}"
+            raise DamagedSummaryError(f" has no row of {printable(missing[0])} for {where}; it was cut")
+    return rows
 
 
 def _row(line: dict[str, str]) -> Row:
     names = [column.removesuffix("_mean") for column in line if column.endswith("_mean") and line[column]]
-    metrics = {name: SeedSummary(*(float(line[f"{name}_{part}"] or "nan") for part in _PARTS)) for name in names}
-    common = (line["net"], line["arm"], line["evaluation"], float(line["severity"]), int(line["seeds"]))
+    metrics = {name: SeedSummary(*(_number(line, f"{name}_{part}", math.nan) for part in _PARTS)) for name in names}
+    common = (line["net"], line["arm"], line["evaluation"], _number(line, "severity"), int(_number(line, "seeds")))
     return Row(*common, line["at_chance"] == "1", metrics)
+
+
+def _number(line: dict[str, str], name: str, empty: float | None = None) -> float:
+    """Return a cell as a finite number, or `empty` where it is empty and that is given."""
+    if not line[name] and empty is not None:
+        return empty
+    try:
+        value = float(line[name])
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise ValueError(f"{name} is {printable(line[name], 40)!r}, which is no finite number")
+    return value
 
 
 def stored_of(records: Sequence[dict[str, Any]]) -> Stored:

@@ -154,7 +154,7 @@ def _root_jvp(loss: PairLoss, primals: tuple[Problem], tangents: tuple[Problem])
 
 class _State(NamedTuple):
     unknown: jax.Array
-    moved: jax.Array  # the largest change of a logit in a full step, over 1 + the largest logit
+    moved: jax.Array  # the largest change in a full step: of a logit, over 1 + the largest one, or of B, over B
     steps: jax.Array
 
 
@@ -174,7 +174,7 @@ def _newton(start: jax.Array, problem: Problem, grid: Grid, loss: PairLoss) -> j
         length = damping(change)
         b, db = state.unknown[-1], full[-1]
         length = jnp.where(length * db < -0.9 * b, -0.9 * b / jnp.where(db < 0, db, 1.0), length)
-        moved = change / (1.0 + jnp.max(jnp.abs(state.unknown[:-1])))
+        moved = jnp.maximum(change / (1.0 + jnp.max(jnp.abs(state.unknown[:-1]))), jnp.abs(db) / b)
         return _State(state.unknown + length * full, moved, state.steps + 1)
 
     last = lax.while_loop(unfinished, step, _State(start, jnp.array(jnp.inf, start.dtype), jnp.array(0)))

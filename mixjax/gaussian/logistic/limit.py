@@ -21,6 +21,8 @@ from mixjax.gaussian.logistic.pair_loss import logistic_pull
 from mixjax.numerics.arguments import COUNT, NOT_NEGATIVE, aligned, checked
 from mixjax.typing import ArrayLike
 
+_LEAST_DIGITS = 1e-3  # of the variance, of which mean + gap keeps what the rounding of the mean leaves
+
 
 def limit_logistic_scores(
     ratio: ArrayLike,
@@ -44,17 +46,23 @@ def limit_logistic_scores(
       smoothing: eps in [0, 1).
 
     Returns:
-      Laws of the broadcast shape, for `population_ece` and its neighbours. NaN where Newton's method has not converged
-      (seen for penalties below 1e-5 only), and where there is no classifier (both ratio and theta_norm 0).
-      Differentiable in every argument, as an implicit function (twice by `jax.hessian`; `grad` of `grad` raises).
+      Laws of the broadcast shape, for `population_ece` and its neighbours. Differentiable in every argument, as an
+      implicit function (twice by `jax.hessian`; `grad` of `grad` raises). NaN where there is no classifier (both ratio
+      and theta_norm 0), and where
+
+      * Newton's method has not converged: in float64 seen only where ratio / penalty is above 1e5 or smoothing above
+        .999, for |theta| up to 1e3;
+      * mean + gap keeps less than three digits of the variance, which is about 1 / penalty of the mean: for ratio =
+        |theta| = 1, penalties above 8e3 in float32 and above 4e12 in float64.
 
     Raises:
       ValueError: for values out of range.
 
     Accuracy (tests/gaussian/logistic/test_limit.py) of mean and variance, relative. float64: 1e-7 for penalties from
     1e-3 on; at 1e-4 1e-6 for soft labels, and 1e-4 for hard ones just beyond `separable_ratio`, where logits bend most.
-    float32: 1e-4 for penalties from 1e-3 on and ratios up to 8; NaN where soft labels are met to its rounding, as they
-    are where p is many times n and the penalty is weak: `with jax.enable_x64(True)` has their limit too.
+    float32: 1e-4 for penalties from 1e-3 to 300 and ratios up to 8, and for stronger penalties 1e-4 of the mean and
+    6e-8 mean / variance of the variance; NaN where soft labels are met to its rounding, as they are where p is many
+    times n and the penalty is weak. `with jax.enable_x64(True)` has these limits too.
 
     Example:
       >>> from mixjax.gaussian import limit_logistic_scores, population_accuracy
@@ -132,7 +140,9 @@ def _laws(problem: Problem) -> ScoreLaw:
     flat = jax.tree.map(lambda part: part.reshape(-1, *part.shape[len(shape) :]), problem)
     together = None if jax.default_backend() == "cpu" else 1024
     m, q = lax.map(lambda one: fitted_moments(one, logistic_pull), flat, batch_size=together)
-    return masked_law(0.5 * m.reshape(shape), (0.25 * q - 0.5 * m).reshape(shape))
+    mean, var = 0.5 * m.reshape(shape), 0.25 * q.reshape(shape)
+    resolved = 0.5 * jnp.finfo(mean.dtype).eps * mean <= _LEAST_DIGITS * var
+    return masked_law(mean, jnp.where(resolved, var - mean, jnp.nan))
 
 
 def separable_ratio(theta_norm: ArrayLike) -> Float[Array, "*batch"]:

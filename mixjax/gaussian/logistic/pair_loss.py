@@ -58,14 +58,15 @@ def logistic_pull(v: jax.Array, chance: jax.Array, rule: MixingRule, smoothing: 
     inverse = 1.0 / jnp.maximum(quotient, jnp.finfo(v.dtype).tiny)
     once = jnp.einsum("ajkl,ajl->ajk", inverse, chances)
     twice = jnp.einsum("ajkl,ajl->ajk", inverse**2, chances)
-    label = share * (1.0 - smoothing)
-    mixed = 0.5 * jnp.sum(weight * share * (x * once - label), axis=(0, 1))
+    label = 1.0 - smoothing
+    mixed = 0.5 * jnp.sum(weight * share * (x * once - share * label), axis=(0, 1))
     own = 0.25 * jnp.sum(weight * share**2 * square * (2.0 * twice - once), axis=(0, 1))
     coupled = -0.5 * jnp.einsum("ajk,ajkl,ajl->kl", weight * share * share[::-1] * square * x, inverse**2, chances * y)
     wrong = jax.nn.sigmoid(-v)
+    pull = jnp.where(jnp.abs(v) < 1.0, 0.5 * (jnp.tanh(0.5 * v) - label), 0.5 * smoothing - wrong)
     alone = 1.0 - jnp.sum(rule.weight)
     partner = jnp.zeros((len(v), len(v)), v.dtype).at[:, ::2].set(coupled)
-    return Pull(alone * (0.5 * smoothing - wrong) + mixed, alone * wrong * (1.0 - wrong) + own, partner)
+    return Pull(alone * pull + mixed, alone * wrong * (1.0 - wrong) + own, partner)
 
 
 def _tanh_and_complement(x: jax.Array) -> tuple[jax.Array, jax.Array]:

@@ -5,6 +5,7 @@ Literal fits are compared in test_all_pairs.
 
 from __future__ import annotations
 
+import itertools
 import json
 
 import jax
@@ -87,13 +88,21 @@ def test_plain_fits_solve_the_usual_equations(ratio, theta_norm, penalty):
 @pytest.mark.few(1)
 @pytest.mark.parametrize("alpha, smoothing", [(0.0, 0.0), (1.0, 0.0), (0.5, 0.2)])
 def test_the_squared_loss_is_its_closed_form(alpha, smoothing):
-    """w = (1 - eps) (X'X/n + nu I)^-1 X'y/n with nu = mu / (1 - t), t the Mixup weight, by Sherman and Morrison.
+    """w = (1 - eps) (X'X/n + nu I)^-1 X'y/n with nu = mu / (1 - t), t the Mixup weight."""
+    penalty = 0.4
+    m, q = ridge(0.6, 1.7, penalty / (1 - float(mixup_weight(alpha, alpha or 1.0))))
+    data = [jnp.asarray(value, float) for value in (penalty, alpha, alpha, smoothing)]
+    spectrum = Spectrum(*(jnp.asarray([value], float) for value in (1.0, 1.7, 0.6)))
+    found = jax.jit(lambda problem: fitted_moments(problem, squared_pull))(Problem(spectrum, *data))
+    np.testing.assert_allclose(found, [(1 - smoothing) * m, (1 - smoothing) ** 2 * q], rtol=1e-9)
+
+
+def ridge(ratio, square, shift):
+    """m and q of (X'X/n + nu I)^-1 X'y/n in the limit, by Sherman and Morrison; `square` is |theta|^2, `shift` is nu.
 
     With Q = (Z'Z/n + nu I)^-1 and its Marchenko-Pastur integrals g_k = tr Q^k / p, X'X/n = Z'Z/n + u u' - z z' where
     u = theta + z = X'y/n, and z'Qz = c (1 - nu g_1) = d, z'Q^2z = c (g_1 - nu g_2).
     """
-    ratio, square, penalty = 0.6, 1.7, 0.4
-    shift = penalty / (1 - float(mixup_weight(alpha, alpha or 1.0)))
     low, high = (1 - np.sqrt(ratio)) ** 2, (1 + np.sqrt(ratio)) ** 2
 
     def resolvent(power):
@@ -102,12 +111,9 @@ def test_the_squared_loss_is_its_closed_form(alpha, smoothing):
 
     first, second = resolvent(1), resolvent(2)
     noise = ratio * (1 - shift * first)
-    scale = (1 - smoothing) / (square * first + 1 / (1 - noise))
+    scale = 1 / (square * first + 1 / (1 - noise))
     q = scale**2 * (square * second + ratio * (first - shift * second) / (1 - noise) ** 2)
-    data = [jnp.asarray(value, float) for value in (penalty, alpha, alpha, smoothing)]
-    spectrum = Spectrum(*(jnp.asarray([value], float) for value in (1.0, square, ratio)))
-    found = jax.jit(lambda problem: fitted_moments(problem, squared_pull))(Problem(spectrum, *data))
-    np.testing.assert_allclose(found, [scale * square * first, q], rtol=1e-9)
+    return scale * square * first, q
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.05])
@@ -169,12 +175,68 @@ def test_one_program_for_every_value(compilations):
     assert np.all(np.asarray(before.mean) != np.asarray(after.mean))
 
 
+CORNERS = list(itertools.product([1e-6, 1e4], [0.0, 1e3], [0.1, 1e6], [0.0, 1.0], [0.0, 0.999]))
+
+
 def test_extremes():
     """Finite where there is a classifier: strong penalties, no rows to speak of, no noise, no signal."""
-    law = limit_logistic_scores([1e-3, 50.0, 0.0, 1.0, 0.5], [1.0, 1.0, 2.0, 0.0, 7.0],
-                                penalty=[1e-2, 1e3, 1e-2, 0.1, 1e-3], alpha=1.0)  # fmt: skip
-    assert np.isfinite(law).all()
+    more = [(1e-3, 1.0, 1e-2), (50.0, 1.0, 1e3), (0.0, 2.0, 1e-2), (1.0, 0.0, 0.1), (0.5, 7.0, 1e-3), (0.1, 1e3, 1e-6)]
+    cases = [*CORNERS, *((*case, 1.0, 0.0) for case in more)]
+    ratio, theta_norm, penalty, alpha, smoothing = np.array(cases).T
+    law = limit_logistic_scores(ratio, theta_norm, penalty=penalty, alpha=alpha, smoothing=smoothing)
+    assert [case for case, mean in zip(cases, law.mean, strict=True) if np.isnan(mean)] == []
     assert np.isnan(limit_logistic_scores(0.0, 0.0, penalty=0.1)).all()
+
+
+def alone(curvature, alpha):
+    """The logit v that minimises E_lambda,e l(lambda v + (1-lambda) e v; lambda + (1-lambda) e) + curvature v^2 / 2."""
+    nodes, weights = special.roots_jacobi(60, alpha - 1, alpha - 1)
+    lam, weights = (1 + nodes) / 2, weights / weights.sum()
+
+    def slope(v):  # the pair has the label 1 where e = 1, and both logits 2 lam - 1 of v where e = -1
+        part = 2 * lam - 1
+        pull = (np.tanh(v / 2) - 1) / 2 + weights @ (part * (np.tanh(part * v / 2) - part)) / 2
+        return pull / 2 + curvature * v
+
+    return optimize.brentq(slope, 0, 50, xtol=1e-14)
+
+
+def test_rows_that_do_not_interact():
+    """Where p is a million n, or the signal a thousand, a row has one logit, as if it was alone; Newton starts far off.
+
+    w = sum_i a y_i x_i with v = a |x_i|^2: the penalty is (mu/2) v^2 / c per row, m = v |theta|^2 / c, q = v^2 / c to
+    1 / c. With a strong signal w = v theta / |theta|^2, and the noise of rows has a thousandth of their logit.
+    """
+    law = limit_logistic_scores([1e6, 1.0], [1.0, 1e3], penalty=0.1, alpha=1.0)
+    v = alone(1e-7, 1.0)
+    np.testing.assert_allclose([2 * law.mean[0], 4 * law.var[0]], [v / 1e6, v**2 / 1e6], rtol=1e-5)
+    np.testing.assert_allclose(2 * law.mean[1], alone(1e-7, 1.0), rtol=1e-2)
+
+
+@pytest.mark.parametrize("alpha", [0.0, 1.0])
+def test_labels_near_zero_are_a_ridge(alpha):
+    """Logits are small, tanh(u/2) is u/2: the squared loss with a penalty of 4 mu, by its closed form below."""
+    penalty, smoothing = 0.1, 1 - 1e-7
+    law = limit_logistic_scores(0.6, np.sqrt(1.7), penalty=penalty, alpha=alpha, smoothing=smoothing)
+    m, q = ridge(0.6, 1.7, 4 * penalty / (1 - float(mixup_weight(alpha, alpha or 1.0))))
+    np.testing.assert_allclose([2 * law.mean, 4 * law.var], [2e-7 * m, 4e-14 * q], rtol=1e-7)
+
+
+@pytest.mark.parametrize("penalty, rtol", [(1e2, 1e-4), (1e3, 2e-3), (1e6, None), (1e10, None)])
+def test_float32_with_a_strong_penalty(penalty, rtol):
+    """mean + gap loses the variance, which is 1 / penalty of the mean: right to what is left of it, or NaN."""
+    law = limit_logistic_scores(*np.float32([1, 1]), penalty=np.float32(penalty))
+    right = limit_logistic_scores(1.0, 1.0, penalty=penalty)
+    assert law.mean.dtype == np.float32
+    if rtol is None:
+        assert np.isnan(population_accuracy(law))
+    else:
+        np.testing.assert_allclose([law.mean, law.var], [right.mean, right.var], rtol=rtol)
+
+
+def test_float64_with_a_penalty_that_leaves_no_variance():
+    accuracy = population_accuracy(limit_logistic_scores(1.0, 1.0, penalty=[1e8, 1e14]))
+    np.testing.assert_allclose(accuracy, [special.ndtr(1 / np.sqrt(2)), np.nan], rtol=1e-6)
 
 
 def test_what_float32_does_not_resolve_is_nan():

@@ -157,6 +157,46 @@ def test_what_cannot_be_drawn_anew(published, tmp_path, missing):
         redraw(folder)
 
 
+def damaged(table, damage):
+    """A table of six rows below its header, the arms erm, mixup and mixup - erm of two nets."""
+    lines = table.splitlines()
+    if damage == "cells":
+        lines[2] += ",7"
+    elif damage in ("nan", "inf", "much"):
+        lines[2] = lines[2].replace("0.9", damage, 1)
+    elif damage == "net":
+        lines = [line.replace("mlp-8x1", "wide") for line in lines]
+    elif damage == "columns":
+        lines = [line.replace("severity", "strength") for line in lines]
+    else:
+        lines = {"empty": [], "header": lines[:1], "arm": lines[:2] + lines[3:], "difference": lines[:6]}[damage]
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize(
+    ("damage", "says"),
+    [
+        ("empty", ", line 1: no names of columns"),
+        ("header", " has no rows"),
+        ("cells", ", line 3: 43 cells, where the table has 42 columns"),
+        ("nan", ", line 3: accuracy_mean is 'nan', which is no finite number"),
+        ("inf", ", line 3: accuracy_mean is 'inf', which is no finite number"),
+        ("much", ", line 3: accuracy_mean is 'much', which is no finite number"),
+        ("net", "wide is no fully connected net, whose name is as mlp-300x4"),
+        ("columns", " is not a summary of nets: it has no column 'severity'"),
+        ("arm", " has no row of mixup for mlp-8x1 on test, severity 0; it was cut"),
+        ("difference", " has no row of mixup - erm for mlp-16x1 on test, severity 0; it was cut"),
+    ],
+)
+def test_a_damaged_table_is_not_drawn(published, tmp_path, damage, says):
+    folder = shutil.copytree(published, tmp_path / "again")
+    path = folder / "summary.csv"
+    path.write_text(damaged(path.read_text(), damage))
+    with pytest.raises(RunError) as found:
+        redraw(folder)
+    assert str(found.value) == says if damage == "net" else str(found.value).startswith(f"{path}{says}")
+
+
 @pytest.mark.parametrize("damage", ["unfinished", "no provenance", "half a provenance", "no data"])
 def test_what_cannot_be_published(finished, tmp_path, damage):
     run = shutil.copytree(finished, tmp_path / "run")
