@@ -1,4 +1,4 @@
-# make demo | test | test-all | lint | clean. All that is made lies in .venv, .cache and runs of this folder.
+# make demo | test | test-all | lint | docs | clean. All that is made lies in .venv, .cache and runs of this folder.
 # Another Python than python3: make demo PYTHON=python3.12
 
 PYTHON ?= python3
@@ -13,7 +13,7 @@ export MPLCONFIGDIR := $(CURDIR)/.cache/matplotlib
 # Byte code is made on first import and kept: a third less to do than making it for all that is installed.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-all lint clean same-python
+.PHONY: demo test test-all lint docs clean same-python
 .NOTPARALLEL:
 
 demo: .venv/installed-sims
@@ -35,6 +35,14 @@ lint: .venv/installed-test
 	$(VENV) -m ruff format --check .
 	$(VENV) -m mypy
 
+# NOTEBOOKS=off leaves out what takes most of the time.
+NOTEBOOKS ?= cache
+docs: .venv/installed-docs
+	XLA_FLAGS="$(sooner) $$XLA_FLAGS" $(VENV) -m sphinx -q -W --keep-going -c docs/site -d .cache/site \
+	  -D nb_execution_mode=$(NOTEBOOKS) . build/site
+	$(VENV) docs/site/check.py build/site
+	@echo "open build/site/index.html"
+
 clean:
 	rm -rf .venv .cache build *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -prune -exec rm -rf {} +
@@ -45,6 +53,10 @@ clean:
 
 .venv/installed-test: pyproject.toml .venv/created | same-python
 	$(PIP) --editable ".[test]"
+	@touch .venv/installed-sims $@
+
+.venv/installed-docs: pyproject.toml .venv/created | same-python
+	$(PIP) --editable ".[docs]"
 	@touch .venv/installed-sims $@
 
 .venv/created:
