@@ -164,6 +164,7 @@ def test_the_simulation_is_timed_beside_its_normals() -> None:
     assert min(section.ratios.values()) > 0
 
 
+@pytest.mark.slow
 def test_a_law_is_timed_beside_a_fit() -> None:
     (section,) = logistic.measure(logistic.Sizes(side=2, repetitions=1, n=8))
     times = {row["what"]: row["ms"] for row in section.rows}

@@ -9,7 +9,7 @@ import pytest
 
 from tests.paths import DOCS
 
-LONG = ("beyond", "generative", "theorems", "training_loops")  # compile for long
+LONG = ("beyond", "generative", "report", "theorems", "training_loops")  # compile for long
 EXAMPLES = [
     pytest.param(code, id=f"{page.stem}-{number}", marks=[pytest.mark.slow] * (page.stem in LONG))
     for page in sorted(DOCS.glob("*.md"))

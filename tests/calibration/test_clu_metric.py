@@ -33,6 +33,7 @@ def batches(rng):
     return logits, labels, mask
 
 
+@pytest.mark.slow
 def test_a_collection(batches):
     count = jax.jit(lambda *batch: Metrics.single_from_model_output(**dict(zip(NAMES, batch, strict=True))))
     with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):  # clu's own accuracy needs both

@@ -37,7 +37,7 @@ def test_other_pairs_are_refused(path, wanted):
         ({"features": np.zeros((2, 1))}, "has no array .labels."),
         ({"features": np.full((2, 1), np.nan), "labels": np.arange(2)}, "hold NaN"),
         ({"features": np.zeros(2), "labels": np.arange(2)}, "features must have shape"),
-        ({"features": np.zeros((2, 1)), "labels": np.zeros(2)}, "labels must be whole numbers"),
+        ({"features": np.zeros((2, 1)), "labels": np.full(2, 0.5)}, "labels must be whole numbers"),
         ({"features": np.zeros((2, 1)), "labels": np.arange(3)}, "features has 2 rows and labels has 3"),
     ],
 )
