@@ -22,16 +22,16 @@ METHODS = ("temperature", "vector", "platt", "isotonic", "histogram")  # of `mix
 USAGE = """usage: mixjax report FILE (--logits | --probs | --binary) [options]
        mixjax report --compare A B (--logits | --probs | --binary) [options]
        mixjax report FILE (--logits | --binary) --recalibrate METHOD --fit HELDOUT [options]
-       mixjax predict FILE --n N [options]  will Mixup help the calibration of a last layer? From its features
+       mixjax predict FILE --n N [options]  whether Mixup will help the calibration of a last layer, from its features
        mixjax sims STUDY [options]          where Mixup helps, by simulation; mixjax sims --help lists the studies
        mixjax train EXPERIMENT [options]    nets with and without Mixup; mixjax train --help lists the experiments
 
-report: the calibration of predictions in an npz, csv or parquet file: a table here, and a page with
-diagrams in a folder. mixjax report --help lists the options.
-predict: accuracy, calibration and NLL of a logistic fit to N rows, with and without Mixup and label smoothing, against
-the penalty, before anything is fitted. mixjax predict --help lists the options."""
+report: measures the calibration of predictions in an npz, csv or parquet file. Prints a table here, and writes a page
+with diagrams into a folder. mixjax report --help lists the options.
+predict: predicts accuracy, calibration and NLL of a logistic fit to N rows, with and without Mixup and label smoothing,
+against the penalty, before anything is fitted. mixjax predict --help lists the options."""
 
-FILES = """What a file holds, and the options that name it otherwise:
+FILES = """What a file contains, and the options for other names:
   --logits   npz: arrays logits [N, K] and labels [N]; csv and parquet: columns logit_0, logit_1, ... and label
   --probs    npz: arrays probs [N, K] and labels [N];  csv and parquet: columns prob_0, prob_1, ... and label
   --binary   arrays or columns confidence and correct, of N rows each
@@ -58,7 +58,7 @@ def _dispatch(arguments: list[str]) -> int:
 
         return predict(rest)
     if command != "report":
-        raise RunError(f"there is no command {command!r}; there are report, predict, sims and train")
+        raise RunError(f"there is no command {command!r}; use report, predict, sims or train")
     return _report(_parser().parse_args(rest))
 
 
@@ -66,52 +66,54 @@ def _parser() -> argparse.ArgumentParser:
     parser = Parser(
         "mixjax report",
         usage="mixjax report (FILE | --compare A B) (--logits | --probs | --binary) [options]",
-        description="Calibration errors of predictions with intervals, a reliability diagram, and a page with both.",
+        description="Measure the calibration errors of predictions, with intervals, diagrams, and a page with both.",
         epilog=FILES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     parser.add_argument("file", nargs="?", type=Path, metavar="FILE", help="predictions: .npz, .csv or .parquet")
     parser.add_argument("--compare", nargs=2, type=Path, metavar=("A", "B"), help="two models on the same rows, paired")
-    parser.add_argument("--recalibrate", choices=METHODS, help="compare FILE with itself after this, fitted on --fit")
-    parser.add_argument("--fit", type=Path, metavar="HELDOUT", help="held-out predictions, in the form of FILE")
+    parser.add_argument(
+        "--recalibrate", choices=METHODS, help="compare FILE before and after this map, fitted on --fit"
+    )
+    parser.add_argument("--fit", type=Path, metavar="HELDOUT", help="held-out predictions, in the same format as FILE")
     kind = parser.add_mutually_exclusive_group(required=True)
     kind.add_argument("--logits", dest="kind", action="store_const", const="logits", help="the scores are logits")
     kind.add_argument("--probs", dest="kind", action="store_const", const="probs", help="the scores are probabilities")
     kind.add_argument("--binary", dest="kind", action="store_const", const="binary", help="confidences, right or not")
     names = parser.add_argument_group("names in the file")
     names.add_argument(
-        "--scores-name", metavar="NAME", help="array of logits or probabilities; of columns what comes before the class"
+        "--scores-name", metavar="NAME", help="array of logits or probabilities, or prefix of their columns"
     )
     names.add_argument("--labels-name", metavar="NAME", help="array or column of labels")
     names.add_argument("--confidence-name", metavar="NAME", default="confidence", help="(default: confidence)")
     names.add_argument("--correct-name", metavar="NAME", default="correct", help="(default: correct)")
-    names.add_argument(
-        "--classes", metavar="NAME,NAME,...", help="in the order of the scores, where labels (and columns) have names"
+    names.add_argument("--classes", metavar="NAME,NAME,...", help="names of the classes, in the order of the scores")
+    parser.add_argument("--drop-nan", action="store_true", help="leave out rows with NaN or an empty cell")
+    parser.add_argument(
+        "--ignore-label", type=int, metavar="LABEL", help="leave out rows with this label, such as -100"
     )
-    parser.add_argument("--drop-nan", action="store_true", help="leave out rows that hold NaN or an empty cell")
-    parser.add_argument("--ignore-label", type=int, metavar="LABEL", help="leave out rows of this label, as -100")
-    parser.add_argument("--normalize", action="store_true", help="divide rows of probabilities by their sums")
+    parser.add_argument("--normalize", action="store_true", help="divide each row of probabilities by its sum")
     parser.add_argument("--num-bins", type=int, metavar="M", default=15, help="(default: 15)")
     parser.add_argument("--binning", choices=get_args(Binning), default="equal-width", help="(default: equal-width)")
     parser.add_argument(
-        "--closed", choices=get_args(Closed), default="left", help="end of a bin that belongs to it (default: left)"
+        "--closed", choices=get_args(Closed), default="left", help="which end of a bin belongs to it (default: left)"
     )
-    parser.add_argument("--level", type=float, default=0.95, help="of intervals and bands (default: 0.95)")
-    parser.add_argument("--seed", type=int, default=0, help="of the bootstrap and of the test (default: 0)")
+    parser.add_argument("--level", type=float, default=0.95, help="level of intervals and bands (default: 0.95)")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the bootstrap and of the test (default: 0)")
     parser.add_argument("--out", type=Path, metavar="DIR", help="folder (default: FILE without its suffix, _report)")
     return parser
 
 
 def _report(options: argparse.Namespace) -> int:
     if (options.file is None) == (options.compare is None):
-        raise RunError("say either one FILE or --compare A B; mixjax report --help lists what there is")
+        raise RunError("give either one FILE or --compare A B; mixjax report --help lists the options")
     if (options.recalibrate is None) != (options.fit is None) or (options.recalibrate and options.compare):
-        raise RunError("--recalibrate METHOD goes with --fit HELDOUT and one FILE")
+        raise RunError("--recalibrate METHOD needs --fit HELDOUT and one FILE")
     if options.normalize and options.kind != "probs":
-        raise RunError("--normalize is of rows of --probs")
+        raise RunError("--normalize needs --probs")
     if options.ignore_label is not None and options.kind == "binary":
-        raise RunError("--ignore-label is of labels, which --binary has none of")
+        raise RunError("--ignore-label does not apply to --binary, which has no labels")
     check_paths(filter(None, (options.file, *(options.compare or ()), options.fit, options.out)))
     check_packages(("matplotlib", "rich"), "report", "mixjax report")
     import jax

@@ -31,9 +31,9 @@ USAGE = """usage: {prog} STUDY [--preset quick|default|full] [--out DIR] [axes]
        {prog} figures RUN [--format png,pdf,svg]    draw the figures of a stored run again
        {prog} verify RUN       compare a stored run with the exact expectations
        {prog} publish RUN DIR  write its figures, a table and their origin into a folder
-       {prog} reproduce DIR... [--out RUNS]    run what was published again, and compare the tables
-       {prog} status RUN       how much of a run is done, and how long the rest takes
-       {prog} merge RUN... --out DIR    one run from parts that several machines have made
+       {prog} reproduce DIR... [--out RUNS]    run published results again, and compare the tables
+       {prog} status RUN       show how much of a run is done, and how long the rest takes
+       {prog} merge RUN... --out DIR    merge the parts that several machines computed
 
 RUN and DIR are folders, or URLs such as s3://bucket/run.
 
@@ -53,7 +53,7 @@ def main(arguments: Sequence[str], prog: str = "python -m sims") -> int:
         {name: FolderCommand(_with_table(function), example) for name, (function, example) in _FOLDER_COMMANDS.items()},
         {"merge": lambda rest: _merge(prog, rest), "reproduce": lambda rest: _reproduce(prog, rest)},
     )
-    interrupted = "Interrupted. Finished work is stored; the same command goes on from it."
+    interrupted = "Interrupted. Finished work is stored; the same command resumes from it."
     return exit_status(lambda: line(arguments), interrupted)
 
 
@@ -112,7 +112,7 @@ def _conclude(name: str, out: Location) -> int:
         print(f"figure: {picture}")
     print(f"table: {out / 'dataset.nc'}")
     print(
-        f"figure: {pictures[0]}" if pictures else "no figure: a map needs two or more values of p/n and of theta_norm"
+        f"figure: {pictures[0]}" if pictures else "no figure: a map needs at least two values of p/n and of theta_norm"
     )
     return 0
 
@@ -131,8 +131,8 @@ def _parser(prog: str, study: Study) -> argparse.ArgumentParser:
     parser.add_argument("--preset", default="default", help=f"{', '.join(study.presets)} (default: default)")
     parser.add_argument("--out", default=f"runs/{study.name}", help=f"folder or URL (default: runs/{study.name})")
     parser.add_argument("--part", type=_part, default=(1, 1), metavar="K/N",
-                        help="compute every N-th unit from the K-th; merge puts the parts together")  # fmt: skip
-    parser.add_argument("--allow-mixed", action="store_true", help="resume what another version or device began")
+                        help="compute every N-th unit from the K-th; merge joins the parts")  # fmt: skip
+    parser.add_argument("--allow-mixed", action="store_true", help="resume a run that another version or device began")
     parser.add_argument("--workers", type=whole, metavar="N", help="compute in N processes of this machine")
     parser.add_argument("--scheduler", metavar="ADDRESS", help="compute on the Dask cluster of this scheduler")
     for field in dataclasses.fields(study.config):
@@ -159,10 +159,10 @@ def _status(folder: Location) -> int:
 
 
 def _merge(prog: str, arguments: list[str]) -> int:
-    parser = Parser(f"{prog} merge", description="One run from parts that several machines have made.")
-    parser.add_argument("runs", nargs="+", type=located, help="folders of the parts, which stay as they are")
+    parser = Parser(f"{prog} merge", description="Merge the parts that several machines computed into one run.")
+    parser.add_argument("runs", nargs="+", type=located, help="folders of the parts, which are left unchanged")
     parser.add_argument("--out", required=True, type=located, help="folder of the whole run")
-    parser.add_argument("--allow-mixed", action="store_true", help="though versions or devices differ")
+    parser.add_argument("--allow-mixed", action="store_true", help="merge even if versions or devices differ")
     given = parser.parse_args(arguments)
     merged = merge(given.runs, given.out, warn=tell, allow_mixed=given.allow_mixed)
     print(describe(merged, given.out))
@@ -176,9 +176,9 @@ def _reproduce(prog: str, arguments: list[str]) -> int:
     parser.add_argument(
         "--out", default="runs/reproduced", type=located, help="where to run them (default: %(default)s)"
     )
-    parser.add_argument("--tolerance", type=float, default=TOLERANCE, help="part of itself by which a number may differ"
+    parser.add_argument("--tolerance", type=float, default=TOLERANCE, help="relative difference that is allowed"
                         " (default: %(default)g)")  # fmt: skip
-    parser.add_argument("--allow-mixed", action="store_true", help="resume what another version or device began")
+    parser.add_argument("--allow-mixed", action="store_true", help="resume a run that another version or device began")
     given = parser.parse_args(arguments)
     if not 0 <= given.tolerance < 1:
         raise RunError(f"--tolerance must be from 0 to below 1, got {given.tolerance:g}")
@@ -186,7 +186,7 @@ def _reproduce(prog: str, arguments: list[str]) -> int:
         raise RunError(f"there is no {missing[0]}")
     found = [_reproduced(folder, given, alone=len(given.folders) == 1) for folder in given.folders]
     if all(status is None for status in found):
-        raise RunError("none of these folders holds what a study of sims made")
+        raise RunError("no study of sims made any of these folders")
     return max(status for status in found if status is not None)
 
 

@@ -53,7 +53,7 @@ def compare(file: str, then: str | None, now: str | None, tolerance: float = TOL
     if then == now:
         return Comparison(file, "equal", agrees=True, identical=True)
     if then is None or now is None:
-        return Comparison(file, "not published, and made now" if then is None else "published, and not made now")
+        return Comparison(file, "not published, but made now" if then is None else "published, but not made now")
     old, new = map(parse_table, (then, now))
     other = {*old.columns} ^ {*new.columns}
     if not other:
@@ -107,7 +107,7 @@ def _numbers(file: str, old: pd.DataFrame, new: pd.DataFrame, tolerance: float) 
         return Comparison(file, f"different in {differs.sum():,} of {differs.size:,} numbers, most in {where}")
     largest = counted[row, column]
     text = f"equal to {math.floor(-math.log10(largest))} digits, least in {where}" if largest > 0 else "equal"
-    text += f"; {small.sum():,} more differ by less than is known of them" if small.any() else ""
+    text += f"; {small.sum():,} more differ by less than their own uncertainty" if small.any() else ""
     return Comparison(file, text, agrees=True)
 
 

@@ -39,7 +39,7 @@ def _checked(path: Location) -> str:
         for k in known:
             if row[k] and not _is_number(row[k]):
                 cell = printable(row[k], 40)
-                raise RunError(f"{path}, line {line}: {printable(names[k])} is {cell!r}, which is no number")
+                raise RunError(f"{path}, line {line}: {printable(names[k])} is {cell!r}, which is not a number")
     return read_text(path)
 
 

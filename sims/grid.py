@@ -54,12 +54,13 @@ def axis(
     if whole and (values != _single(values)).any():
         wanted = values[values != _single(values)][0]
         raise RunError(
-            f"{name} must be numbers that single precision has, got {wanted:.0f}; near it is {_single(wanted):.0f}"
+            f"{name} must be numbers that single precision can represent, got {wanted:.0f}; "
+            f"near it is {_single(wanted):.0f}"
         )
     if distinct and len(np.unique(values)) < len(values):
         raise RunError(f"{name} must not repeat a value, got {_shown(value)}")
     if distinct and len(np.unique(_single(values))) < len(values):
-        raise RunError(f"{name} must not have values that single precision does not tell apart, got {_pair(values)}")
+        raise RunError(f"{name} must not have values that are equal in single precision, got {_pair(values)}")
     return values
 
 
@@ -224,6 +225,6 @@ def _check_size(axes: Mapping[str, np.ndarray], settings: Mapping[str, np.ndarra
                        " cut it into several runs")  # fmt: skip
     if number * BYTES > memory():
         raise RunError(
-            f"the table of {sizes} = {number:,} values takes {number * BYTES / 2**30:.2g} GiB of memory, and there are "
-            f"{memory() / 2**30:.2g}; cut it into several runs"
+            f"the table of {sizes} = {number:,} values takes {number * BYTES / 2**30:.2g} GiB of memory, and "
+            f"this machine has {memory() / 2**30:.2g}; cut it into several runs"
         )

@@ -54,7 +54,7 @@ def load(path: PathOrUrl) -> xr.Dataset:
     read_manifest(folder)
     file = folder / "dataset.nc"
     if not file.exists():
-        raise RunError(f"the run in {path} is not finished; run the same command again to go on")
+        raise RunError(f"the run in {path} is not finished; run the same command again to resume")
     content = file if isinstance(file, Path) else io.BytesIO(file.read_bytes())
     _refuse_damaged(folder, content)
     try:
@@ -63,7 +63,7 @@ def load(path: PathOrUrl) -> xr.Dataset:
             found = table.load()
         _check_origin(found)
     except Exception as error:  # h5py, h5netcdf and xarray raise all kinds of them
-        raise RunError(f"{file} is not a table that a run makes: {brief(error)}") from error
+        raise RunError(f"{file} is not the table of a run: {brief(error)}") from error
     return found
 
 
@@ -78,7 +78,7 @@ def explain_missing(folder: PathOrUrl) -> Iterator[None]:
             raise
         raise RunError(
             f"the table in {folder} is of another release, or was changed: {printable(reason.split('. ')[0])}; "
-            "delete dataset.nc and run the same command again, which makes it anew"
+            "delete dataset.nc and run the same command again, which makes it again"
         ) from error
 
 
@@ -96,7 +96,7 @@ def stored_digest(folder: Location) -> str:
     except (OSError, ValueError, LookupError, TypeError):
         reason = "does not say the checksum of dataset.nc"
     raise RunError(
-        f"{path} {reason}; restore it, or delete dataset.nc and run the same command again, which makes both anew"
+        f"{path} {reason}; restore it, or delete dataset.nc and run the same command again, which makes both again"
     )
 
 
@@ -120,7 +120,7 @@ def _refuse_damaged(folder: Location, content: Content) -> None:
         found = ""
     if found != digest:
         raise RunError(
-            f"{folder / 'dataset.nc'} is damaged; delete it and run the same command again, which makes it anew"
+            f"{folder / 'dataset.nc'} is damaged; delete it and run the same command again, which makes it again"
         )
 
 
@@ -172,7 +172,7 @@ def _refers(dtype: np.dtype) -> bool:
 def _check_origin(table: xr.Dataset) -> None:
     """Check the attributes that every table has."""
     if table.attrs.get("study") not in STUDIES:
-        raise ValueError("it is of no study of this release")
+        raise ValueError("it belongs to no study of this release")
     for name in ("config", "provenance"):
         if not isinstance(parse_json(table.attrs[name]), dict):
             raise ValueError(f"{name} is no object")

@@ -36,7 +36,7 @@ def merge(folders: Sequence[PathOrUrl], out: PathOrUrl, *, warn: Tell = print, a
     started = time.perf_counter()
     with RunDirectory.open(out, environment=environments[0], warn=tell, **parts) as target:
         if found := differences(target.manifest["layout"], layout, f"in {out}", f"in {first.path}"):
-            raise RunError(f"{out} holds this run cut otherwise: {found}; choose another folder")
+            raise RunError(f"{out} holds this run, cut differently: {found}; choose another folder")
         if not target.finished:
             for run in runs:
                 _copy(run, target, names, warn)
@@ -51,7 +51,7 @@ def _like(first: RunDirectory, folder: PathOrUrl, allow_mixed: bool) -> Mapping[
     manifest = stored_work(folder)[1].manifest
     for part in ("spec", "layout", *(() if allow_mixed else ("environment",))):
         if found := differences(first.manifest[part], manifest[part], f"in {first.path}", f"in {folder}"):
-            advice = "; --allow-mixed merges them all the same" if part == "environment" else ""
+            advice = "; --allow-mixed merges them anyway" if part == "environment" else ""
             raise RunError(f"the runs differ in their {part}: {found}{advice}")
     return manifest
 
@@ -69,7 +69,9 @@ def _copy(run: RunDirectory, target: RunDirectory, names: Sequence[str], warn: T
         elif (there := target.read(name)).keys() != arrays.keys() or any(
             there[part].tobytes() != array.tobytes() for part, array in arrays.items()
         ):
-            raise RunError(f"unit {name} has other numbers in {run.path} than in the runs before it; one is wrong")
+            raise RunError(
+                f"unit {name} has other numbers in {run.path} than in the previous runs; one of them is wrong"
+            )
 
     for _ in each(copy, (name for name in names if name in found.stored), run.path, target.path):
         pass

@@ -73,13 +73,13 @@ def read_result(folder: Location) -> Published:
     stored = _stored(folder)
     study = stored.get("study", text.partition("\n")[0].removeprefix("# "))
     if not isinstance(study, str) or study not in STUDIES or "axes" not in rows:
-        raise NotOfStudiesError(f"{folder} was made by {printable(rows['command'])}, which is no study of sims")
+        raise NotOfStudiesError(f"{folder} was made by {printable(rows['command'])}, which is not a study of sims")
     try:
         config = stored["config"] if stored else _config(study, rows["axes"])
     except (LookupError, ValueError):
         config = None
     if not isinstance(config, dict):
-        raise NotOfStudiesError(f"{folder} does not say with which axes {study} made it")
+        raise NotOfStudiesError(f"{folder} does not say which axes {study} used")
     return Published(folder, study, config, stored or _made(rows))
 
 

@@ -271,7 +271,7 @@ def test_what_the_user_can_put_right_is_one_sentence(
 ) -> None:
     (instant / "file").touch()
     assert main(["generative", "--out", "file/folder"]) == 2
-    reason = "cannot write to file/folder: it is a file, or in one; choose another folder"
+    reason = "cannot write to file/folder: it is a file, or lies inside one; choose another folder"
     assert capsys.readouterr().err == f"error: {reason}\n"
     assert main(["nonsense"]) == 2
     assert capsys.readouterr().err.startswith("error: argument name: invalid choice: 'nonsense'")

@@ -14,14 +14,17 @@ from mixjax.runs import RunError
 
 ERRORS = {
     "its own": (RunError("no such run; choose another"), "no such run; choose another"),
-    "memory": (MemoryError("Unable to allocate 8 GiB"), "out of memory (Unable to allocate 8 GiB): free some, or ask"),
+    "memory": (
+        MemoryError("Unable to allocate 8 GiB"),
+        "out of memory (Unable to allocate 8 GiB): free some memory, or compute",
+    ),
     "memory of a device": (
         JaxRuntimeError("RESOURCE_EXHAUSTED: Out of memory allocating 9 bytes.\nand much more"),
-        "out of memory (RESOURCE_EXHAUSTED: Out of memory allocating 9 bytes.): free some, or ask for less at a time",
+        "out of memory (RESOURCE_EXHAUSTED: Out of memory allocating 9 bytes.): free some memory, or compute less",
     ),
     "a file": (
         OSError(errno.EIO, os.strerror(errno.EIO), "runs/\x1b"),
-        r"runs/\x1b: input/output error; mend that, and",
+        r"runs/\x1b: input/output error; fix that, and",
     ),
 }
 
@@ -49,7 +52,7 @@ def test_no_device_is_one_sentence(error, capsys, monkeypatch):
         exit_status(command)  # JAX has a device: it was something else
     monkeypatch.setattr(jax, "devices", command)
     assert exit_status(command) == 2
-    reason = str(error) or "it does not say why"
+    reason = str(error) or "without a reason"
     sentence = f"error: JAX finds no device ({reason}); name what is here, as in JAX_PLATFORMS=cpu\n"
     assert capsys.readouterr().err == sentence
 
@@ -77,7 +80,7 @@ def test_what_is_printed_where_it_cannot_be(place, size, monkeypatch, capsys, tm
     with open(target, "w", encoding="ascii" if "encoding" in place else "utf-8") as stream, monkeypatch.context() as to:
         to.setattr(sys, "stdout", stream)  # which raises when it is closed, if something is left to be written
         status = exit_status(command)
-    full = "error: no space left on device; mend that, and give the same command again\n"
+    full = "error: no space left on device; fix that, and run the same command again\n"
     ends = {"a reader that is gone": (141, ""), "a disk that is full": (2, full)}
     assert (status, capsys.readouterr().err) == ends.get(place, (0, ""))
     if place not in ends:

@@ -31,7 +31,7 @@ from .runs.tensorboard import write_events
 
 USAGE = """usage: {prog} EXPERIMENT [--preset quick|digits|fashion|paper] [--dataset NAME] [--out DIR]
        {prog} figures RUN [--format png,pdf,svg]    draw the figures of a stored run again
-       {prog} tensorboard RUN    write event files of what is recorded so far
+       {prog} tensorboard RUN    write event files of the records so far
        {prog} publish RUN DIR    write its figures, a table and their origin into a folder
        {prog} redraw DIR         draw the figures of a published table anew
        {prog} prepare DATASET --from ARCHIVE    an official archive into a TFDS folder
@@ -55,7 +55,7 @@ def main(arguments: Sequence[str], prog: str = "python -m train") -> int:
         {name: FolderCommand(_printing(function), example) for name, (function, example) in _FOLDER_COMMANDS.items()},
         {"prepare": lambda rest: prepare(rest, prog)},
     )
-    interrupted = "Interrupted. What is finished is stored; the same command resumes from the last checkpoint."
+    interrupted = "Interrupted. Finished work is stored; the same command resumes from the last checkpoint."
     return exit_status(lambda: line(arguments), interrupted)
 
 
@@ -120,11 +120,11 @@ def _parser(prog: str, experiment: Experiment) -> argparse.ArgumentParser:
     parser.add_argument("--data-dir", help="folder of the data set's files (default: that of MIXJAX_DATA)")
     parser.add_argument("--keep-checkpoints", action="store_true", help="keep the parameters of the final nets")
     parser.add_argument("--keep-features", action="store_true",
-                        help="write what their last layers are given of the test images")  # fmt: skip
-    several = parser.add_argument_group("several processes, which share the folder of the run")
-    several.add_argument("--coordinator", metavar="HOST:PORT", help="where the first process can be reached")
-    several.add_argument("--processes", type=whole, metavar="N", help="how many there are")
-    several.add_argument("--process", type=whole, metavar="I", help="which of them this is, from 0")
+                        help="write the inputs of their last layers for the test images")  # fmt: skip
+    several = parser.add_argument_group("several processes that share the folder of the run")
+    several.add_argument("--coordinator", metavar="HOST:PORT", help="address of the first process")
+    several.add_argument("--processes", type=whole, metavar="N", help="how many processes there are")
+    several.add_argument("--process", type=whole, metavar="I", help="which process this is, from 0")
     kinds = typing.get_type_hints(experiment.config)
     for field in dataclasses.fields(experiment.config):
         default = experiment.presets[_PRESET].get(field.name, field.default)

@@ -36,7 +36,7 @@ class Config:
     """
 
     dataset: str = option("digits", "name of a data set, or an .npz file")
-    train_rows: int = option(0, "train on so many rows, of each class its share; 0 is all")
+    train_rows: int = option(0, "number of training rows, in proportion to the classes; 0 is all")
     seeds: int = option(3, "nets of each kind, with seeds 0, 1, ...")
     epochs: int = option(30, "of the whole training")
     batch_size: int = option(64, "rows of a step")
@@ -44,8 +44,8 @@ class Config:
     momentum: float = option(0.9, "of SGD")
     weight_decay: float = option(0.0, "of SGD, as PyTorch's")
     alpha: float = option(1.0, "of Mixup's Beta(alpha, alpha)")
-    weight: Weight = option("batch", "one lambda a batch, or one a sample")
-    pairing: Pairing = option("permutation", "who is mixed with whom")
+    weight: Weight = option("batch", "one lambda per batch, or one per sample")
+    pairing: Pairing = option("permutation", "which rows are mixed with each other")
     fold: bool = option(False, "whether lambda is max(lambda, 1 - lambda)")
     augment: Augment = option("none", "random crops, or crops and flips")
     dtype: Literal["float32", "bfloat16"] = option("float32", "of the nets' products")

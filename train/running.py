@@ -143,7 +143,7 @@ def load_records(path: str | PathLike[str]) -> Records:
         raise RunError(f"the folder {path} holds no finished run; {resume_hint(path)}")
     records = read_records(path / "records.jsonl")
     if not _is_summary_of(summary, records):
-        raise RunError(f"{summary} is not the summary of the records; delete it and run the same command again")
+        raise RunError(f"{summary} does not match the records; delete it and run the same command again")
     return records
 
 
@@ -178,7 +178,7 @@ def training_set(config: Config, data_dir: str | PathLike[str] | None) -> Datase
     except ValueError as error:
         raise RunError(str(error)) from None
     if dataset.num_classes < 2:
-        raise RunError(f"{dataset.name} has one class; there is nothing to learn, or to calibrate, with less than two")
+        raise RunError(f"{dataset.name} has one class; training needs at least two")
     if config.train_rows == 0 or config.train_rows == len(dataset.train_labels):
         return dataset
     if not 0 < config.train_rows < len(dataset.train_labels):

@@ -49,12 +49,12 @@ def _sentence(error: Exception) -> str | None:
     if isinstance(error, RunError):
         return str(error)
     if wants_memory(error):
-        return f"out of memory ({text or type(error).__name__}): free some, or ask for less at a time"
+        return f"out of memory ({text or type(error).__name__}): free some memory, or compute less at a time"
     if isinstance(error, OSError):
         where = f"{printable(error.filename)}: " if error.filename else ""
-        return f"{where}{(error.strerror or text).lower()}; mend that, and give the same command again"
+        return f"{where}{(error.strerror or text).lower()}; fix that, and run the same command again"
     if isinstance(error, RuntimeError | AssertionError) and not _has_devices():
-        return f"JAX finds no device ({text or 'it does not say why'}); name what is here, as in JAX_PLATFORMS=cpu"
+        return f"JAX finds no device ({text or 'without a reason'}); name what is here, as in JAX_PLATFORMS=cpu"
     return None
 
 

@@ -37,7 +37,7 @@ class Configurable(Protocol):
 def named(kind: str, name: str, known: Mapping[str, Known]) -> Known:
     """Return the entry of a name."""
     if name not in known:
-        raise RunError(f"there is no {kind} {name!r}{did_you_mean(name, known)}; there are {', '.join(known)}")
+        raise RunError(f"there is no {kind} {name!r}{did_you_mean(name, known)}; choose from {', '.join(known)}")
     return known[name]
 
 

@@ -24,7 +24,7 @@ class Parser(argparse.ArgumentParser):
         """Raise a RunError."""
         unknown = message.removeprefix("unrecognized arguments: ").split()[0]
         nearest = did_you_mean(unknown, self._option_string_actions) if unknown.startswith("--") else ""
-        raise RunError(f"{message}{nearest}; {self.prog} --help lists what there is")
+        raise RunError(f"{message}{nearest}; {self.prog} --help lists the options")
 
 
 @dataclass(frozen=True)

@@ -127,7 +127,9 @@ def _members(path: Path, layout: _Layout) -> dict[str, bytes]:
 def _rows(path: Path, file: str, content: bytes, num_labels: int) -> np.ndarray:
     width = num_labels + 3 * _SIDE**2
     if not content or len(content) % width:
-        raise RunError(f"{path}: {file} has {len(content)} bytes, which are not rows of {width}; get it again")
+        raise RunError(
+            f"{path}: {file} has {len(content)} bytes, which is not a multiple of the row size {width}; get it again"
+        )
     return np.frombuffer(content, np.uint8).reshape(-1, width)
 
 

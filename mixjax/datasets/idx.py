@@ -32,7 +32,7 @@ def find_idx(folder: Path) -> dict[str, Path] | None:
     found = {part: path for part, name in FILES.items() if (path := _either(folder, name))}
     missing = [f"{FILES[part]}[.gz]" for part in FILES if part not in found]
     if found and missing:
-        raise RunError(f"{folder} lacks {', '.join(missing)}, though it holds the others of the four files")
+        raise RunError(f"{folder} lacks {', '.join(missing)}, but holds the others of the four files")
     return found or None
 
 

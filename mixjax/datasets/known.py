@@ -86,7 +86,7 @@ def checked(dataset: Dataset) -> Dataset:
         if inputs.shape != (size, *known.shape):
             there, expected = (" x ".join(map(str, shape)) for shape in (inputs.shape, (size, *known.shape)))
             raise RunError(
-                f"{dataset.name} from {dataset.source} is not whole: {there} bytes of {split} images where there "
-                f"should be {expected}; {known.advice}"
+                f"{dataset.name} from {dataset.source} is incomplete: {there} bytes of {split} images "
+                f"instead of {expected}; {known.advice}"
             )
     return dataset

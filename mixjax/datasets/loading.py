@@ -61,7 +61,7 @@ def load(name: str | os.PathLike[str], *, data_dir: str | os.PathLike[str] | Non
     if name != "digits" and not name.endswith(".npz"):
         raise ValueError(f"name must be one of {', '.join(NAMES)}, or a path that ends in .npz, got {name!r}")
     if data_dir is not None:
-        raise ValueError(f"{name} is not looked for in a folder, got data_dir={os.fspath(data_dir)!r}")
+        raise ValueError(f"{name} takes no data_dir, got data_dir={os.fspath(data_dir)!r}")
     return read_digits() if name == "digits" else read_npz(Path(name))
 
 
@@ -102,6 +102,6 @@ def _not_found(name: str, folders: list[Path], roots: list[Path]) -> str:
     files = archive_name(name) or f"{FILES['train_inputs']}[.gz] and its three companions"
     prepared = ", ".join(str(root / name / "VERSION") for root in roots)
     return (
-        f"{name} is not there: looked for {files} in {', '.join(map(str, folders))}, and for what tensorflow-datasets "
-        f"prepares in {prepared}; {KNOWN[name].advice}; then say where with data_dir or {_VARIABLES[0]}"
+        f"{name} was not found: looked for {files} in {', '.join(map(str, folders))}, and for what tensorflow-datasets "
+        f"prepares in {prepared}; {KNOWN[name].advice}; then give its folder as data_dir or {_VARIABLES[0]}"
     )

@@ -68,7 +68,7 @@ def _class_names(path: Path, names: np.ndarray | None, number: int) -> tuple[str
     try:
         names.tobytes().decode("utf-32-be" if names.dtype.str[0] == ">" else "utf-32-le")
     except ValueError:  # NumPy would make strings of them that nothing can print
-        raise RunError(f"{path}: class_names hold characters that do not exist") from None
+        raise RunError(f"{path}: class_names contain invalid characters") from None
     return tuple(names.tolist())
 
 

@@ -53,7 +53,7 @@ def prepare(name: str, source: str | os.PathLike[str], *, data_dir: str | os.Pat
     root = Path(data_dir or os.environ.get("TFDS_DATA_DIR") or "~/tensorflow_datasets").expanduser()
     target = root / name / str(builder.VERSION)
     if target.exists():
-        raise RunError(f"{target} exists and is left as it is; remove it, or choose another data_dir")
+        raise RunError(f"{target} exists already and is left unchanged; remove it, or choose another data_dir")
     original = _read(name, Path(source))
     with explained(root, kept="nothing is kept; make room, or choose another folder"):
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -61,7 +61,9 @@ def prepare(name: str, source: str | os.PathLike[str], *, data_dir: str | os.Pat
             made = Path(scratch) / name / target.name
             _write(builder, original, Path(scratch))
             if read_tfds(name, made).fingerprint != original.dataset.fingerprint:
-                raise RunError(f"{made} does not read back as what was written; nothing is kept; please report this")
+                raise RunError(
+                    f"{made} reads back differently from what was written; nothing is kept; please report this"
+                )
             _flush(made)
             os.rename(made, target)
     return target

@@ -52,7 +52,7 @@ def find_tfds(root: Path, name: str) -> Path | None:
     }
     unfinished = sorted(f for f in folders if "incomplete" in f.name or _VERSION.fullmatch(f.name))
     if unfinished and not versions:
-        raise RunError(f"{unfinished[0]} was not prepared to its end; remove it and {_AGAIN}")
+        raise RunError(f"{unfinished[0]} was not completely prepared; remove it and {_AGAIN}")
     return versions[max(versions)] if versions else None
 
 
@@ -90,11 +90,11 @@ def _info(path: Path) -> tuple[str, dict[str, list[int]]]:
         raise RunError(f"{path} is damaged, or of an unknown version of tensorflow-datasets; {_AGAIN}") from None
     if file_format not in _FORMATS or namings - {_NAMING}:
         raise RunError(
-            f"{path.parent} is in format {file_format!r}, files named {', '.join(map(str, namings))}; what is read is "
+            f"{path.parent} is in format {file_format!r}, files named {', '.join(map(str, namings))}; mixjax reads "
             f"{' and '.join(_FORMATS)}, named {_NAMING}; {_AGAIN}"
         )
     if any(count < 0 for counts in splits.values() for count in counts):
-        raise RunError(f"{path} is damaged: a file of fewer than 0 examples; {_AGAIN}")
+        raise RunError(f"{path} is damaged: a file with a negative number of examples; {_AGAIN}")
     return file_format, splits
 
 
@@ -119,7 +119,7 @@ def _example(proto: Any, record: bytes) -> _Example:
     try:
         features = proto.FromString(record).features.feature
     except import_optional("google.protobuf.message", "an example").DecodeError:
-        raise ValueError("a record that is no example") from None
+        raise ValueError("a record that is not an example") from None
     values = {name: feature.bytes_list.value or feature.int64_list.value for name, feature in features.items()}
     if any(len(values.get(name, ())) != 1 for name in ("image", "label")):
         raise ValueError("an example without one image and one label")
@@ -146,7 +146,7 @@ def _read_array_record(path: Path) -> list[bytes]:
     if not path.is_file():
         raise RunError(f"there is no file {path}; {_AGAIN}")
     if path.stat().st_size > LIMIT:
-        raise RunError(f"{path} holds more than {LIMIT} bytes, more than is read")
+        raise RunError(f"{path} holds more than {LIMIT} bytes, the most that is read")
     try:
         reader = module.ArrayRecordReader(str(path))
         records = reader.read_all()

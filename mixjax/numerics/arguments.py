@@ -76,13 +76,13 @@ def as_array(name: str, value: ArrayLike) -> jax.Array | np.ndarray:
     if isinstance(value, jax.Array):
         return value
     if isinstance(value, np.ma.MaskedArray):
-        raise TypeError(f"{name} must be an array without a mask of its own, got {type(value).__name__}")
+        raise TypeError(f"{name} must be an array without its own mask, got {type(value).__name__}")
     if isinstance(value, str | bytes) or not (isinstance(value, int | float | Sequence) or hasattr(value, "__array__")):
         raise TypeError(f"{name} must be real numbers, got {type(value).__name__}")
     try:
         array = np.asarray(value)
     except ValueError:
-        raise ValueError(f"{name} must be an array, and has rows of unequal length") from None
+        raise ValueError(f"{name} must be an array, but has rows of unequal length") from None
     except (TypeError, RuntimeError) as error:  # a tensor on a GPU, or of a dtype that NumPy lacks
         if not hasattr(value, "__dlpack__"):
             raise TypeError(f"{name} must be an array: {error}") from None

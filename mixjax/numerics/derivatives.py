@@ -22,7 +22,7 @@ def once_differentiable(name: str) -> Callable[[Callable[..., Result]], Callable
 
     @last.defjvp
     def _(_: Any, __: Any) -> Any:
-        raise NotImplementedError(f"{name} has first derivatives, and no second ones")
+        raise NotImplementedError(f"{name} has first derivatives only, no second ones")
 
     def decorate(function: Callable[..., Result]) -> Callable[..., Result]:
         differentiable = jax.custom_jvp(function)

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 SUBSETS = 10  # of --check without a number
 
-FILES = """What a file holds, and the options that name it otherwise:
+FILES = """What a file contains, and the options for other names:
   npz             arrays features [N, p] and labels [N]
-  csv, parquet    a column label, and every other column is a feature; --features-name PREFIX takes those columns only
+  csv, parquet    a column label; every other column is a feature. --features-name PREFIX takes only the columns
                   whose names begin with PREFIX
-Labels are whole numbers. With more than two classes each pair is predicted, or the one that --pair names.
-The features are those that the last layer sees: the outputs of the layer before it, or the inputs of a linear model."""
+Labels are whole numbers. With more than two classes every pair is predicted, or only the one of --pair.
+The features are the inputs of the last layer: the outputs of the layer before it, or the inputs of a linear model."""
 
 
 def predict(arguments: Sequence[str]) -> int:
@@ -42,8 +42,8 @@ def _parser() -> argparse.ArgumentParser:
     parser = Parser(
         "mixjax predict",
         usage="mixjax predict FILE --n N [options]",
-        description="Will Mixup help the calibration of a last layer, or more weight decay? Predicted accuracy, signed "
-        "gap, ECE and NLL of a logistic fit to N rows, from the features alone: nothing is fitted but with --check.",
+        description="Will Mixup or more weight decay help the calibration of a last layer? Predicts accuracy, signed "
+        "gap, ECE and NLL of a logistic fit to N rows from the features alone. Only --check fits anything.",
         epilog=FILES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
@@ -51,28 +51,37 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("file", type=Path, metavar="FILE", help="features and labels: .npz, .csv or .parquet")
     parser.add_argument("--n", type=whole, required=True, metavar="N", help="rows to fit, of both classes together")
     parser.add_argument(
-        "--pair", type=_pair, metavar="A,B", help="labels of two classes (default: each pair; write --pair=-1,1)"
+        "--pair", type=_pair, metavar="A,B", help="labels of two classes (default: every pair; write --pair=-1,1)"
     )
     parser.add_argument(
-        "--penalties", type=_numbers, metavar="MU,...", help="of |w|^2 / 2 (default: fifteen, from the features' scale)"
+        "--penalties",
+        type=_numbers,
+        metavar="MU,...",
+        help="weights of |w|^2 / 2 (default: fifteen, from the features' scale)",
     )
     parser.add_argument(
-        "--alphas", type=_numbers, metavar="A,...", default=(0.2, 1.0), help="of Mixup's Beta (default: 0.2,1)"
+        "--alphas",
+        type=_numbers,
+        metavar="A,...",
+        default=(0.2, 1.0),
+        help="parameters of Mixup's Beta law (default: 0.2,1)",
     )
     parser.add_argument(
-        "--smoothings", type=_numbers, metavar="EPS,...", default=(0.05, 0.2), help="of labels (default: 0.05,0.2)"
+        "--smoothings",
+        type=_numbers,
+        metavar="EPS,...",
+        default=(0.05, 0.2),
+        help="amounts of label smoothing (default: 0.05,0.2)",
     )
     parser.add_argument(
         "--check", type=whole, nargs="?", const=SUBSETS, metavar="SUBSETS",
         help=f"fit 2 or more random subsets of N rows, and score them on the others (without a number: {SUBSETS})",
     )  # fmt: skip
-    parser.add_argument("--seed", type=int, default=0, help="of the subsets (default: 0)")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the subsets (default: 0)")
     names = parser.add_argument_group("names in the file")
-    names.add_argument(
-        "--features-name", metavar="NAME", help="array of features; of columns what their names begin with"
-    )
+    names.add_argument("--features-name", metavar="NAME", help="array of features, or prefix of their columns")
     names.add_argument("--labels-name", metavar="NAME", help="array or column of labels")
-    parser.add_argument("--drop-nan", action="store_true", help="leave out rows that hold NaN or an empty cell")
+    parser.add_argument("--drop-nan", action="store_true", help="leave out rows with NaN or an empty cell")
     parser.add_argument(
         "--out", type=Path, metavar="DIR", help="folder (default: FILE without its suffix, _prediction)"
     )
@@ -90,7 +99,7 @@ def _numbers(text: str) -> _Numbers:
     try:
         return _Numbers(sorted({float(part) for part in text.split(",")}))
     except ValueError:
-        raise argparse.ArgumentTypeError(f"must be numbers with commas between them, got {text!r}") from None
+        raise argparse.ArgumentTypeError(f"must be numbers separated by commas, got {text!r}") from None
 
 
 class _Pair(tuple[int, int]):
@@ -102,7 +111,7 @@ def _pair(text: str) -> _Pair:
     try:
         first, second = (int(part) for part in text.split(","))
     except ValueError:
-        raise argparse.ArgumentTypeError(f"must be two labels with a comma between them, got {text!r}") from None
+        raise argparse.ArgumentTypeError(f"must be two labels separated by a comma, got {text!r}") from None
     if first == second:
         raise argparse.ArgumentTypeError(f"must be two different labels, got {text!r}")
     return _Pair((first, second))

@@ -63,7 +63,7 @@ class FileFeatures:
         found = [chosen] if chosen else list(itertools.combinations(self.classes, 2))
         for label in {label: None for pair in found for label in pair}:
             if (count := np.count_nonzero(self.labels == label)) < 2:
-                raise RunError(f"{self.name}: class {label} has {count} row; a spread takes two at least")
+                raise RunError(f"{self.name}: class {label} has {count} row; a covariance needs at least two")
         return found
 
     def of_pair(self, pair: Pair) -> tuple[np.ndarray, np.ndarray]:
@@ -79,7 +79,7 @@ class FileFeatures:
         with np.errstate(over="ignore", invalid="ignore"):
             total = float(sum(x[y == sign].var(axis=0).sum() for sign in (-1, 1)))
         if not _LEAST < total < _MOST:
-            raise RunError(f"{self.name}: features have variances of {total:.3g} in all; scale them to near 1")
+            raise RunError(f"{self.name}: the total variance of the features is {total:.3g}; scale it to about 1")
         return x, y
 
 
@@ -112,7 +112,7 @@ def read_features(path: Path, features_name: str | None, labels_name: str | None
     labels = np.where(missing, 0, labels).astype(np.int64)
     check_missing(path.name, missing, columns.row_name, drop)
     if missing.all():
-        raise RunError(f"{path.name}: no rows are left without those that hold NaN")
+        raise RunError(f"{path.name}: no rows are left after dropping those with NaN")
     Check(path, columns, missing)(shown, np.abs(x).max(axis=1), np.isfinite(x).all(axis=1), "finite")
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
@@ -125,7 +125,7 @@ def _of_table(path: Path, prefix: str, labels_name: str) -> tuple[Columns, np.nd
     names = [name for name in columns.names if name != labels_name and name.startswith(prefix)]
     if not names:
         which = f" that begins with {prefix!r}" if prefix else f" but {labels_name!r}"
-        raise RunError(f"{path} has no column{which}; features are one column or more")
+        raise RunError(f"{path} has no column{which}; give at least one column of features")
     parts = [column(path, columns, name) for name in names]
     return columns, np.ma.stack(parts, axis=1)
 

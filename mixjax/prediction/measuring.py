@@ -61,7 +61,7 @@ def check_rows(file: FileFeatures, prediction_rows: int, settings: Settings) -> 
     if prediction_rows - settings.n < _LEAST_SCORED:
         raise RunError(
             f"--check fits {settings.n} rows and scores the others, at least {_LEAST_SCORED}, and {file.name} has "
-            f"{prediction_rows} of these classes; take a smaller --n, or leave out --check"
+            f"{prediction_rows} of these classes; use a smaller --n, or leave out --check"
         )
 
 

@@ -73,7 +73,7 @@ def of_arrays(
     scores = _by_name({"probs": probs, "logits": logits, "confidence": confidence}[kind])
     right = _by_name(correct if kind == "confidence" else labels, scores)
     if len(scores) not in (1, 2):
-        raise ValueError(f"a report is of one model or of two, got {len(scores)}")
+        raise ValueError(f"a report takes one model or two, got {len(scores)}")
     with jax.enable_x64(True):
         files = [_predictions(name, kind, scores[name], right[name], where) for name in scores]
         if len(files) == 1:

@@ -29,7 +29,7 @@ def numbered(path: Path, labels: Labels, cells: list[str], row_names: list[str])
     for row, cell, empty in zip(row_names, cells, missing, strict=True):
         if cell not in numbers and not empty:
             name = printable(labels.column, 40)
-            raise RunError(f"{path}: {name} is {cell[:40]!r} in {row}, which is none of --classes")
+            raise RunError(f"{path}: {name} is {cell[:40]!r} in {row}, which is not one of --classes")
     return np.ma.array([numbers.get(cell, 0) for cell in cells], np.int64, mask=missing)
 
 

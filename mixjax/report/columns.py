@@ -46,7 +46,7 @@ def read_columns(path: Path, wanted: Callable[[str], bool], labels: Labels | Non
     """
     readers = {".npz": _npz, ".csv": _csv, ".parquet": _parquet}
     if path.suffix.lower() not in readers:
-        raise RunError(f"{path}: the name must end in {', '.join(readers)}, which say how to read it")
+        raise RunError(f"{path}: the name must end in {', '.join(readers)}")
     try:
         if path.stat().st_size == 0:
             raise RunError(f"{path} is empty")

@@ -107,7 +107,7 @@ def without_missing(files: Sequence[FilePredictions], drop: bool) -> list[FilePr
         check_missing(file.name, file.missing, file.row_name, drop)
     missing = np.any([file.missing for file in files], axis=0)
     if missing.all():
-        raise RunError(f"{files[0].name}: no rows are left without those that hold NaN")
+        raise RunError(f"{files[0].name}: no rows are left after dropping those with NaN")
     return [
         dataclasses.replace(
             file,
@@ -198,7 +198,7 @@ def _check_shapes(path: Path, scores_name: str, scores: np.ndarray, labels_name:
     if scores.ndim != 2 or scores.shape[1] < 2:
         raise RunError(
             f"{path}: {scores_name} must have a column for each of 2 or more classes, got shape {scores.shape}; "
-            "confidences and whether each was right are --binary"
+            "for confidences and whether each was right, use --binary"
         )
     if labels.ndim != 1:
         raise RunError(f"{path}: {labels_name} must have shape [N], got {labels.shape}; one-hot rows are not labels")
@@ -208,9 +208,9 @@ def _check_shapes(path: Path, scores_name: str, scores: np.ndarray, labels_name:
 def _check_probs(check: Check, name: str, probs: np.ndarray) -> None:
     with np.errstate(over="ignore"):
         slack = np.asarray(slack_of_rows(jnp.asarray(probs.astype(np.float32))))
-    check(name, probs, is_share(probs, slack), "in [0, 1] (are they logits? say --logits)")
+    check(name, probs, is_share(probs, slack), "in [0, 1] (are they logits? use --logits)")
     sums = probs.sum(axis=1, dtype=np.float64)
-    rule = f"rows that sum to 1 within {slack.min():g} (rounded? say --normalize)"
+    rule = f"rows that sum to 1 within {slack.min():g} (rounded? use --normalize)"
     check(name, sums, np.abs(sums - 1) <= slack[:, 0], rule)
 
 

@@ -24,14 +24,14 @@ def read_rows(path: Location) -> list[list[str]]:
         line = error.object.count(b"\n", 0, error.start) + 1
         raise RunError(f"{path}, line {line}: not text in UTF-8, so this is no table") from None
     except (ValueError, csv.Error) as error:
-        raise RunError(f"{path} is no table: {error}") from None
+        raise RunError(f"{path} is not a table: {error}") from None
     if not rows or not rows[0]:
         raise RunError(f"{path}, line 1: no names of columns; the file is empty or cut off")
     for line, row in enumerate(rows, start=1):
         if len(row) != len(rows[0]):
             raise RunError(f"{path}, line {line}: {len(row)} cells, where the table has {len(rows[0])} columns")
     if twice := _twice(rows[0]):
-        raise RunError(f"{path}, line 1: two columns of the name {printable(rows[0][twice[0]])}")
+        raise RunError(f"{path}, line 1: two columns are named {printable(rows[0][twice[0]])}")
     if twice := _twice([tuple(row) for row in rows]):
         raise RunError(f"{path}, line {twice[1] + 1}: the same as line {twice[0] + 1}")
     return rows

@@ -91,7 +91,7 @@ class RunDirectory:
                 run.manifest = read_manifest(run.path)
                 if lock and differences(run.manifest["spec"], spec) and run._unused():
                     run._lock(lock, warn)
-                    warn(f"{run.path} held a run of another spec without a finished unit; it holds this run now")
+                    warn(f"{run.path} held a run with another spec and no finished unit; it now holds this run")
                     write_atomically(run.path / "manifest.json", _json({"format": FORMAT, **parts}))
                     run.manifest = read_manifest(run.path)
                 refuse_difference(run.path, "spec", run.manifest["spec"], spec)
@@ -154,7 +154,7 @@ class RunDirectory:
         """
         arrays = self._read(name)
         if arrays is None:
-            raise RunError(f"{self._shard(name)} is missing or damaged; run the same command again to compute it anew")
+            raise RunError(f"{self._shard(name)} is missing or damaged; run the same command again to recompute it")
         return arrays
 
     def read_all(self, names: Iterable[str]) -> list[dict[str, np.ndarray]]:
@@ -180,7 +180,7 @@ class RunDirectory:
 
     def _shard(self, name: str) -> Location:
         if os.path.basename(name) != name or "\0" in name:
-            raise RunError(f"{printable(name)!r} is no name of a unit of work")
+            raise RunError(f"{printable(name)!r} is not the name of a unit of work")
         return self.path / "shards" / f"{name}.npz"
 
     @cached_property
@@ -200,7 +200,7 @@ class RunDirectory:
         if isinstance(self.path, Path):
             held = hold(self.path)
             if held is None:
-                warn(f"{self.path} is on a file system without locks: let no second run work in it")
+                warn(f"{self.path} is on a file system without locks: start no second run in it")
             else:
                 sweep(self.path)
                 sweep(self.path / "shards")
@@ -237,7 +237,7 @@ class RunDirectory:
 
     def _refuse_environment(self, environment: Mapping[str, str], allow_mixed: bool | None) -> None:
         if not allow_mixed and dict(environment) not in self.environments:
-            way = ", or --allow-mixed to go on all the same" if allow_mixed is not None else ""
+            way = ", or use --allow-mixed to continue anyway" if allow_mixed is not None else ""
             refuse_difference(self.path, "environment", self.manifest["environment"], environment, way)
 
     def _list_environment(self, environment: Mapping[str, str]) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 Tell = Callable[[str], None]  # prints a line for people
-KEPT = "finished work is kept, and the same command goes on from it"
+KEPT = "finished work is kept, and the same command resumes from it"
 
 
 class RunError(Exception):
@@ -25,11 +25,11 @@ def explained(path: object, kept: str = KEPT) -> Iterator[None]:
         full = {
             errno.ENOSPC: "the disk is full",
             errno.EDQUOT: "the disk quota is used up",
-            errno.EFBIG: "no file as large is allowed",
+            errno.EFBIG: "the file would be larger than allowed",
         }.get(error.errno or 0)
         advice = "choose another folder"
         if full:
             reason, advice = full, kept
         elif error.errno in (errno.EEXIST, errno.ENOTDIR):
-            reason = "it is a file, or in one"
+            reason = "it is a file, or lies inside one"
         raise RunError(f"cannot write to {path}: {reason}; {advice}") from None

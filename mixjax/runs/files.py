@@ -42,7 +42,7 @@ def read_at_most(source: Readable, limit: int, name: str) -> bytearray:
     while chunk := source.read(_CHUNK):
         content += chunk
         if len(content) > limit:
-            raise RunError(f"{name} holds more than {limit} bytes, more than is read")
+            raise RunError(f"{name} holds more than {limit} bytes, the most that is read")
     return content
 
 

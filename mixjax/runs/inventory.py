@@ -26,7 +26,7 @@ class Inventory:
         """Return a line for each kind of trouble."""
         lines = []
         if self.damaged:
-            lines.append(f"{counted(self.damaged, 'shard')} truncated, altered or misplaced: not counted as computed")
+            lines.append(f"{counted(self.damaged, 'shard')} truncated, altered or misplaced: to be recomputed")
         if self.strays:
             lines.append(f"{counted(self.strays, 'file')} in shards/ not of this run: left alone")
         return lines

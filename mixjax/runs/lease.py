@@ -93,7 +93,7 @@ class Lease(Hold):
             self._renewals += 1
         else:
             other = _latest(self._folder)
-            taken = f"another run ({other}) has taken over {self._folder}, where this one was not heard of for long"
+            taken = f"another run ({other}) has taken over {self._folder}, because this one was silent for too long"
             self._lost = taken if other else f"the lease of this run in {self._folder} is gone"
 
     def check(self) -> None:
@@ -148,7 +148,7 @@ def holder_of(folder: ObjectPath) -> str | None:
 def _watch(folder: ObjectPath, found: _Found, tell: Tell, period: float, pause: Callable[[float], object]) -> int:
     """Watch a lease: return its number if it does not change, 0 if it goes away, and raise if it changes."""
     span = f"{PATIENCE * period:g} s"
-    tell(f"{folder} is held by {found}: watching for {span} whether that is alive")
+    tell(f"{folder} is held by {found}: watching for {span} to see whether it is alive")
     for _ in range(PATIENCE * _LOOKS):
         pause(period / _LOOKS)
         now = _latest(folder)
@@ -156,7 +156,7 @@ def _watch(folder: ObjectPath, found: _Found, tell: Tell, period: float, pause: 
             return 0
         if now != found:
             raise busy(folder, now)
-    tell(f"{found} has not renewed its lease in {span}: it is taken for dead, and {folder} taken over")
+    tell(f"{found} has not renewed its lease in {span}: it counts as dead, and this run takes over {folder}")
     return int(found.path.name)
 
 

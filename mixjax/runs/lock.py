@@ -55,7 +55,7 @@ class FileLock(Hold):
 
 def busy(folder: Location, who: object) -> RunError:
     """Return the error of a second run."""
-    return RunError(f"another run is at work in {folder} ({who}); wait for it, stop it, or choose another folder")
+    return RunError(f"another run is working in {folder} ({who}); wait for it, stop it, or choose another folder")
 
 
 def hold(folder: Path) -> FileLock | None:

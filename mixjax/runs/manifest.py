@@ -43,7 +43,7 @@ def read_manifest(path: PathOrUrl) -> dict[str, Any]:
             "upgrade mixjax, or choose another folder"
         )
     if version != FORMAT or not _well_formed(manifest):
-        raise RunError(f"{manifest_path} is not a manifest of format {FORMAT}, the one that this version reads")
+        raise RunError(f"{manifest_path} is not a manifest of format {FORMAT}, the only one that this version reads")
     return manifest
 
 

@@ -66,7 +66,7 @@ def read_provenance(folder: Location) -> dict[str, Any]:
         raise RunError(f"{path} cannot be read: {error}") from None
     stored = content if isinstance(content, dict) else {}
     if missing := [name for name in _STORED if not isinstance(stored.get(name), str | int | float)]:
-        raise RunError(f"{path} does not say {missing[0]}, and is not what a run leaves")
+        raise RunError(f"{path} does not name {missing[0]}; no run wrote it")
     return stored
 
 

@@ -168,7 +168,7 @@ def local(path: PathOrUrl) -> Path:
     far = isinstance(path, str) and "://" in path and not path.startswith(_ON_DISK)
     folder = None if far else located(path)
     if not isinstance(folder, Path):
-        raise RunError(f"{path} is a URL, and this needs a folder on a disk")
+        raise RunError(f"{path} is a URL, but this command needs a folder on a disk")
     return folder
 
 

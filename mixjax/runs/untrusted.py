@@ -38,8 +38,8 @@ def refuse_links(folder: Location) -> None:
                 elif not entry.is_file(follow_symlinks=False) and os.path.lexists(entry.path):  # still there
                     kind = "a link" if entry.is_symlink() else "no file"
                     raise RunError(
-                        f"{printable(entry.path, 4096)} is {kind}; a run is made of files and folders: take it out of "
-                        "the run's folder, or choose another"
+                        f"{printable(entry.path, 4096)} is {kind}; a run has files and folders only: move it out of "
+                        "the run's folder, or choose another folder"
                     )
 
 
@@ -128,4 +128,4 @@ def _whole(digits: str) -> int:
 
 
 def _no_number(name: str) -> NoReturn:
-    raise ValueError(f"it has {name}, which is no number")
+    raise ValueError(f"it has {name}, which is not a number")

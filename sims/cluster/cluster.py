@@ -108,7 +108,7 @@ def cluster_of(workers: int | None, scheduler: str | None) -> AbstractContextMan
     if workers is None and scheduler is None:
         return nullcontext(None)
     if workers is not None and scheduler is not None:
-        raise RunError("give either workers, to be started here, or the address of a scheduler, not both")
+        raise RunError("give either workers, which are started here, or the address of a scheduler, not both")
     if workers is not None and not (type(workers) is int and 1 <= workers <= MOST_WORKERS):
         raise RunError(f"workers must be from 1 to {MOST_WORKERS}, got {workers!r}")
     if scheduler is not None and not re.search(r":\d+$", scheduler.rstrip("/")):

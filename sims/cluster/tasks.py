@@ -37,7 +37,7 @@ def scheduler_there() -> Iterator[None]:
     except (CancelledError, OSError) as error:
         reason = type(error).__name__
         raise RunError(
-            f"the scheduler is gone; finished work is kept, and the same command goes on from it ({reason})"
+            f"the scheduler is gone; finished work is kept, and the same command resumes from it ({reason})"
         ) from None
 
 
@@ -175,5 +175,5 @@ def _result(future: Future, timeout: float) -> Done:
         return result
     except KilledWorker as error:
         raise RunError(
-            f"every worker that took {error.task} died, as from want of memory; finished work is kept"
+            f"every worker that took {error.task} died, perhaps out of memory; finished work is kept"
         ) from None

@@ -130,7 +130,7 @@ def _gaps(names: Sequence[str], found: Inventory) -> list[str]:
     """Report the parts that are missing before the last one that is stored."""
     last = max((index for index, name in enumerate(names) if name in found.stored), default=0)
     gone = [name for name in names[:last] if name not in found.stored and name not in found.damaged]
-    return [f"{counted(gone, 'shard')} missing before the last that is stored: to be computed"] if gone else []
+    return [f"{counted(gone, 'shard')} missing before the last stored one: to be computed"] if gone else []
 
 
 def complete(work: Work, directory: RunDirectory) -> bool:

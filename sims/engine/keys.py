@@ -29,7 +29,7 @@ def check_distinct_words(names: Iterable[str]) -> None:
     for name in names:
         if known.setdefault(_word(name), name) != name:
             raise RunError(
-                f"{known[_word(name)]!r} and {name!r} would share their random numbers; change an axis a little"
+                f"{known[_word(name)]!r} and {name!r} would share their random numbers; change an axis slightly"
             )
 
 

@@ -87,7 +87,7 @@ class Tiles:
                 )
             self.size = less
             effect = "changes no number" if self._device.platform == "cpu" else "may change the last digit of some"
-            warn(f"no room for tiles of {cells} on {self._device} ({reason}): they have {less[0]} from now on, "
+            warn(f"no room for tiles of {cells} on {self._device} ({reason}): from now on they have {less[0]}, "
                  f"which {effect}")  # fmt: skip
 
     def _program(self, size: Size) -> Program:
@@ -101,7 +101,7 @@ class Tiles:
             program = compiled(self._experiment, *size, tuple(self._cells), settings, self._device)
         room = room_on(self._device)
         if program.bytes > room and smaller(*size):
-            raise MemoryError(f"they take {program.bytes / 2**30:.2g} GiB, and there are {room / 2**30:.2g} for them")
+            raise MemoryError(f"they take {program.bytes / 2**30:.2g} GiB, and {room / 2**30:.2g} are free")
         return program
 
     def _computed(self, size: Size, unit: Unit) -> HostArrays:

@@ -176,7 +176,7 @@ def _checked(layout: Mapping[str, int]) -> Layout:
     try:
         return Layout(**layout)
     except (TypeError, ValueError) as error:
-        raise RunError(f"the manifest's layout is none that this release has: {printable(error)}") from None
+        raise RunError(f"this release does not know the manifest's layout: {printable(error)}") from None
 
 
 class PieceWork(Work):

@@ -118,7 +118,7 @@ def test_many_rows_in_blocks(rng):
 
 
 def test_second_derivatives_raise():
-    with pytest.raises(NotImplementedError, match="kde_ece has first derivatives, and no second ones"):
+    with pytest.raises(NotImplementedError, match="kde_ece has first derivatives only, no second ones"):
         jax.hessian(kde_ece)(np.array([0.2, 0.7]), np.array([0, 1]), bandwidth=0.1)
 
 

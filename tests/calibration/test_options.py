@@ -77,16 +77,16 @@ WRONG = {
         lambda: soft_ece(np.float32(ROWS[0]), ROWS[1], temperature=1e300), ValueError, "in float32, got 1e[+]300",
     ),
     "masked scores": (
-        lambda: ece(np.ma.array(ROWS[0], mask=[0, 0, 1]), ROWS[1]), TypeError, "confidence must be an array without a",
+        lambda: ece(np.ma.array(ROWS[0], mask=[0, 0, 1]), ROWS[1]), TypeError, "confidence must be an array without",
     ),
-    "masked correct": (lambda: ece(ROWS[0], np.ma.array(ROWS[1])), TypeError, "correct must be an array without a"),
-    "masked labels": (lambda: nll(PROBS[0], np.ma.array(PROBS[1])), TypeError, "labels must be an array without a"),
-    "masked probs": (lambda: nll(np.ma.array(PROBS[0]), PROBS[1]), TypeError, "probs must be an array without a"),
+    "masked correct": (lambda: ece(ROWS[0], np.ma.array(ROWS[1])), TypeError, "correct must be an array without its"),
+    "masked labels": (lambda: nll(PROBS[0], np.ma.array(PROBS[1])), TypeError, "labels must be an array without its"),
+    "masked probs": (lambda: nll(np.ma.array(PROBS[0]), PROBS[1]), TypeError, "probs must be an array without its"),
     "a missing value": (
         lambda: ece(pd.Series([0.5, None, 0.5], dtype="object"), ROWS[1]), TypeError, "got dtype object; fill missing",
     ),
-    "ragged correct": (lambda: ece(ROWS[0], [[1], [0, 1], 1]), ValueError, "correct must be an array, and has rows of"),
-    "ragged labels": (lambda: nll(PROBS[0], [[1], [0, 1]]), ValueError, "labels must be an array, and has rows of"),
+    "ragged correct": (lambda: ece(ROWS[0], [[1], [0, 1], 1]), ValueError, "correct must be an array, but has rows of"),
+    "ragged labels": (lambda: nll(PROBS[0], [[1], [0, 1]]), ValueError, "labels must be an array, but has rows of"),
 }  # fmt: skip
 
 

@@ -93,7 +93,7 @@ def test_it_is_the_fixed_point(rng):
 def test_second_derivatives_raise_and_an_error_of_zero_has_the_derivative_zero():
     confidence, correct = np.array([0.0, 1.0]), np.array([0, 1])
     np.testing.assert_array_equal(jax.jit(jax.grad(smooth_ece))(confidence, correct), [0, 0])
-    with pytest.raises(NotImplementedError, match="smooth_ece has first derivatives, and no second ones"):
+    with pytest.raises(NotImplementedError, match="smooth_ece has first derivatives only, no second ones"):
         jax.hessian(smooth_ece)(confidence, correct)
 
 

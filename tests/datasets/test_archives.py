@@ -68,8 +68,8 @@ LAST = {"cifar10": "test_batch.bin", "cifar100": "test.bin"}
 NAMES = {"cifar10": "batches.meta.txt", "cifar100": "fine_label_names.txt"}
 WRONG = {
     "a file less": (LAST, lambda content: None, "has no cifar-.*; get cifar-"),
-    "a row less": (LAST, lambda content: content[: len(content) // 3 * 2], "not whole: 2 x 32 x 32 x 3 bytes of test"),
-    "a byte less": (LAST, lambda content: content[1:], "which are not rows of 307"),
+    "a row less": (LAST, lambda content: content[: len(content) // 3 * 2], "incomplete: 2 x 32 x 32 x 3 bytes of test"),
+    "a byte less": (LAST, lambda content: content[1:], "not a multiple of the row size 307"),
     "empty": (LAST, lambda content: b"", "has 0 bytes"),
     "other classes": (NAMES, lambda content: content[1:], "does not name the classes of cifar"),
 }

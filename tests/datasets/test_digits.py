@@ -62,7 +62,7 @@ def test_unknown_names(name):
 
 @pytest.mark.parametrize("name", ["digits", "a.npz"])
 def test_no_folder_where_none_is_looked_in(tmp_path, name):
-    with pytest.raises(ValueError, match="is not looked for in a folder"):
+    with pytest.raises(ValueError, match="takes no data_dir"):
         load(name, data_dir=tmp_path)
 
 

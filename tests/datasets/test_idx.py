@@ -47,7 +47,7 @@ def test_the_variable_names_a_folder_and_the_data_set_one_in_it(tmp_path, arrays
 def test_a_folder_that_is_not_given_by_hand_is_believed_only_by_its_name(tmp_path, arrays, monkeypatch):
     """The files of MNIST and of its successors have the same names."""
     monkeypatch.setenv("MIXJAX_DATA", str(write_idx(tmp_path / "any", arrays)))
-    with pytest.raises(MissingDataError, match="mnist is not there"):
+    with pytest.raises(MissingDataError, match="mnist was not found"):
         load("mnist")
 
 
@@ -93,7 +93,7 @@ def test_files_of_something_else(tmp_path, arrays, part, change, message):
 def test_a_part_of_a_data_set_is_not_taken_for_it(tmp_path, arrays):
     """Files that are in order, with six of the seven training images."""
     folder = write_idx(tmp_path / "part", arrays | {part: arrays[part][:6] for part in IDX if "train" in part})
-    with pytest.raises(RunError, match="mnist from IDX files is not whole: 6 x 28 x 28 x 1 bytes of training images"):
+    with pytest.raises(RunError, match="mnist from IDX files is incomplete: 6 x 28 x 28 x 1 bytes of training images"):
         load("mnist", data_dir=folder)
 
 

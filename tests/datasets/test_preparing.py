@@ -87,7 +87,7 @@ def test_a_folder_that_exists_is_left_as_it_is(tmp_path, original):
     name, folder = original
     made = prepare(name, folder, data_dir=tmp_path)
     before = {path.name: path.read_bytes() for path in made.iterdir()}
-    with pytest.raises(RunError, match="exists and is left as it is; remove it, or choose another data_dir"):
+    with pytest.raises(RunError, match="exists already and is left unchanged; remove it, or choose another data_dir"):
         prepare(name, folder, data_dir=tmp_path)
     assert {path.name: path.read_bytes() for path in made.iterdir()} == before
 
@@ -146,7 +146,7 @@ def test_a_process_that_dies_leaves_no_data_set(tmp_path, original):
     expected = load(name, data_dir=folder).fingerprint
     assert done.stdout.split() == [expected, "False"]
     assert any(path.is_file() for path in (tmp_path / "data").rglob("*"))
-    with pytest.raises(MissingDataError, match="cifar10 is not there"):
+    with pytest.raises(MissingDataError, match="cifar10 was not found"):
         load(name, data_dir=tmp_path / "data")
     prepare(name, folder, data_dir=tmp_path / "data")
     assert load(name, data_dir=tmp_path / "data").fingerprint == expected
@@ -156,7 +156,7 @@ def test_a_process_that_dies_leaves_no_data_set(tmp_path, original):
 def test_what_does_not_read_back_is_not_kept(tmp_path, original, monkeypatch):
     name, folder = original
     monkeypatch.setattr("mixjax.datasets.preparing.encode_png", lambda image: encode_png(image ^ 1))
-    with pytest.raises(RunError, match="does not read back as what was written; nothing is kept"):
+    with pytest.raises(RunError, match="reads back differently from what was written; nothing is kept"):
         prepare(name, folder, data_dir=tmp_path / "data")
     assert [path for path in (tmp_path / "data").rglob("*") if path.is_file()] == []
 
@@ -180,7 +180,7 @@ def test_sources_that_are_none(tmp_path, original, source, kind, message):
 def test_a_place_that_cannot_be_written(tmp_path, original):
     name, folder = original
     (tmp_path / "file").write_bytes(b"")
-    with pytest.raises(RunError, match=r"cannot write to .*it is a file, or in one"):
+    with pytest.raises(RunError, match=r"cannot write to .*it is a file, or lies inside one"):
         prepare(name, folder, data_dir=tmp_path / "file")
 
 

@@ -50,14 +50,14 @@ def test_the_newest_version_is_read(prepared):
 def test_a_folder_that_was_not_finished(prepared):
     (prepared / "dataset_info.json").unlink()
     with pytest.raises(
-        RunError, match=r"3\.0\.1 was not prepared to its end; remove it and prepare the data set again"
+        RunError, match=r"3\.0\.1 was not completely prepared; remove it and prepare the data set again"
     ):
         reading(prepared)
 
 
 def test_a_preparation_that_was_interrupted(prepared):
     prepared.rename(prepared.parent / "incomplete.ABCDEF_3.0.1")
-    with pytest.raises(RunError, match=r"incomplete.ABCDEF_3.0.1 was not prepared to its end"):
+    with pytest.raises(RunError, match=r"incomplete.ABCDEF_3.0.1 was not completely prepared"):
         reading(prepared)
 
 
@@ -90,9 +90,9 @@ def more_shards(info):
 INFO = {
     "no test split": (drop_split, "has 0 examples in kmnist-test.*, and should have 3"),
     "fewer examples": (fewer, "has 6 examples in kmnist-train.*, and should have 7; prepare the data set again"),
-    "fewer than none": (fewer_than_none, "a file of fewer than 0 examples"),
+    "fewer than none": (fewer_than_none, "a file with a negative number of examples"),
     "a file that is missing": (more_shards, "there is no file .*00000-of-00002"),
-    "another format": (lambda info: info.update(fileFormat="riegeli"), "is in format 'riegeli'.*what is read is"),
+    "another format": (lambda info: info.update(fileFormat="riegeli"), "is in format 'riegeli'.*mixjax reads"),
     "a format that is none": (lambda info: info.update(fileFormat=[]), "is damaged|is in format"),
     "another naming": (lambda info: info["splits"][0].update(filepathTemplate="../{DATASET}"), "files named .*DATASET"),
     "no splits": (lambda info: info.pop("splits"), "is damaged, or of an unknown version"),

@@ -173,5 +173,5 @@ def test_shapes_that_do_not_broadcast():
 
 
 def test_rows_of_unequal_length():
-    with pytest.raises(ValueError, match="ratio must be an array, and has rows of unequal length"):
+    with pytest.raises(ValueError, match="ratio must be an array, but has rows of unequal length"):
         as_floats(ratio=[[1], [1, 2]])

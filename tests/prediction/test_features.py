@@ -97,5 +97,5 @@ def test_pairs_that_are_not_there(file):
     with pytest.raises(RunError, match="every feature is constant within the classes 2 and 5"):
         FileFeatures("f", "", np.tile(LABELS[:, None], 3), LABELS).of_pair((2, 5))
     for scale in (1e-60, 1e60, 1e200):
-        with pytest.raises(RunError, match="scale them to near 1"):
+        with pytest.raises(RunError, match="scale it to about 1"):
             FileFeatures("f", "", scale * X, LABELS).of_pair((2, 5))

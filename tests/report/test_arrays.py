@@ -63,7 +63,7 @@ NAN = np.where(np.arange(240)[:, None] == 7, np.nan, LOGITS)
     [
         ({"logits": NAN, "labels": LABELS}, "logits must not be NaN, as in row 7; where= leaves rows out"),
         ({"logits": {"a": LOGITS}, "labels": {"b": LABELS}}, "models must have the same names, got a and b"),
-        ({"logits": dict.fromkeys("abc", LOGITS), "labels": LABELS}, "of one model or of two, got 3"),
+        ({"logits": dict.fromkeys("abc", LOGITS), "labels": LABELS}, "one model or two, got 3"),
         ({"logits": {"a": LOGITS, "b": LOGITS[:, :2]}, "labels": LABELS % 2}, "a has 3 classes and b has 2"),
         ({"confidence": [], "correct": []}, "confidence must have rows that count, got none of 0"),
         ({"confidence": [0.5], "correct": [0.2]}, "correct must be 0 or 1"),

@@ -19,8 +19,8 @@ from tests.paths import ROOT
 from tests.report.conftest import draw
 
 BAD = {
-    "no file": (["--probs"], "say either one FILE or --compare A B"),
-    "file and pair": (["f.npz", "--compare", "a.npz", "b.npz", "--probs"], "say either one FILE or --compare A B"),
+    "no file": (["--probs"], "give either one FILE or --compare A B"),
+    "file and pair": (["f.npz", "--compare", "a.npz", "b.npz", "--probs"], "give either one FILE or --compare A B"),
     "kind not said": (["plain.npz"], "one of the arguments --logits --probs --binary is required"),
     "two kinds": (["plain.npz", "--logits", "--probs"], "--probs: not allowed with argument --logits"),
     "unknown option": (["plain.npz", "--logits", "--bins", "3"], "unrecognized arguments: --bins 3"),
@@ -33,8 +33,8 @@ BAD = {
     "missing array": (["plain.npz", "--probs"], "has no array 'probs'; it has logits, labels"),
     "NaN": (["nan.npz", "--logits"], "nan.npz: 1 of 240 rows holds NaN or an empty cell, the first is row 7"),
     "other labels": (["--compare", "plain.npz", "shifted.npz", "--logits"], "have different labels in"),
-    "nothing to fit on": (["plain.npz", "--logits", "--recalibrate", "temperature"], "goes with --fit HELDOUT"),
-    "fit without a method": (["plain.npz", "--logits", "--fit", "other.npz"], "--recalibrate METHOD goes with"),
+    "nothing to fit on": (["plain.npz", "--logits", "--recalibrate", "temperature"], "needs --fit HELDOUT"),
+    "fit without a method": (["plain.npz", "--logits", "--fit", "other.npz"], "--recalibrate METHOD needs"),
     "unknown method": (["plain.npz", "--logits", "--recalibrate", "x", "--fit", "other.npz"], "invalid choice: 'x'"),
     "another kind": (
         ["plain.npz", "--logits", "--recalibrate", "isotonic", "--fit", "other.npz"],
@@ -48,8 +48,8 @@ BAD = {
         ["plain.npz", "--logits", "--recalibrate", "temperature", "--fit", "certain.npz"],
         "temperature scaling cannot be fitted on certain.npz: there is no best temperature",
     ),
-    "sums of logits": (["plain.npz", "--logits", "--normalize"], "--normalize is of rows of --probs"),
-    "labels of pairs": (["pairs.csv", "--binary", "--ignore-label", "-1"], "labels, which --binary has none of"),
+    "sums of logits": (["plain.npz", "--logits", "--normalize"], "--normalize needs --probs"),
+    "labels of pairs": (["pairs.csv", "--binary", "--ignore-label", "-1"], "does not apply to --binary"),
     "no text": (["\udcff.npz", "--logits"], "'\\udcff.npz' is not a name in UTF-8, and cannot be shown on a page"),
     "no such place": (["plain.npz", "--logits", "--out", "/proc/nowhere/report"], "cannot write to"),
 }  # fmt: skip

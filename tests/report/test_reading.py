@@ -73,7 +73,7 @@ def test_what_usual_writers_write_is_read(case, tmp_path):
 
 def test_names_that_are_no_classes_are_refused(tmp_path):
     (tmp_path / "f.csv").write_text(HEAD + "0.5,0.5,no\n\n0.5,0.5,maybe\n")
-    with pytest.raises(RunError, match="label is 'maybe' in line 4, which is none of --classes"):
+    with pytest.raises(RunError, match="label is 'maybe' in line 4, which is not one of --classes"):
         read_predictions(tmp_path / "f.csv", "probs", Names(classes=("no", "yes")))
     (tmp_path / "f.csv").write_text(HEAD + "0.5,0.5,no\n")
     with pytest.raises(RunError, match="prob_ has 2 classes, and --classes names 3"):
@@ -116,7 +116,7 @@ def test_names_can_be_said(tmp_path):
 ARRAYS = {  # what is in the npz, the kind that is said, and what the sentence holds
     "no logits": ({"probs": PROBS, "labels": LABELS}, "logits", "no array 'logits'; it has probs, labels"),
     "no labels": ({"probs": PROBS}, "probs", "no array 'labels'; it has probs"),
-    "one axis": ({"probs": PROBS[:, 0], "labels": LABELS}, "probs", "got shape (240,); confidences and"),
+    "one axis": ({"probs": PROBS[:, 0], "labels": LABELS}, "probs", "got shape (240,); for confidences and"),
     "one class": ({"probs": np.ones((N, 1)), "labels": LABELS * 0}, "probs", "2 or more classes, got shape (240, 1)"),
     "three axes": ({"probs": PROBS[None], "labels": LABELS}, "probs", "got shape (1, 240, 3)"),
     "swapped": ({"probs": LABELS, "labels": PROBS}, "probs", "are they swapped?"),
@@ -136,11 +136,11 @@ ARRAYS = {  # what is in the npz, the kind that is said, and what the sentence h
     "true confidences": ({"confidence": LABELS == 0, "correct": LABELS == 0}, "binary", "real numbers, got bool"),
     "label -1": ({"probs": PROBS, "labels": edited(LABELS, 7, -1)}, "probs", "got -1 in row 7"),
     "logits said to be probs": (
-        {"probs": LOGITS, "labels": LABELS}, "probs", "probs must be in [0, 1] (are they logits? say --logits), got",
+        {"probs": LOGITS, "labels": LABELS}, "probs", "probs must be in [0, 1] (are they logits? use --logits), got",
     ),
     "no sum of 1": (
         {"probs": edited(PROBS, (9, 1), 0.9999), "labels": LABELS}, "probs",
-        "rows that sum to 1 within 0.0001 (rounded? say --normalize), got",
+        "rows that sum to 1 within 0.0001 (rounded? use --normalize), got",
     ),
     "infinite logit": (
         {"logits": edited(LOGITS, (4, 2), np.inf), "labels": LABELS}, "logits", "infinity, got inf in row 4, class 2",

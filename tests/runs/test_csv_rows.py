@@ -25,8 +25,8 @@ def test_rows(tmp_path):
         (TABLE.replace(b"10,a,0.5,0.1", b"10,a"), "line 2: 2 cells, where"),
         (TABLE.replace(b"0.5", b"\xff\xfe\x00"), "line 2: not text in UTF-8"),
         (TABLE + b"10,a,0.5,0.1\n", "line 4: the same as line 2"),
-        (TABLE.replace(b"kind", b"n"), "line 1: two columns of the name n"),
-        (TABLE.replace(b"a,0.5", b'"a,0.5'), "is no table: unexpected end of data"),
+        (TABLE.replace(b"kind", b"n"), "line 1: two columns are named n"),
+        (TABLE.replace(b"a,0.5", b'"a,0.5'), "is not a table: unexpected end of data"),
     ],
 )
 def test_a_damaged_table(content, says, tmp_path):

@@ -14,8 +14,8 @@ from mixjax.runs.lease import PATIENCE, Lease, holder_of
 from mixjax.runs.storage import ObjectPath
 
 ME = f"process {os.getpid()} on {socket.gethostname()}"
-WATCHED = f"memory://bucket/run is held by {ME}: watching for {PATIENCE * 1000} s whether that is alive"
-BUSY = f"another run is at work in memory://bucket/run ({ME}); wait for it, stop it, or choose another folder"
+WATCHED = f"memory://bucket/run is held by {ME}: watching for {PATIENCE * 1000} s to see whether it is alive"
+BUSY = f"another run is working in memory://bucket/run ({ME}); wait for it, stop it, or choose another folder"
 
 
 class Store(MemoryFileSystem):
@@ -95,15 +95,15 @@ def test_a_dead_holder_is_followed_whatever_its_clock_said(folder):
     with lease(folder, lambda: looks.append(0), said) as held:
         assert said == [
             WATCHED,
-            f"{ME} has not renewed its lease in {PATIENCE * 1000} s: it is taken for dead, and memory://bucket/run "
-            "taken over",
+            f"{ME} has not renewed its lease in {PATIENCE * 1000} s: it counts as dead, and this run takes over "
+            "memory://bucket/run",
         ]
         assert len(looks) > 2 * PATIENCE
         dead.renew()  # it was suspended
         with pytest.raises(RunError) as raised:
             dead.check()
         assert str(raised.value) == (
-            f"another run ({ME}) has taken over memory://bucket/run, where this one was not heard of for long; {KEPT}"
+            f"another run ({ME}) has taken over memory://bucket/run, because this one was silent for too long; {KEPT}"
         )
         dead.close()
         held.renew()
@@ -120,7 +120,7 @@ def test_suspended_between_a_look_and_its_renewal(folder, monkeypatch):
         former.renew()
         held.renew()
         held.check()
-        with pytest.raises(RunError, match="another run is at work"):
+        with pytest.raises(RunError, match="another run is working"):
             lease(folder, held.renew)
         monkeypatch.undo()
         former.renew()

@@ -16,7 +16,7 @@ from tests.runs.run_folder import ARRAYS, ENVIRONMENT, LAYOUT, SPEC
 
 def test_two_runs_do_not_share_a_folder(run):
     with pytest.raises(
-        RunError, match=rf"another run is at work in .* \(process {os.getpid()}\); wait for it, stop it"
+        RunError, match=rf"another run is working in .* \(process {os.getpid()}\); wait for it, stop it"
     ):
         RunDirectory.open(run.path, spec=SPEC, environment=ENVIRONMENT, layout=LAYOUT)
     assert in_use(run.path)
@@ -46,7 +46,7 @@ def test_a_lock_ends_with_its_process(tmp_path):
     command = [sys.executable, "-c", HOLD, str(tmp_path / "run")]
     with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
         assert holder.stdout.readline() == "held\n"
-        with pytest.raises(RunError, match=rf"another run is at work in .*process {holder.pid}\)"):
+        with pytest.raises(RunError, match=rf"another run is working in .*process {holder.pid}\)"):
             RunDirectory.open(tmp_path / "run", spec={"a": 1}, environment={}, layout={})
         (tmp_path / "run" / "shards" / ".tmp-half").touch()
         (tmp_path / "run" / ".tmp-scratch").mkdir()
@@ -66,4 +66,4 @@ def test_where_there_are_no_locks_is_said(tmp_path, monkeypatch):
     said = []
     with RunDirectory.open(tmp_path, spec=SPEC, environment=ENVIRONMENT, layout=LAYOUT, warn=said.append) as run:
         run.write("a", ARRAYS)
-    assert said == [f"{tmp_path} is on a file system without locks: let no second run work in it"]
+    assert said == [f"{tmp_path} is on a file system without locks: start no second run in it"]

@@ -24,7 +24,7 @@ def test_of_a_run_of_something_else_only_that_is_said(run):
 def test_a_folder_where_nothing_was_computed_is_taken_over(run):
     """But not while a run is at work in it, and not once it holds a unit or a file that no run begins with."""
     again = {"spec": {**SPEC, "seed": 1}, "environment": ENVIRONMENT, "layout": LAYOUT}
-    with pytest.raises(RunError, match="another run is at work"):
+    with pytest.raises(RunError, match="another run is working"):
         RunDirectory.open(run.path, **again)
     run.close()
     (run.path / "checkpoint").touch()
@@ -35,7 +35,7 @@ def test_a_folder_where_nothing_was_computed_is_taken_over(run):
     with RunDirectory.open(run.path, **again, warn=said.append) as taken:
         assert taken.manifest["spec"]["seed"] == 1
         taken.write("a", ARRAYS)
-    assert said == [f"{run.path} held a run of another spec without a finished unit; it holds this run now"]
+    assert said == [f"{run.path} held a run with another spec and no finished unit; it now holds this run"]
     with pytest.raises(RunError, match="another spec"):
         RunDirectory.open(run.path, **{**again, "spec": SPEC})
 

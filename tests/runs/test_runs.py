@@ -39,7 +39,7 @@ def test_an_inventory_tells_whole_from_damaged_and_strange(run):
     found = run.inventory(["a", "b", "c", "d"])
     assert (found.stored, found.damaged, found.strays) == ({"a", "c"}, ("b",), ("notes.txt",))
     assert found.remarks() == [
-        "1 shard (b) truncated, altered or misplaced: not counted as computed",
+        "1 shard (b) truncated, altered or misplaced: to be recomputed",
         "1 file (notes.txt) in shards/ not of this run: left alone",
     ]
     assert run.inventory(["d"]).remarks() == ["4 files (a.npz, ...) in shards/ not of this run: left alone"]

@@ -61,7 +61,7 @@ def test_what_is_in_a_store(given):
     below = place / "figures/map.png"
     assert (below.stem, str(below.with_suffix(".txt"))) == ("map", f"{place}/figures/map.txt")
     assert below.parent.parent == place
-    with pytest.raises(RunError, match="is a URL, and this needs a folder on a disk"):
+    with pytest.raises(RunError, match="is a URL, but this command needs a folder on a disk"):
         local(given)
 
 
@@ -156,7 +156,7 @@ def test_a_run_that_begins_where_another_has_just_begun_is_refused(store, monkey
         ("ls", lambda path: list(path.iterdir()), "a cannot be listed: the connection is lost"),
         ("rm_file", lambda path: path.unlink(), "a cannot be deleted: the connection is lost"),
         ("pipe_file", lambda path: path.write_bytes(b""), "a cannot be written: the connection is lost; finished work "
-         "is kept, and the same command goes on from it"),
+         "is kept, and the same command resumes from it"),
     ],
 )  # fmt: skip
 def test_whatever_a_store_raises_is_one_sentence(store, monkeypatch, method, ask, words):
@@ -184,7 +184,7 @@ def test_a_run_in_a_store(store, monkeypatch):
         for name, array in run.read("a").items():
             np.testing.assert_array_equal(array, ARRAYS[name])
         monkeypatch.setattr("mixjax.runs.directory.PERIOD", 1.0)  # a look every tenth of it
-        with pytest.raises(RunError, match=r"^another run is at work in memory://bucket/run \(process .* on .*\);"):
+        with pytest.raises(RunError, match=r"^another run is working in memory://bucket/run \(process .* on .*\);"):
             RunDirectory.open(store, **PARTS, warn=said.append)
         [line] = said
         assert line.startswith("memory://bucket/run is held by process")

@@ -57,7 +57,7 @@ def test_a_folder_with_links_or_pipes_is_refused_and_nothing_beyond_is_touched(r
         path.symlink_to({"link": outside if "." not in path.name else outside / "file"}.get(kind, outside / "new"))
     for attempt in (lambda: read_manifest(run.path), lambda: RunDirectory.open(run.path, **RUN)):
         with pytest.raises(
-            RunError, match=f"{path.name} is {'no file' if kind == 'pipe' else 'a link'}; a run is made"
+            RunError, match=f"{path.name} is {'no file' if kind == 'pipe' else 'a link'}; a run has files"
         ):
             attempt()
     assert sorted(child.name for child in outside.iterdir()) == [".tmp-mine", "file"]
@@ -82,7 +82,7 @@ def test_the_folder_itself_may_be_a_link(run, tmp_path):
 @pytest.mark.parametrize("name", ["../manifest", "/etc/passwd", "a/b", "../..", "a\0b"])
 def test_a_unit_has_a_name_and_no_path(run, name):
     for call in (run.has, run.read, lambda name: run.write(name, ARRAYS)):
-        with pytest.raises(RunError, match="is no name of a unit of work"):
+        with pytest.raises(RunError, match="is not the name of a unit of work"):
             call(name)
 
 

@@ -19,7 +19,7 @@ def test_a_limit_on_the_size_of_files_is_one_sentence(run):
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (100, before[1]))
     try:
-        with pytest.raises(RunError, match="no file as large is allowed; finished work is kept"):
+        with pytest.raises(RunError, match="the file would be larger than allowed; finished work is kept"):
             run.write("a", ARRAYS)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
@@ -73,7 +73,7 @@ def test_a_file_system_that_is_full_or_read_only(tmp_path):
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     full, went_on, read_only = done.stdout.splitlines()
-    assert full.endswith("the disk is full; finished work is kept, and the same command goes on from it")
+    assert full.endswith("the disk is full; finished work is kept, and the same command resumes from it")
     assert went_on == "True True [] True"
     assert read_only.endswith("read-only file system; choose another folder")
 

@@ -14,8 +14,8 @@ from tests.paths import ROOT
 TINY = ["--n", "50", "--ratio", "0.2,1,3", "--theta-norm", "0.5,2", "--alpha", "0,1", "--replicates", "1000"]
 
 BAD = {
-    "unknown study": (["nosuch"], "no study 'nosuch'; there are"),
-    "misspelt study": (["phase_diagramm"], "no study 'phase_diagramm' (did you mean phase_diagram?); there are"),
+    "unknown study": (["nosuch"], "no study 'nosuch'; choose from"),
+    "misspelt study": (["phase_diagramm"], "no study 'phase_diagramm' (did you mean phase_diagram?); choose from"),
     "misspelt option": (["phase_diagram", "--theta-nrm", "1"], "--theta-nrm 1 (did you mean --theta-norm?);"),
     "no port": (["phase_diagram", "--scheduler", "localhost"], "ends in its port, as in tcp://host:8786"),
     "unknown preset": (["phase_diagram", "--preset", "huge"], "no preset 'huge'"),
@@ -114,7 +114,7 @@ def test_an_interrupt_says_how_to_go_on(capsys, tmp_path, monkeypatch):
 
     monkeypatch.setattr(sims.cli, "execute", interrupted)
     assert main(["phase_diagram", *TINY, "--out", str(tmp_path / "run")]) == 130
-    assert "same command goes on" in capsys.readouterr().err
+    assert "same command resumes" in capsys.readouterr().err
 
 
 @pytest.mark.slow

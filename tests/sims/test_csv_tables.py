@@ -16,8 +16,8 @@ def test_every_published_table_is_one():
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        (TABLE.replace(b"0.5", b"much"), "line 2: ece is 'much', which is no number"),
-        (TABLE.replace(b"0.1", b"\x1b[31m"), r"line 2: ece_se is '\\x1b[31m', which is no number"),
+        (TABLE.replace(b"0.5", b"much"), "line 2: ece is 'much', which is not a number"),
+        (TABLE.replace(b"0.1", b"\x1b[31m"), r"line 2: ece_se is '\\x1b[31m', which is not a number"),
         (b"", "line 1: no names of columns"),
     ],
 )

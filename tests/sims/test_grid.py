@@ -30,8 +30,14 @@ BAD = {
     "huge range": ({"ratio": "1:2:100000000"}, "at most 524,288 points, got 1e+08"),
     "repeated": ({"alpha": "1,1"}, "must not repeat"),
     "n that single precision lacks": ({"n": "16777216,16777217"}, "got 16777217; near it is 16777216"),
-    "p that single precision lacks": ({"ratio": None, "p": "100000001"}, "p must be numbers that single precision has"),
-    "equal in single precision": ({"theta_norm": "1,1.00000001"}, "does not tell apart, got 1.0 and 1.00000001"),
+    "p that single precision lacks": (
+        {"ratio": None, "p": "100000001"},
+        "p must be numbers that single precision can represent",
+    ),
+    "equal in single precision": (
+        {"theta_norm": "1,1.00000001"},
+        "are equal in single precision, got 1.0 and 1.00000001",
+    ),
     "p of a product above all": ({"n": "1e9", "ratio": "1,100"}, "p = ratio n must be at most 1e+10, got 1e+11"),
     "too many cells": (
         {"ratio": "1:2:10000", "theta_norm": "1:2:10000"},

@@ -99,7 +99,7 @@ def test_a_run_is_not_gone_on_with_as_such_a_manifest_says(copied, sizes, change
     manifest["layout"] |= change
     (copied / "manifest.json").write_text(json.dumps(manifest))
     assert survive([b""], lambda _: status(copied), copied / "bad") == {"refused": 1}
-    with pytest.raises(RunError, match="the manifest's layout is none that this release has"):
+    with pytest.raises(RunError, match="this release does not know the manifest's layout"):
         sims.run("phase_diagram", copied, replicates=2000, **sizes["phase_diagram"])
 
 
@@ -207,9 +207,9 @@ CHANGES = {
     sequence_in_an_attribute: "ece has secret, which no table has",
     axes_of_many: "ece has DIMENSION_LIST, which no table has",
     group: "inner is not an array",
-    another_study: "it is of no study of this release",
+    another_study: "it belongs to no study of this release",
     no_config: "config is no object",
-    no_axes: "is not a table that a run makes",
+    no_axes: "is not the table of a run",
 }
 
 
@@ -255,7 +255,7 @@ def test_a_provenance_that_says_nothing(copied, tmp_path, capsys):
     digest = hashlib.sha256((copied / "dataset.nc").read_bytes()).hexdigest()
     (copied / "provenance.json").write_text(json.dumps({"dataset_sha256": digest}))
     assert main(["publish", str(copied), str(tmp_path / "out")]) == 2
-    assert capsys.readouterr().err.endswith("provenance.json does not say command, and is not what a run leaves\n")
+    assert capsys.readouterr().err.endswith("provenance.json does not name command; no run wrote it\n")
     assert made["dataset_sha256"] == digest
     (copied / "provenance.json").write_text("[" * 100_000)
     with pytest.raises(RunError, match=r"does not say the checksum of dataset\.nc; restore it, or delete"):

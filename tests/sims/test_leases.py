@@ -45,8 +45,8 @@ def test_a_second_run_is_refused(command, monkeypatch, capsys):
     with Lease(out, print, period=0.01):
         assert main([*arguments, "--out", str(out)]) == 2
         assert capsys.readouterr().err.splitlines() == [
-            f"{out} is held by {ME}: watching for 3 s whether that is alive",
-            f"error: another run is at work in {out} ({ME}); wait for it, stop it, or choose another folder",
+            f"{out} is held by {ME}: watching for 3 s to see whether it is alive",
+            f"error: another run is working in {out} ({ME}); wait for it, stop it, or choose another folder",
         ]
         assert main(["status", str(out)]) == 0
         first, *_, last = capsys.readouterr().out.splitlines()
@@ -75,13 +75,13 @@ def test_s3(bucket, monkeypatch):
         assert holder.stdout.readline() == "held\n"
         who = f"process {holder.pid} on {socket.gethostname()}"
         monkeypatch.setattr(mixjax.runs.directory, "PERIOD", 2.0)
-        with pytest.raises(RunError, match=rf"^another run is at work in {out} \({who}\)"):
+        with pytest.raises(RunError, match=rf"^another run is working in {out} \({who}\)"):
             RunDirectory.open(out, **parts)
         holder.send_signal(signal.SIGKILL)
         holder.wait()
     monkeypatch.setattr(mixjax.runs.directory, "PERIOD", 0.02)
     with RunDirectory.open(out, **parts) as run:
-        assert said[-1].startswith(f"{who} has not renewed its lease in 0.06 s: it is taken for dead")
+        assert said[-1].startswith(f"{who} has not renewed its lease in 0.06 s: it counts as dead")
         run.check()
         assert [path.name for path in (located(out) / ".lock").iterdir()] == ["2"]
     assert sorted(child.name for child in located(out).iterdir()) == ["manifest.json"]

@@ -64,9 +64,7 @@ def test_damage_is_left_out_and_said(folders, tmp_path):
     said = []
     merged = merge([tmp_path / "first", folders / "second"], tmp_path / "out", warn=said.append)
     assert (merged.state, merged.left) == ("stopped", 1)
-    assert said == [
-        f"{tmp_path / 'first'}: 1 shard ({shard.stem}) truncated, altered or misplaced: not counted as computed"
-    ]
+    assert said == [f"{tmp_path / 'first'}: 1 shard ({shard.stem}) truncated, altered or misplaced: to be recomputed"]
 
 
 def test_other_specs_layouts_and_environments_are_refused_with_what_differs(folders, tmp_path):
@@ -75,7 +73,7 @@ def test_other_specs_layouts_and_environments_are_refused_with_what_differs(fold
     make(tmp_path / "layout", (1, 9), layout=Layout(1, 8, 1))
     refused([folders / "first", tmp_path / "layout"], tmp_path / "out", "differ in their layout: unit_cells is 2 in")
     assert not (tmp_path / "out").exists()
-    refused([folders / "first"], tmp_path / "layout", "cut otherwise: unit_cells is 1 in .* and 2 in")
+    refused([folders / "first"], tmp_path / "layout", "cut differently: unit_cells is 1 in .* and 2 in")
     shutil.copytree(folders / "second", tmp_path / "jax")
     manifest = json.loads((tmp_path / "jax" / "manifest.json").read_text())
     manifest["environment"]["jax"] = "another"

@@ -69,8 +69,8 @@ def test_a_changed_cell_is_named(copy, again):
 def test_tables_that_are_missing_or_left_over(copy, again):
     (copy / "table.csv").rename(copy / "other.csv")
     found = {part.file: part for part in reproduce(copy, again).comparisons}
-    assert found["other.csv"].text == "published, and not made now"
-    assert found["table.csv"].text == "not published, and made now"
+    assert found["other.csv"].text == "published, but not made now"
+    assert found["table.csv"].text == "not published, but made now"
     assert not any(part.agrees for part in found.values())
 
 
@@ -110,7 +110,7 @@ def test_every_published_study_can_be_run_again():
     [
         ("my own\n", "does not say how it was made"),
         ("# width\n\n| | |\n|---|---|\n| command | `python -m train width` |\n", "made by python -m train width"),
-        ("# phase_diagram\n\n| command | `x` |\n| axes | n = 1, replicates = many |\n", "does not say with which axes"),
+        ("# phase_diagram\n\n| command | `x` |\n| axes | n = 1, replicates = many |\n", "does not say which axes"),
     ],
 )
 def test_folders_that_no_study_made(lines, message, tmp_path):
@@ -156,7 +156,7 @@ def test_the_command(copy, again, tmp_path, capsys):
     [
         (["nowhere"], "there is no nowhere"),
         (["{here}"], "does not say how it was made"),
-        (["{here}", "{here}"], "none of these folders holds what a study of sims made"),
+        (["{here}", "{here}"], "no study of sims made any of these folders"),
         (["{here}", "--tolerance", "2"], "--tolerance must be from 0 to below 1, got 2"),
         ([], "the following arguments are required: DIR"),
     ],
@@ -231,7 +231,7 @@ def test_a_damaged_table_does_not_stop_the_others(copy, again, tmp_path, capsys)
 @pytest.mark.parametrize(
     ("change", "says", "status"),
     [
-        ({"study": []}, "which is no study of sims", 2),
+        ({"study": []}, "which is not a study of sims", 2),
         ({"seconds": "\x1b[31mred"}, "{copy}: phase_diagram\n", 0),
         ({"seconds": None}, "{copy}: phase_diagram\n", 0),
         ({"seconds": 12.5}, "{copy}: phase_diagram, which took 12.5 s when it was made\n", 0),

@@ -117,13 +117,13 @@ def test_a_run_at_work_is_not_disturbed_and_ends_on_request(tmp_path):
         while len(list((out / "shards").glob("*.npz"))) < 3:
             assert child.poll() is None
             time.sleep(0.05)
-        with pytest.raises(RunError, match=rf"another run is at work in .*process {child.pid}\)"):
+        with pytest.raises(RunError, match=rf"another run is working in .*process {child.pid}\)"):
             sims.run("phase_diagram", out, **axes)
         assert status(out).state == "running"
         child.send_signal(signal.SIGTERM)
         said = child.stderr.read()
         assert child.wait() == 128 + signal.SIGTERM
-    assert said.endswith("\nInterrupted. Finished work is stored; the same command goes on from it.\n")
+    assert said.endswith("\nInterrupted. Finished work is stored; the same command resumes from it.\n")
     assert "Traceback" not in said
     found = status(out)
     assert (found.state, found.number) == ("stopped", 2000)
@@ -153,8 +153,8 @@ def test_damaged_shards_are_computed_anew(out, undisturbed, damage):
     again, kept = resumed(out, said.append)
     assert kept == (9 if damage == "stray" else 8)
     words = {"stray": "1 file (stray) in shards/ not of this run: left alone"}
-    words["deleted"] = f"1 shard ({shard.stem}) missing before the last that is stored: to be computed"
-    altered = f"1 shard ({shard.stem}) truncated, altered or misplaced: not counted as computed"
+    words["deleted"] = f"1 shard ({shard.stem}) missing before the last stored one: to be computed"
+    altered = f"1 shard ({shard.stem}) truncated, altered or misplaced: to be recomputed"
     assert said == [f"{out}: {words.get(damage, altered)}"]
     assert_same_bits(undisturbed, again)
 
@@ -173,7 +173,7 @@ def test_a_full_disk_keeps_what_is_finished(tmp_path, undisturbed, monkeypatch, 
 
     with monkeypatch.context() as patch:
         patch.setattr(os, "replace", replace_while_there_is_room)
-        with pytest.raises(RunError, match="the disk is full; finished work is kept, and the same command goes on"):
+        with pytest.raises(RunError, match="the disk is full; finished work is kept, and the same command resumes"):
             resumed(out)
     assert len(list((out / "shards").iterdir())) == full_at
     assert not (out / "dataset.nc").exists()
@@ -264,7 +264,7 @@ def test_loading_what_is_not_a_run(tmp_path):
 
 def test_loading_what_is_not_finished_or_is_damaged(tmp_path):
     runs.RunDirectory.open(tmp_path, spec={}, environment={}, layout={})
-    with pytest.raises(RunError, match="is not finished; run the same command again to go on"):
+    with pytest.raises(RunError, match="is not finished; run the same command again to resume"):
         sims.load(tmp_path)
     for text, reason in (
         (None, "is missing"),

@@ -20,7 +20,7 @@ from mixjax.sims.merging import merge
 from mixjax.sims.status import describe, status
 from tests.sims.small_run import AXES, OPTIONS, SMALL, assert_same_bits, planned
 
-KEPT = "finished work is kept, and the same command goes on from it"
+KEPT = "finished work is kept, and the same command resumes from it"
 
 
 class LostError(Exception):
@@ -129,8 +129,8 @@ def test_damaged_and_vanished_objects_are_computed_anew(finished, undisturbed):
     assert stored == 7
     assert_same_bits(undisturbed, table)
     assert said == [
-        f"memory://bucket/run: 1 shard ({shards[2].stem}) truncated, altered or misplaced: not counted as computed",
-        f"memory://bucket/run: 1 shard ({shards[4].stem}) missing before the last that is stored: to be computed",
+        f"memory://bucket/run: 1 shard ({shards[2].stem}) truncated, altered or misplaced: to be recomputed",
+        f"memory://bucket/run: 1 shard ({shards[4].stem}) missing before the last stored one: to be computed",
     ]
 
 
@@ -191,7 +191,7 @@ def test_a_run_that_is_taken_over_ends_and_loses_nothing(undisturbed, monkeypatc
             leases[0].renew()
 
     monkeypatch.setattr(mixjax.runs.directory, "Lease", hold)
-    with pytest.raises(RunError, match=r"^another run \(process .*\) has taken over memory://bucket/run, where this"):
+    with pytest.raises(RunError, match=r"^another run \(process .*\) has taken over memory://bucket/run, because this"):
         sims.run("phase_diagram", out, layout=SMALL, progress=suspend, **AXES)
     stored = len(status(out).inventory.stored)
     assert 4 <= stored < 9
@@ -258,7 +258,7 @@ def test_wrong_urls_are_one_sentence_and_status_2(arguments, words, capsys):
 @pytest.mark.parametrize("arguments", [["width", "--out", "s3://bucket/run"], ["figures", "s3://bucket/run"]])
 def test_runs_of_nets_are_on_a_disk(arguments, capsys):
     assert train.cli.main(arguments) == 2
-    assert capsys.readouterr().err == "error: s3://bucket/run is a URL, and this needs a folder on a disk\n"
+    assert capsys.readouterr().err == "error: s3://bucket/run is a URL, but this command needs a folder on a disk\n"
 
 
 def test_s3(bucket, undisturbed, monkeypatch):

@@ -42,7 +42,7 @@ WRONG = {
     "fold": (("width",), {"fold": "no"}, r"fold must be one of \(False, True\), got 'no'"),
     "a path": (("width",), {"dataset": Path("mine.npz")}, "dataset must be a name, or a path as a string, got Posix"),
     "init": (("width",), {"init": "zero"}, "init must be one of"),
-    "a deep net": (("depth",), {"depth": (10**9,)}, "depth must be at most 1000, since each layer is compiled"),
+    "a deep net": (("depth",), {"depth": (10**9,)}, "depth must be at most 1000, because each layer is compiled"),
     "a billion nets": (("width",), {"seeds": 10**9}, "seeds times epochs must be at most 262144, got 1000000000"),
     "a billion epochs": (("width",), {"epochs": 10**9}, "seeds times epochs must be at most 262144"),
     "many in all": (("width",), {"seeds": 300}, "288,000 nets and epochs are more than the 262,144 that a run may"),

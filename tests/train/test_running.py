@@ -118,7 +118,7 @@ def test_a_summary_that_is_not_of_the_records_is_noticed(copied):
     whole = summary.read_bytes()
     for damaged in (whole[: len(whole) // 2], b"", whole + b"\n", whole.replace(b"mixup - erm", b"mixup-erm")):
         summary.write_bytes(damaged)
-        with pytest.raises(RunError, match=r"summary\.csv is not the summary of the records; delete it and run"):
+        with pytest.raises(RunError, match=r"summary\.csv does not match the records; delete it and run"):
             load_records(copied)
     summary.write_bytes(whole)
     assert load_records(copied)
@@ -173,7 +173,7 @@ def test_a_lack_of_memory_is_one_sentence(tmp_path, monkeypatch):
     def broken(*_):
         raise RuntimeError("INTERNAL: something else")
 
-    message = "out of memory in mlp-8x1, 2 nets side by side; what is finished is kept; fewer seeds, a smaller batch"
+    message = "out of memory in mlp-8x1, 2 nets side by side; finished work is kept; in another folder, use fewer"
     for failing, error, text in (
         (too_much, RunError, message), (none_left, RunError, message), (broken, RuntimeError, "INTERNAL"),
     ):  # fmt: skip

@@ -20,7 +20,7 @@ def main(arguments: Sequence[str], prog: str) -> int:
     """
     options = _parser(prog).parse_args(list(arguments))
     if options.dataset not in KNOWN:
-        raise RunError(f"there is no data set {options.dataset!r} to prepare; there are {', '.join(KNOWN)}")
+        raise RunError(f"there is no data set {options.dataset!r} to prepare; choose from {', '.join(KNOWN)}")
     print(prepare(options.dataset, options.source, data_dir=options.data_dir))
     return 0
 

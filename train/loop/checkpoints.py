@@ -33,7 +33,7 @@ SECONDS = 2.0
 _SHARE = 20  # of what writing one took
 _KEPT = 2
 _SMALL_FILES = 2**20  # bytes on a disk beside the arrays, generously
-_DAMAGED = "checkpoint of epoch {} in {} is damaged, or was being written when the run ended; going on without it"
+_DAMAGED = "checkpoint of epoch {} in {} is damaged or incomplete; continuing without it"
 
 
 class Checkpoints:
@@ -105,7 +105,7 @@ class Checkpoints:
         """Refuse a full disk before Orbax finds it: its threads would print pages of tracebacks."""
         needed = sum(leaf.nbytes for leaf in jax.tree.leaves(state)) + _SMALL_FILES
         if jax.process_count() == 1 and shutil.disk_usage(self.folder).free < needed:
-            raise OSError(errno.ENOSPC, "too little room for a checkpoint")
+            raise OSError(errno.ENOSPC, "not enough room for a checkpoint")
 
     def _drop_damaged(self) -> None:
         """Delete damaged checkpoints before Orbax parses any."""
@@ -125,7 +125,7 @@ class Checkpoints:
             raise
         except OSError as error:
             reason = (error.strerror or str(error)).lower()
-            raise RunError(f"checkpoint {epoch} in {self.folder} cannot be read now, and is kept: {reason}") from error
+            raise RunError(f"checkpoint {epoch} in {self.folder} cannot be read now, but is kept: {reason}") from error
         except Exception:  # noqa: BLE001 - Orbax and TensorStore raise all kinds of them
             return None
 

@@ -45,7 +45,7 @@ class Mixing:
             if getattr(self, name) not in get_args(options):
                 raise ValueError(f"{name} must be one of {get_args(options)}, got {getattr(self, name)!r}")
         if self.kind == "cutmix" and self.fold:
-            raise ValueError("fold has no meaning for cutmix")
+            raise ValueError("fold does not apply to cutmix")
 
 
 class StepDraw(NamedTuple):

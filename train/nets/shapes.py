@@ -99,7 +99,7 @@ def check_net(net: NetShape, image_shape: ImageShape, num_classes: int, batch_si
       ValueError: for more layers or parameters than can be, and for a batch that has no variance to normalise by.
     """
     if isinstance(net, MLPShape) and net.depth > _MOST_LAYERS:
-        raise ValueError(f"depth must be at most {_MOST_LAYERS}, since each layer is compiled, got {net.depth}")
+        raise ValueError(f"depth must be at most {_MOST_LAYERS}, because each layer is compiled, got {net.depth}")
     count = net.parameter_count(image_shape, num_classes)
     if count > _MOST_PARAMETERS:
         raise ValueError(f"{net.name} has {count:,} parameters, which is more than 2^31; choose a smaller net")

@@ -101,4 +101,4 @@ def _trained_on(run: Path, spec: dict[str, Any]) -> dict[str, str]:
             "metrics": ", ".join(f"{name} = {value}" for name, value in spec["metrics"].items()),
         }
     except (LookupError, TypeError, AttributeError):
-        raise RunError(f"{run / 'manifest.json'} does not say on what the nets were trained") from None
+        raise RunError(f"{run / 'manifest.json'} does not name the training data of the nets") from None

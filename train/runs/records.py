@@ -60,7 +60,7 @@ def read_records(path: Path) -> Records:
       RunError: if there is none, or a line is not a record.
     """
     summary = path.with_name("summary.csv")
-    advice = f"delete {summary} and run the same command again to make both anew"
+    advice = f"delete {summary} and run the same command again to make both again"
     try:
         lines = read_text(path, _MOST_BYTES).splitlines()
     except (OSError, ValueError):

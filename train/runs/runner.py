@@ -140,7 +140,7 @@ class JobRunner:
                 temporary.replace(folder / f"{job.recipe.net.name}-{member.arm.slug}-seed{member.seed}.npz")
 
     def _strange(self, job: Job) -> RunError:
-        return RunError(f"the shard of {job.name} in {self.directory.path} does not hold what a job leaves; delete it")
+        return RunError(f"the shard of {job.name} in {self.directory.path} is not the result of a job; delete it")
 
     def _steps_of(self, job: Job) -> list[int]:
         """Return the number of steps of each epoch."""
@@ -186,6 +186,6 @@ def _memory_explained(job: Job) -> Iterator[None]:
         if not wants_memory(error):
             raise
         raise RunError(
-            f"out of memory in {job.name}, {len(job.members)} nets side by side; what is finished is kept; fewer "
-            "seeds, a smaller batch_size or a smaller net, in another folder, take less"
+            f"out of memory in {job.name}, {len(job.members)} nets side by side; finished work is kept; in another "
+            "folder, use fewer seeds, a smaller batch_size or a smaller net"
         ) from None

@@ -37,7 +37,7 @@ class Row:
         """The width and the depth in the name of a fully connected net; RunError for another name."""
         found = re.fullmatch(r"mlp-(\d{1,9})x(\d{1,9})", self.net)
         if not found:
-            raise RunError(f"{printable(self.net)} is no fully connected net, whose name is as mlp-300x4")
+            raise RunError(f"{printable(self.net)} is not the name of a fully connected net, such as mlp-300x4")
         return {"width": int(found[1]), "depth": int(found[2])}
 
 
@@ -121,7 +121,7 @@ def _number(line: dict[str, str], name: str, empty: float | None = None) -> floa
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise ValueError(f"{name} is {printable(line[name], 40)!r}, which is no finite number")
+        raise ValueError(f"{name} is {printable(line[name], 40)!r}, which is not a finite number")
     return value
 
 

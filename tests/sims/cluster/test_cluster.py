@@ -132,7 +132,7 @@ def test_ctrl_c_is_for_the_client_alone(tmp_path):
         os.killpg(child.pid, signal.SIGINT)
         printed, said = child.communicate(timeout=60)
     assert child.returncode == 130
-    assert said.endswith("\nInterrupted. Finished work is stored; the same command goes on from it.\n")
+    assert said.endswith("\nInterrupted. Finished work is stored; the same command resumes from it.\n")
     assert "Traceback" not in printed + said
     with pytest.raises(ProcessLookupError):
         for _ in range(100):  # the last of them may still have to be reaped by the system
@@ -192,7 +192,7 @@ def test_a_scheduler_that_is_gone_is_one_sentence(elsewhere, tmp_path):
     with Cluster(scheduler=address) as joined:
         options = ExecutionOptions(progress=end, cluster=joined)
         with pytest.raises(
-            RunError, match="the scheduler is gone; finished work is kept, and the same command goes on"
+            RunError, match="the scheduler is gone; finished work is kept, and the same command resumes"
         ):
             execute(planned(SMALL, replicates=50_000), tmp_path / "run", options)
     assert 3 <= len(list((tmp_path / "run" / "shards").glob("*.npz"))) < 150

@@ -95,7 +95,7 @@ def test_a_tile_that_is_refused_is_halved(limit, when, error):
     assert len(said) == 2
     assert said[0].startswith("no room for tiles of 8 cells on ")
     assert said[0].endswith("(RESOURCE_EXHAUSTED: Out of memory while trying to allocate 123456 bytes.): "
-                            "they have 4 from now on, which changes no number")  # fmt: skip
+                            "from now on they have 4, which changes no number")  # fmt: skip
     assert "4 cells" in said[1] and "they have 2" in said[1]
 
 
@@ -178,7 +178,7 @@ def test_a_tile_has_room_before_it_is_tried(monkeypatch):
     monkeypatch.setattr(tiles, "room_on", lambda _: taken)
     assert_same(alike, toy(warn=said.append))
     assert len(said) == 1
-    assert "tiles of 8 cells" in said[0] and "GiB, and there are" in said[0] and "they have 4" in said[0]
+    assert "tiles of 8 cells" in said[0] and "are free" in said[0] and "they have 4" in said[0]
 
 
 def test_the_smallest_is_tried_whatever_there_is(monkeypatch):

@@ -55,7 +55,7 @@ def test_the_misses(table):
     miss = misses(table)
     mean = float((table["signed_predicted"] - table["signed"]).mean())
     assert f"median miss is {float(miss.median()):.3f}, the largest {float(miss.max()):.3f}".replace("0.", ".") in TEXT
-    assert f"on average {-mean:.3f} below".replace("0.", ".") in TEXT
+    assert f"is {-mean:.3f} too low on average".replace("0.", ".") in TEXT
 
 
 def test_the_counts_of_a_net():

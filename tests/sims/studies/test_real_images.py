@@ -77,7 +77,7 @@ def test_the_control_is_definition_3_1():
 @pytest.mark.slow
 def test_without_files_the_digits_alone(no_files, tmp_path):
     """A warning at the beginning and a sentence in the report say where to get what is missing."""
-    with pytest.warns(UserWarning, match="fashion_mnist is not there: .*dataset-fashion-mnist"):
+    with pytest.warns(UserWarning, match="fashion_mnist was not found: .*dataset-fashion-mnist"):
         table = sims.run("real_images", tmp_path / "run", **OPTIONS)
     assert list(table["pair"].values) == ["digits: 3, 8"]
     report = real_images.STUDY.report(table)

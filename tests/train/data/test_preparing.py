@@ -15,7 +15,7 @@ from tests.datasets.conftest import cifar_members, cifar_rows, write_tar
 BAD = {
     "no data set": ([], "the following arguments are required: DATASET, --from"),
     "no archive": (["cifar10"], "the following arguments are required: --from"),
-    "unknown": (["imagenet", "--from", "."], "no data set 'imagenet' to prepare; there are mnist, .*, cifar100"),
+    "unknown": (["imagenet", "--from", "."], "no data set 'imagenet' to prepare; choose from mnist, .*, cifar100"),
     "not in files": (["digits", "--from", "."], "no data set 'digits' to prepare"),
     "unknown option": (["kmnist", "--from", ".", "--out", "."], "unrecognized arguments: --out"),
 }

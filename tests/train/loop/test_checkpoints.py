@@ -132,7 +132,7 @@ def test_a_link_in_a_checkpoint_is_not_followed(kept, tmp_path):
     folder = shutil.copytree(kept, tmp_path / "job")
     (tmp_path / "outside").mkdir()
     (folder / "4").symlink_to(tmp_path / "outside")
-    with pytest.raises(RunError, match="4 is a link; a run is made of files and folders"):
+    with pytest.raises(RunError, match="4 is a link; a run has files and folders only"):
         Checkpoints(folder, print)
 
 
@@ -195,7 +195,7 @@ def test_what_the_file_system_refuses_is_one_sentence(kept, tmp_path):
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, before[1]))
     try:
-        with pytest.raises(RunError, match="no file as large is allowed; finished work is kept"):
+        with pytest.raises(RunError, match="the file would be larger than allowed; finished work is kept"):
             these.save(4, state(4))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
@@ -227,7 +227,7 @@ def test_what_cannot_be_read_just_now_is_kept(kept, tmp_path, monkeypatch):
 
     with monkeypatch.context() as patched:
         patched.setattr(these._manager, "restore", refused)
-        with pytest.raises(RunError, match=r"checkpoint 3 in .* cannot be read now, and is kept: input/output error"):
+        with pytest.raises(RunError, match=r"checkpoint 3 in .* cannot be read now, but is kept: input/output error"):
             these.restore(jax.tree.map(jnp.zeros_like, state(0)))
     found = these.restore(jax.tree.map(jnp.zeros_like, state(0)))
     these.close(delete=False)

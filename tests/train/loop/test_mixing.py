@@ -148,7 +148,7 @@ def test_hidden_values_of_bfloat16_are_mixed_in_float32(images, targets):
         ({"kind": "fmix"}, "kind must be one of .* got 'fmix'"),
         ({"weight": "row"}, "weight must be one of .* got 'row'"),
         ({"pairing": "next"}, "pairing must be one of .* got 'next'"),
-        ({"kind": "cutmix", "fold": True}, "fold has no meaning for cutmix"),
+        ({"kind": "cutmix", "fold": True}, "fold does not apply to cutmix"),
     ],
 )
 def test_refusals(options, message):

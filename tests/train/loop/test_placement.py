@@ -12,8 +12,8 @@ from mixjax.train.loop.placement import all_processes, join
 def test_what_another_process_is_refused_this_one_is(monkeypatch):
     with all_processes():
         pass
-    monkeypatch.setattr(placement, "_first_message", lambda text: text or "another run is at work in the folder")
-    with pytest.raises(RunError, match="another run is at work in the folder"), all_processes():
+    monkeypatch.setattr(placement, "_first_message", lambda text: text or "another run is working in the folder")
+    with pytest.raises(RunError, match="another run is working in the folder"), all_processes():
         pass
     with pytest.raises(RunError, match="it is its own"), all_processes():
         raise RunError("it is its own")

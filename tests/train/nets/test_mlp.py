@@ -112,7 +112,7 @@ def test_what_is_refused(changes, message):
 def test_a_net_that_no_memory_holds_is_refused_before_it_is_made():
     with pytest.raises(ValueError, match=r"mlp-1000000x8 has 7,003,\d+,\d+,\d+ parameters, which is more than 2\^31"):
         check_net(MLPShape(1_000_000, 8), CIFAR, 10, 64)
-    with pytest.raises(ValueError, match="depth must be at most 1000, since each layer is compiled, got 1000000000"):
+    with pytest.raises(ValueError, match="depth must be at most 1000, because each layer is compiled, got 1000000000"):
         check_net(MLPShape(1, 10**9), CIFAR, 10, 64)
 
 

@@ -179,10 +179,10 @@ def damaged(table, damage):
         ("empty", ", line 1: no names of columns"),
         ("header", " has no rows"),
         ("cells", ", line 3: 43 cells, where the table has 42 columns"),
-        ("nan", ", line 3: accuracy_mean is 'nan', which is no finite number"),
-        ("inf", ", line 3: accuracy_mean is 'inf', which is no finite number"),
-        ("much", ", line 3: accuracy_mean is 'much', which is no finite number"),
-        ("net", "wide is no fully connected net, whose name is as mlp-300x4"),
+        ("nan", ", line 3: accuracy_mean is 'nan', which is not a finite number"),
+        ("inf", ", line 3: accuracy_mean is 'inf', which is not a finite number"),
+        ("much", ", line 3: accuracy_mean is 'much', which is not a finite number"),
+        ("net", "wide is not the name of a fully connected net, such as mlp-300x4"),
         ("columns", " is not a summary of nets: it has no column 'severity'"),
         ("arm", " has no row of mixup for mlp-8x1 on test, severity 0; it was cut"),
         ("difference", " has no row of mixup - erm for mlp-16x1 on test, severity 0; it was cut"),
@@ -200,7 +200,7 @@ def test_a_damaged_table_is_not_drawn(published, tmp_path, damage, says):
 @pytest.mark.parametrize("damage", ["unfinished", "no provenance", "half a provenance", "no data"])
 def test_what_cannot_be_published(finished, tmp_path, damage):
     run = shutil.copytree(finished, tmp_path / "run")
-    message = "does not say command, and is not what a run leaves"
+    message = "does not name command; no run wrote it"
     if damage == "unfinished":
         (run / "summary.csv").unlink()
         message = "holds no finished run"
@@ -213,7 +213,7 @@ def test_what_cannot_be_published(finished, tmp_path, damage):
         manifest = json.loads((run / "manifest.json").read_text())
         manifest["spec"] = {"experiment": "width", "options": {}}
         (run / "manifest.json").write_text(json.dumps(manifest))
-        message = "manifest.json does not say on what the nets were trained"
+        message = "manifest.json does not name the training data of the nets"
     with pytest.raises(RunError, match=message):
         publish(run, tmp_path / "out")
     assert not (tmp_path / "out").exists()

@@ -116,5 +116,5 @@ def test_a_link_in_place_of_the_records(tmp_path):
     (tmp_path / "run" / "summary.csv").touch()
     write_records(tmp_path / "mine.jsonl", RECORDS)
     os.symlink("../mine.jsonl", tmp_path / "run" / "records.jsonl")
-    with pytest.raises(RunError, match=r"records.jsonl is a link; a run is made of files and folders"):
+    with pytest.raises(RunError, match=r"records.jsonl is a link; a run has files and folders only"):
         load_records(tmp_path / "run")
