@@ -55,17 +55,17 @@ def mixup(
       beta: second parameter of the Beta law, > 0; `alpha` by default.
       num_classes: K, for targets that are labels in [0, K), shape [N]; they are mixed as rows of the unit matrix, in
         the dtype of the inputs (float32 at least). Static.
-      weight: "batch" for one lambda a batch, "sample" for one a row; static.
+      weight: "batch" for one lambda per batch, "sample" for one per row; static.
       pairing: "permutation" for random partners, "reverse" for the batch in reverse, "roll" for the next row; static.
       fold: True to use max(lambda, 1 - lambda), so that a row keeps at least half; static.
 
     Returns:
       (inputs, targets) of the same shapes and dtypes, of labels [N, K]. Under `jit` NaN for an alpha or beta out of
-      range, and for a label that is no class. alpha and beta are data: changing them does not recompile.
+      range, and for a label that is not a class. alpha and beta are data: changing them does not recompile.
 
     Raises:
-      ValueError: for alpha < 0, beta <= 0, unknown options, labels that are no class, or leading axes that differ.
-      TypeError: for integer inputs, integer targets without `num_classes`, and others with it.
+      ValueError: for alpha < 0, beta <= 0, unknown options, labels that are not a class, or leading axes that differ.
+      TypeError: for integer inputs, for integer targets without `num_classes`, and for other targets with it.
 
     Example:
       >>> import jax, jax.numpy as jnp
@@ -97,7 +97,7 @@ def regmixup(
     Arguments and errors are those of `mixup`; the authors use alpha = 20 or 10.
 
     Returns:
-      (inputs, targets) with leading axis 2N, the rows as they are first.
+      (inputs, targets) with leading axis 2N; the unmixed rows come first.
 
     Reference: F. Pinto, H. Yang, S.-N. Lim, P. H. S. Torr, P. K. Dokania, "RegMixup" (NeurIPS 2022).
 
@@ -155,7 +155,7 @@ def cutmix(
 
 
 class MixupDraw(NamedTuple):
-    """The random part of `mixup`, which may be drawn ahead, for many batches at once (`jax.vmap`).
+    """The random part of `mixup`. It can be drawn ahead, for many batches at once (`jax.vmap`).
 
     Attributes:
       lam: share of a row itself in [0, 1], shape [] or [N].

@@ -132,8 +132,8 @@ def centered_chisquare(key: PRNGKeyArray, df: ArrayLike, shape: Sequence[int] | 
     r"""Draw from the law of :math:`\chi^2_\nu - \nu`, exactly for every :math:`\nu \ge 1`.
 
     Float32 holds the difference: at :math:`\nu = 10^{10}` the chi-square itself would have a few hundred distinct
-    values. Marsaglia and Tsang's rejection for :math:`\Gamma(a)`, :math:`a = \nu/2`: with :math:`d = a - 1/3`,
-    :math:`y = Z/\sqrt{9d}`,
+    values. The method is Marsaglia and Tsang's rejection for :math:`\Gamma(a)`, :math:`a = \nu/2`: with
+    :math:`d = a - 1/3`, :math:`y = Z/\sqrt{9d}`,
 
     .. math:: \Gamma(a) - a = d\,y\,(3 + 3y + y^2) - 1/3
               \quad\text{if}\quad -\log U > d\,(\tfrac34 y^4 - \tfrac35 y^5 + \tfrac12 y^6 - \dots),
@@ -208,7 +208,7 @@ def rademacher_mean(key: PRNGKeyArray, n: ArrayLike, shape: Sequence[int] | None
 
     Up to 64 signs are counted as random bits. Beyond, the proposal is a normal rounded to the lattice of the sum, and
     the acceptance is the ratio of the binomial probability to that of the rounded normal. The two differ by
-    :math:`O(1/n)`, so that less than 0.5 % is rejected.
+    :math:`O(1/n)`, so less than 0.5 % is rejected.
 
     Args:
       key: a single key, made by `jax.random.key`.

@@ -27,8 +27,8 @@ def top_label(probs: ArrayLike, labels: ArrayLike) -> Scored:
       labels: whole numbers in [0, K), of the shape of `probs` without its last axis.
 
     Returns:
-      Two arrays of the shape of the labels and the dtype of `probs` (float32 at least). Under `jit` wrong rows have a
-      NaN confidence.
+      Two arrays of the shape of the labels and the dtype of `probs` (float32 at least). Under `jit` the confidence of a
+      wrong row is NaN.
 
     Raises:
       ValueError, TypeError: as `top_label_ece`.

@@ -78,16 +78,16 @@ def reproduce(
 
     Args:
       folder: what `python -m sims publish` wrote.
-      out: folder of the new run, as for `run`; the same call goes on after an interruption, and of a run that this code
-        has finished compares the tables alone.
-      tolerance: largest difference of two numbers that agree, as a part of the larger; 2e-3 is two units in the last
-        of four printed digits. Differences within a fifth of a standard error agree as well (`comparing`).
+      out: folder of the new run, as for `run`. The same call resumes after an interruption. For a run that this code
+        has finished, it only compares the tables.
+      tolerance: largest relative difference of two numbers that agree; 2e-3 is two units in the last of four printed
+        digits. Differences within a fifth of a standard error agree as well (`comparing`).
       progress: called with (finished, all) units.
-      warn: called with a line about what is strange.
-      allow_mixed: whether this code or device may resume what another began; not, what another has finished.
+      warn: called with a line about anything strange.
+      allow_mixed: whether this code or device may resume what another began (but not what another has finished).
 
     Returns:
-      The comparison of each table, whose text says what was found, and in what the runs differ otherwise.
+      The comparison of each table; its text says what was found, and how else the runs differ.
 
     Raises:
       RunError: for a folder that no study of this release can have made, for a damaged table, for an `out` that other

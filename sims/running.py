@@ -33,25 +33,25 @@ def run(
 ) -> xr.Dataset:
     """Run a study and return its table.
 
-    The same call resumes an interrupted run, and loads a finished one. Its numbers have the same bits whatever the
-    layout of units, the threads, devices, workers and restarts, on machines of one kind.
+    The same call resumes an interrupted run, and loads a finished one. On machines of one kind its numbers have the
+    same bits, whatever the layout of units, threads, devices, workers and restarts.
 
     Args:
       study: a name in `mixjax.sims.studies.STUDIES`, such as "phase_diagram".
       out: folder that keeps the run, or a URL such as "s3://bucket/run"; by default nothing is kept.
       preset: "quick", "default" or "full".
       progress: called with (finished, all) units.
-      warn: called with a line about what is damaged, missing or strange in the folder.
-      layout: how the work is cut; by default as the platform asks.
+      warn: called with a line about anything damaged, missing or strange in the folder.
+      layout: how the work is cut; by default chosen for the platform.
       allow_mixed: whether another version or device may resume the run.
-      workers: number of processes of this machine that compute, in place of this one.
+      workers: number of processes on this machine that compute, instead of this one.
       scheduler: address of a Dask scheduler whose workers compute.
       command: recorded as the origin of the run.
-      **axes: axes of the study, in place of those of the preset: numbers, sequences, or text as on the command line.
+      **axes: axes of the study that replace those of the preset: numbers, sequences, or text as on the command line.
 
     Returns:
       The table: variables over the axes of the study, each with `long_name` and `units`; `NAME_se` is the standard
-      error of NAME. Degenerate replicates are left out, and a cell without any other is NaN.
+      error of NAME. Degenerate replicates are left out, and a cell with no others is NaN.
 
     Raises:
       RunError: for wrong axes, a folder that cannot be used, or a backend that computes wrongly.

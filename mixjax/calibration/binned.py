@@ -41,31 +41,31 @@ def ece(
 ) -> Float[Array, ""]:
     r"""Return the binned calibration error :math:`(\sum_b \frac{n_b}{n} |\bar y_b - \bar f_b|^p)^{1/p}`.
 
-    For p = 1 it is at most the error of the scores themselves (bins only average differences away), and above it by
-    sampling noise: calibrated scores have sqrt(2/pi) sum_b sqrt(n_b v_b) / N, with v_b the mean of f (1 - f) in a bin,
-    which is at most 0.4 sqrt(num_bins / N).
+    For p = 1 bins average differences away, so its population value is at most the error of the scores themselves.
+    Sampling noise raises it: calibrated scores have sqrt(2/pi) sum_b sqrt(n_b v_b) / N, with v_b the mean of f (1 - f)
+    in a bin, which is at most 0.4 sqrt(num_bins / N).
 
     Args:
       confidence: probabilities in [0, 1], shape [N]; rows of other shapes are pooled.
-      correct: 0 or 1 (or boolean), of the same shape: whether the claim came true. With the probabilities of the
-        positive class as confidences and the labels as correctness it is the binary calibration error.
+      correct: 0 or 1 (or boolean), of the same shape: whether the claim came true. For the binary calibration error,
+        pass the probabilities of the positive class as confidences and the labels as correctness.
       num_bins: M >= 1, or "cube_root" for the largest M with M^3 <= N, the order of M that is best as N grows
         (F. Futami, M. Fujisawa, NeurIPS 2024); static. Empty bins count for nothing.
       binning: "equal-width": edges k/M; "equal-mass": bins of N/M rows that never split ties. Static.
-      edges: bins of one's own instead, numbers that ascend from 0 to 1; static.
+      edges: your own bins instead: numbers that ascend from 0 to 1. Static.
       norm: p >= 1, `inf` for the MCE; the root is taken. Static.
       closed: which end of a bin belongs to it, unless bins are of equal mass; 0 and 1 always count. Static.
-      weights, where: of the shape of `confidence`, as in docs/conventions.md.
+      weights, where: same shape as `confidence`; see docs/conventions.md.
 
     Returns:
-      A probability in [0, 1] of the dtype of the confidences (float32 at least). NaN for NaN in a row that counts and
-      where no row does; under `jit` also for the wrong values that raise outside of it.
+      A probability in [0, 1] of the dtype of the confidences (float32 at least). NaN if a row that counts has NaN, or
+      if no row counts; under `jit` also for the wrong values that raise an error outside it.
 
     Raises:
       ValueError: for wrong shapes, options, or values (with the first offending row).
       TypeError: for wrong dtypes.
 
-    Accuracy: 1e-6 absolute in float32, at 1e8 rows too. An error for each of several sets of rows is `jax.vmap(ece)`.
+    Accuracy: 1e-6 absolute in float32, at 1e8 rows too. For one error per set of rows, use `jax.vmap(ece)`.
 
     Example:
       >>> from mixjax import ece
@@ -91,7 +91,7 @@ def mce(
 ) -> Float[Array, ""]:
     r"""Return the maximum calibration error :math:`\max_b |\bar y_b - \bar f_b|` over the bins that hold rows.
 
-    Args, Returns, Raises: as `ece`, of which it is the norm `inf`.
+    Args, Returns, Raises: as `ece` with norm `inf`.
 
     Example:
       >>> from mixjax import mce
@@ -184,7 +184,7 @@ def classwise_ece(
 ) -> Float[Array, ""]:
     """Return the mean over the K classes of the ECE of (probs[:, k], labels == k).
 
-    For equal widths it is the SCE of Nixon et al. Probabilities of exactly 0 stay in the mean.
+    With equal widths this is the SCE of Nixon et al. Probabilities of exactly 0 stay in the mean.
 
     Args, Returns, Raises: as `top_label_ece`.
 

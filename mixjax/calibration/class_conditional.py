@@ -34,8 +34,8 @@ def class_conditional_ece(
     r"""Return the ECE of the predicted class over the cells of (predicted class, bin), weighted by their rows.
 
     It estimates :math:`E\,|P(Y = c(X) \mid c(X), f(X)) - f(X)|`, where c is the predicted class and f its probability;
-    `top_label_ece` does not condition on c, and is at most as large (but for equal-mass bins, which are those of the
-    rows of a class here). With K classes a cell has fewer rows, and the bias by noise is larger.
+    `top_label_ece` does not condition on c, and is at most as large (except with equal-mass bins, which are made class
+    by class here). With K classes a cell has fewer rows, so noise adds more bias.
 
     Args, Returns, Raises: as `top_label_ece`.
 

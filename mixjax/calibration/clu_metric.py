@@ -34,8 +34,8 @@ def calibration_error(
 ) -> type[metrics.Metric]:
     """Return the type of a metric whose value is ECE_p of all batches so far, as in a field of a Collection.
 
-    It takes its batch by keyword, as `CalibrationMetric` does, from the outputs of the model that a Collection is
-    given: others are ignored, and `mask` marks the rows that count.
+    Like `CalibrationMetric`, it takes its batch by keyword, from the model outputs that a Collection is given. It
+    ignores other outputs, and `mask` marks the rows that count.
 
     Args:
       given, num_bins, edges, norm, closed, num_classes: as for `CalibrationMetric`.

@@ -53,8 +53,9 @@ def brier_decomposition(
       confidence, correct, weights, where: shape [N], as for `ece`, with the same errors.
 
     Returns:
-      (score, miscalibration, discrimination, uncertainty), each in [0, 1]; each part is summed by itself, and they add
-      up to rounding. NaN without rows. Gradients are exact: the fit is optimal, so that its own change does not matter.
+      (score, miscalibration, discrimination, uncertainty), each in [0, 1]; each part is summed by itself, so they add
+      up to within rounding. NaN without rows. Gradients are exact: the fit is optimal, so its own change does not
+      matter.
 
     Example:
       >>> from mixjax import brier_decomposition
@@ -75,7 +76,7 @@ def isotonic_regression(
 
     Returns:
       Its value at each row, in the shape of `confidence`, in [0, 1]; equal confidences have equal values, and rows that
-      do not count have the value 0. All NaN for NaN in a row that counts, and where all rows that count have weight 0.
+      do not count have the value 0. All NaN if a row that counts has NaN, or if all rows that count have weight 0.
 
     Raises: as `ece`.
 

@@ -47,7 +47,7 @@ def kolmogorov_smirnov_test(
 ) -> AsymptoticTest:
     r"""Test calibration by the largest cumulative difference, :math:`\max_k |S_k| / \sigma` (ECCE-MAD).
 
-    There is no `weights`: the level is that of independent rows, and a row twice is not two of them.
+    `weights` are not supported: the level holds for independent rows, and a row counted twice is not two of them.
 
     Args:
       confidence, correct, where: as for `ece`, with the same errors.
@@ -73,8 +73,8 @@ def kolmogorov_smirnov_test(
 def kuiper_test(confidence: ArrayLike, correct: ArrayLike, *, where: ArrayLike | None = None) -> AsymptoticTest:
     r"""Test calibration by the range of cumulative differences, :math:`(\max_k S_k - \min_k S_k) / \sigma` (ECCE-R).
 
-    It sees a deviation on any interval of confidences, also where others cancel it, which the Kolmogorov-Smirnov test
-    sees less well.
+    It detects a deviation on any interval of confidences, even where others cancel it. The Kolmogorov-Smirnov test
+    detects such deviations less well.
 
     Args, Returns: as `kolmogorov_smirnov_test`, with P(max B - min B > statistic).
 

@@ -57,16 +57,16 @@ def debiased_ece2(
 ) -> DebiasedError:
     r"""Return the debiased :math:`\mathrm{ECE}_2^2 = \sum_b \frac{n_b}{n} (\bar y_b - \bar f_b)^2` and its root.
 
-    There is no `weights`: the correction needs the number of independent rows in a bin.
+    `weights` are not supported: the correction needs the number of independent rows in a bin.
 
     Args:
       confidence, correct, num_bins, binning, edges, closed, where: as for `ece`.
       form: "u-statistic"; "kumar", as in verified_calibration. Static.
 
     Returns:
-      (squared, root). `squared` is at most 1 and may be negative: its mean is what is estimated. `root` is that of
-      max(squared, 0), and biased again; its gradient is 0 where it is clipped. What is estimated is the error over
-      the bins with at least two rows: n counts these rows alone. NaN where no bin has two rows.
+      (squared, root). `squared` is unbiased, at most 1, and may be negative. `root` is the root of max(squared, 0),
+      which is biased again; its gradient is 0 where it is clipped. Both estimate the error over the bins with at least
+      two rows: n counts only these rows. NaN if no bin has two rows.
 
     Raises: as `ece`, and for another form.
 

@@ -88,12 +88,13 @@ def bootstrap_intervals(
 ) -> CalibrationIntervals:
     """Return bootstrap intervals of ECE, ECE_2, MCE, debiased squared error and signed gap; not under `jit`.
 
-    There is no `weights`: the bootstrap draws whole rows. The signed gap has the interval of its posterior, which stays
-    wide where nearly all rows are right or wrong; the others are basic, and wider where fewer than 10 are.
+    `weights` are not supported: the bootstrap draws whole rows. The interval of the signed gap comes from a posterior,
+    and stays wide where nearly all rows are right or wrong. The others are basic bootstrap intervals, which are widened
+    where fewer than 10 rows are right or wrong.
 
     Args:
       key: of the bootstrap; the same key gives the same intervals.
-      confidence, correct, num_bins, binning, edges, closed, where: as for `ece`. Equal-mass bins are kept as they are.
+      confidence, correct, num_bins, binning, edges, closed, where: as for `ece`. Equal-mass bins are held fixed.
       replicates: bootstrap samples, 2 at least.
       level: of the intervals, in (0, 1).
 
@@ -102,8 +103,8 @@ def bootstrap_intervals(
 
     Raises: as `ece`, and for a level outside (0, 1), and fewer than 2 replicates.
 
-    Accuracy: from 30 rows on, intervals of 95 % of the signed gap hold the truth in 92 to 98 % of samples, where
-    one row in a hundred is wrong too (docs/estimators.md, tests/calibration/test_intervals.py).
+    Accuracy: from 30 rows on, 95 % intervals of the signed gap contain the truth in 92 to 98 % of samples, even where
+    one row in a hundred is wrong (docs/estimators.md, tests/calibration/test_intervals.py).
 
     Example:
       >>> import jax
@@ -168,10 +169,11 @@ def _hull(first: Interval, second: Interval) -> Interval:
 
 
 def mean_interval(values: ArrayLike, *, level: Real = 0.95, where: ArrayLike | None = None) -> Interval:
-    """Return the normal interval mean +- z s / sqrt(N) of independent values, as of per-row losses; not under `jit`.
+    """Return the normal interval mean +- z s / sqrt(N) of independent values, such as losses of rows; not under `jit`.
 
-    There is no `weights`: the standard error is that of N independent values. The interval is too narrow where a few
-    values decide the mean, and a point where all are equal, as losses are of rows that are all right alike.
+    `weights` are not supported: the standard error is that of N independent values. The interval is too narrow where a
+    few values decide the mean, and shrinks to a point where all values are equal, such as the losses of rows that are
+    all right alike.
 
     Args:
       values: shape [N]; computed in float64.

@@ -49,7 +49,7 @@ def kde_ece(
 ) -> Float[Array, ""]:
     r"""Return CE_p of confidences with Beta kernels, differentiable in the confidences.
 
-    There is no `weights`: a row is left out of its own estimate, and a copy of it would not be.
+    `weights` are not supported: a row is left out of its own estimate, but a copy of it would not be.
 
     Args:
       confidence, correct, where: shape [N], as for `ece`.
@@ -88,7 +88,8 @@ def kde_ece_canonical(
 ) -> Float[Array, ""]:
     r"""Return CE_p of probability vectors, :math:`(\frac1n \sum_j \|ratio_j - g_j\|_p^p)^{1/p}`, Dirichlet kernels.
 
-    The sum over classes is not divided by K: of two classes it is 2^(1/p) times `kde_ece`, with no `weights` either.
+    The sum over classes is not divided by K: for two classes the result is 2^(1/p) times `kde_ece`. `weights` are not
+    supported either.
 
     Args:
       probs: shape [N, K], rows sum to 1 and are normalized.

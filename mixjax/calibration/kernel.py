@@ -51,7 +51,7 @@ def mmce(
       bandwidth: nu > 0, a scalar; None is the 0.4 of the paper and of netcal. It has no derivative.
 
     Returns:
-      A number in [0, 1], the biased form: pairs of a row with itself are in the sum. NaN without rows. First
+      A number in [0, 1], the biased form: the sum includes pairs of a row with itself. NaN without rows. First
       derivatives are finite everywhere: 0 where the error is 0.
 
     Raises: as `ece`, and for a bandwidth that is not positive.

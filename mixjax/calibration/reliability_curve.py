@@ -77,7 +77,7 @@ class CorpCurve:
 def corp_curve(confidence: ArrayLike, correct: ArrayLike, *, where: ArrayLike | None = None) -> CorpCurve:
     """Return the isotonic fit of correctness at each confidence that occurs; not under `jit`.
 
-    There is no `weights`: the band is of whole rows. `isotonic_regression` has them.
+    `weights` are not supported: the band is for whole rows. `isotonic_regression` supports them.
 
     Args:
       confidence, correct, where: as for `ece`, with the same errors.

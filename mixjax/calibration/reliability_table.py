@@ -32,7 +32,7 @@ from mixjax.typing import ArrayLike, Real
 @pytree
 @dataclass(frozen=True)
 class Reliability:
-    """The table of a reliability diagram: one entry a bin, in order of confidence; NaN where a mean is over no rows.
+    """The table of a reliability diagram: one entry per bin, in order of confidence; NaN for the mean of an empty bin.
 
     Example:
       >>> from mixjax import reliability
@@ -93,7 +93,7 @@ def reliability(
 
     Returns:
       Arrays of shape [num_bins]; `ece` is sum(count * |accuracy - confidence|) / sum(count) of them. Everything is NaN
-      for NaN in a row that counts and, under `jit`, for wrong values.
+      if a row that counts has NaN and, under `jit`, for wrong values.
 
     Example:
       >>> from mixjax import reliability
@@ -132,11 +132,11 @@ def _reliability(rows: Rows, bins: Bins) -> Reliability:
 def clopper_pearson(successes: ArrayLike, count: ArrayLike, *, level: Real = 0.95) -> tuple[np.ndarray, np.ndarray]:
     r"""Return the exact interval (low, high) of a probability from `successes` out of `count`; not under `jit`.
 
-    The ends are the (1 - level)/2 quantile of Beta(k, n - k + 1) and the opposite one of Beta(k + 1, n - k).
+    The ends are the (1 - level)/2 quantile of Beta(k, n - k + 1) and the (1 + level)/2 quantile of Beta(k + 1, n - k).
 
     Args:
       successes, count: k in [0, n] and n, of shapes that broadcast.
-      level: in (0, 1), with which the interval covers at least.
+      level: in (0, 1); the interval covers with at least this probability.
 
     Returns:
       low, which is 0 for k = 0, and high, which is 1 for k = n.

@@ -22,14 +22,13 @@ def nll(
 ) -> Float[Array, ""]:
     r"""Return the mean negative log likelihood :math:`-\frac1n \sum_i \log p_{i, y_i}`, in nats.
 
-    Small probabilities have lost digits: from logits use `nll_from_logits`.
+    Small probabilities have lost digits. If you have logits, use `nll_from_logits`.
 
     Args:
       probs, labels, weights, where: probabilities [N, K] and classes [N], as for `top_label_ece`, with the same errors.
 
     Returns:
-      At least 0 (up to the slack of the sums); infinite where a label that came true had probability 0. NaN without
-      rows.
+      At least 0 (up to the slack of the sums); infinite if a true label had probability 0. NaN without rows.
 
     Example:
       >>> from mixjax.calibration import nll
@@ -67,7 +66,7 @@ def brier_score(
 ) -> Float[Array, ""]:
     r"""Return the Brier score :math:`\frac1n \sum_i \sum_k (p_{ik} - 1[y_i = k])^2`, the sum over classes.
 
-    For two classes it is twice that of the positive class, which is the score of `brier_decomposition`.
+    For two classes it is twice the score of the positive class, which `brier_decomposition` returns.
 
     Args:
       probs, labels, weights, where: as for `nll`, with the same errors.

@@ -74,8 +74,8 @@ def aurc(
       confidence, correct, weights, where: as for `risk_coverage`.
 
     Returns:
-      A number in [0, 1]: the error rate for equal confidences, less where confident rows are right more often. It
-      depends on the order of the confidences alone, so that its derivative is 0. NaN without rows.
+      A number in [0, 1]: the error rate if all confidences are equal, and less if confident rows are right more often.
+      It depends only on the order of the confidences, so its derivative is 0. NaN without rows.
 
     Example:
       >>> from mixjax.calibration import aurc
@@ -91,8 +91,8 @@ def excess_aurc(
 ) -> Float[Array, ""]:
     r"""Return the AURC minus that of a perfect ranking, :math:`e + (1 - e) \log(1 - e)` at the error rate e.
 
-    That is the limit of many rows (Geifman et al. 2019); of N rows that are ranked perfectly, without ties, the AURC is
-    above it by at most 1/N.
+    That is the limit of many rows (Geifman et al. 2019). For N rows that are ranked perfectly, without ties, the AURC
+    is above it by at most 1/N.
 
     Args:
       confidence, correct, weights, where: as for `risk_coverage`.
@@ -117,7 +117,7 @@ def selective_accuracy(
     weights: ArrayLike | None = None,
     where: ArrayLike | None = None,
 ) -> Float[Array, ""]:
-    """Return the accuracy on the most confident rows that are at least a share `coverage` of all.
+    """Return the accuracy on the most confident rows that make up at least a share `coverage` of all rows.
 
     The threshold is the highest that covers enough; with ties, it may cover more.
 

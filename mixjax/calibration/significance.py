@@ -55,7 +55,7 @@ def calibration_test(
 ) -> CalibrationTest:
     """Test whether P(correct | confidence) = confidence by the adaptive T-Cal statistic, with exact level.
 
-    There is no `weights`: the level is that of independent rows, and a row twice is not two of them.
+    `weights` are not supported: the level holds for independent rows, and a row counted twice is not two of them.
 
     Args:
       key: of the draws under the hypothesis.

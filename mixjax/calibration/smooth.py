@@ -42,8 +42,8 @@ def smooth_ece(
       confidence, correct, weights, where: shape [N], as for `ece`, with the same errors.
 
     Returns:
-      A probability in [0, 1], at least |mean residual| and equal to it where all confidences are equal. NaN without
-      rows. First derivatives are those of the fixed point, 0 where the error is; second ones raise NotImplementedError.
+      A probability in [0, 1], at least |mean residual|, and equal to it if all confidences are equal. NaN without rows.
+      First derivatives are those of the fixed point, and 0 where the error is 0; second ones raise NotImplementedError.
 
     Accuracy: the two cells of width h = 1/8192 around a row share it, which moves the result by at most about
     h^2 / (8 sigma), relative to the mean |residual|: 2e-7 at an error of 0.01, 2e-6 at 0.001. Rounding adds 1e-7 in

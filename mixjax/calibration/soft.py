@@ -49,8 +49,8 @@ def soft_ece(
       norm: p >= 1, or `inf`; the root is taken. Static.
 
     Returns:
-      A probability in [0, 1]; NaN without rows. Derivatives are finite everywhere; where the error is not smooth (at 0,
-      or for norm = 1 where a bin is calibrated) what jumps counts as 0.
+      A probability in [0, 1]; NaN without rows. Derivatives are finite everywhere; where the error has a kink (at 0, or
+      for norm = 1 where a bin is calibrated) a derivative that jumps counts as 0.
 
     Raises: as `ece`, and for a temperature that is not positive.
 

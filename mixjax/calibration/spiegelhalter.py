@@ -24,9 +24,9 @@ from mixjax.typing import ArrayLike
 def spiegelhalter_test(confidence: ArrayLike, correct: ArrayLike, *, where: ArrayLike | None = None) -> AsymptoticTest:
     r"""Test calibration by Spiegelhalter's z, with the two-sided p-value :math:`P(|N(0, 1)| > |z|)`.
 
-    A positive z is a larger Brier score than that of calibrated scores, as of overconfident ones. It is blind to errors
-    that leave the Brier score as it would be, such as any at a confidence of 1/2. There is no `weights`: the level is
-    that of independent rows.
+    A positive z means a larger Brier score than calibrated scores would have, as for overconfident ones. The test is
+    blind to errors that leave the Brier score unchanged, such as any at a confidence of 1/2. `weights` are not
+    supported: the level holds for independent rows.
 
     Args:
       confidence, correct, where: as for `ece`, with the same errors.

@@ -45,7 +45,7 @@ def skce(
 ) -> Float[Array, ""]:
     r"""Return the mean of :math:`(e_{y_i} - g_i)^T (e_{y_j} - g_j)\, e^{-\|g_i - g_j\| / \nu}` over pairs of rows.
 
-    There is no `weights`: the unbiased form depends on which rows are pairs.
+    `weights` are not supported: the unbiased form depends on which rows are pairs.
 
     Args:
       probs, labels, where: probabilities [N, K] and classes [N], as for `top_label_ece`.
@@ -79,7 +79,7 @@ def skce_linear(
     r"""Return the mean of the terms of `skce` over the pairs (1, 2), (3, 4), ..., with its standard error.
 
     Under calibration value / standard_error is asymptotically standard normal. The order of rows must not depend on
-    the data: shuffle rows that are sorted. There is no `weights`: the estimate depends on which rows are pairs.
+    the data: shuffle rows that are sorted. `weights` are not supported: the estimate depends on which rows are pairs.
 
     Args:
       probs, labels, bandwidth, where: as for `skce`, with the same errors; pairs are of the rows that count.

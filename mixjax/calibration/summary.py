@@ -52,7 +52,8 @@ def calibration_summary(
       num_bins, binning, edges, closed, weights, where: as for `ece`.
 
     Returns:
-      Scalars by name; calibration errors are those of the predicted class. Under the name of a function is its value.
+      Scalars by name; calibration errors are those of the predicted class. A scalar with the name of a function is its
+      value.
 
       * `num_rows`: how many rows count, or their total weight; `accuracy`, `mean_confidence`: weighted means.
       * `signed_gap`, `ece`, `mce`, `smooth_ece`; `rms_ece`, the ECE of norm 2.
@@ -64,7 +65,7 @@ def calibration_summary(
       All but `num_rows` are NaN without rows.
 
     Raises:
-      TypeError: unless one kind of scores is given, with what goes with it.
+      TypeError: unless exactly one kind of scores is given, with its labels or correctness.
       ValueError, TypeError: as the functions.
 
     Example:

@@ -35,7 +35,7 @@ def sweep_ece(
 ) -> Float[Array, ""]:
     r"""Return ECE_p over as many equal-mass bins as keep the observed frequencies in order.
 
-    There is no `weights`: bins are tried up to the number of rows.
+    `weights` are not supported: the number of bins goes up to the number of rows.
 
     Args:
       confidence, correct, where: shape [N], as for `ece`, with the same errors.

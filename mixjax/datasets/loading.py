@@ -38,16 +38,16 @@ def load(name: str | os.PathLike[str], *, data_dir: str | os.PathLike[str] | Non
 
     Args:
       name: one of `NAMES`, or the path of an .npz file (arrays: `mixjax.datasets.npz`).
-      data_dir: the folder to look in, and then in no other; only for data sets that are kept in files.
+      data_dir: the only folder to look in; for data sets that are kept in files.
 
     Returns:
-      Raw pixels and labels, rows in the order of their authors' files, whichever kind of file they are read from.
+      Raw pixels and labels. Rows are in the order of the authors' files, whatever kind of file they are read from.
 
     Raises:
-      ValueError: for an unknown name, and for `data_dir` where no folder is looked in.
+      ValueError: for an unknown name, and for `data_dir` with a data set that needs no folder.
       MissingDataError: if the files are not there (the message says what was looked for, where, and where to get it),
-        or a package that reads them is not.
-      RunError: if they are damaged, are not all there, or hold something else.
+        or a package that reads them is missing.
+      RunError: if they are damaged, incomplete, or hold something else.
 
     Example:
       >>> from mixjax.datasets import load
@@ -69,7 +69,7 @@ def _read_folder(name: str, folder: Path) -> Dataset | None:
     """Read the authors' files in a folder; None if it holds none of them.
 
     Raises:
-      RunError: if they are damaged, are not all there, or hold something else.
+      RunError: if they are damaged, incomplete, or hold something else.
     """
     if archive_name(name) is None:
         files = find_idx(folder)

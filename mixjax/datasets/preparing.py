@@ -38,7 +38,7 @@ def prepare(name: str, source: str | os.PathLike[str], *, data_dir: str | os.Pat
     Raises:
       ValueError: for another name.
       MissingDataError: if the source is not there, or a package is not installed.
-      RunError: if the source is damaged or not whole, if the folder exists already (it is left as it is), and if
+      RunError: if the source is damaged or incomplete, if the folder exists already (it is left unchanged), or if
         nothing can be written there.
 
     Example:

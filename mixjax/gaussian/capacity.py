@@ -53,7 +53,7 @@ def derivative_at_zero(
       ValueError: for another norm.
 
     Accuracy (tests/gaussian/test_limits_derivative.py), theta_norm <= 8: relative 1e-11 in float64; in float32 1e-5,
-    and 3e-4 for the MCE, of whose widest point float32 has four digits. Reference: Theorems 3.3 and 5.3.
+    and 3e-4 for the MCE, whose widest point float32 knows to four digits. Reference: Theorems 3.3 and 5.3.
 
     Example:
       >>> from mixjax.gaussian import derivative_at_zero
@@ -101,7 +101,7 @@ def derivative_slope(
       norm: 1 for the ECE, inf for the MCE. Static.
 
     Returns:
-      Numbers of the broadcast shape, by forward differentiation of `derivative_at_zero`. For the MCE positive, and 0
+      Numbers of the broadcast shape, by forward differentiation of `derivative_at_zero`. Positive for the MCE, and 0
       without signal. NaN at c = 0, where D jumps.
 
     Raises:
@@ -128,7 +128,7 @@ def _slope(ratio: jax.Array, theta_norm: jax.Array, norm: Real) -> jax.Array:
 
 
 def turning_ratio(theta_norm: ArrayLike, *, norm: Real = 1) -> Float[Array, "*batch"]:
-    """Find the p/n up to which D falls and from which it rises: Theorem 3.3 holds for c_max up to it, and not beyond.
+    """Find the p/n up to which D falls and beyond which it rises: Theorem 3.3 holds for c_max up to it, and not beyond.
 
     Args:
       theta_norm: |theta| >= 0.

@@ -23,8 +23,8 @@ from mixjax.typing import ArrayLike
 class ScoreLaw(NamedTuple):
     """The law of a score, y v ~ N(mean, mean + gap); a pytree of two arrays of one shape.
 
-    `gap` = var - mean decides every calibration error, and is stored since the subtraction would lose its digits:
-    the classifier is calibrated where gap = 0, over-confident where gap > 0, and under-confident where gap < 0.
+    `gap` = var - mean decides every calibration error. It is stored because the subtraction would lose its digits. The
+    classifier is calibrated where gap = 0, over-confident where gap > 0, and under-confident where gap < 0.
 
     Example:
       >>> from mixjax.gaussian import ScoreLaw

@@ -81,10 +81,10 @@ def critical_weight(ratio: ArrayLike, theta_norm: ArrayLike, *, norm: Real = 1) 
       norm: r >= 1 of the ECE; inf for the MCE, where :math:`t = 1 - \rho_0^2`. Static.
 
     Returns:
-      t of the broadcast shape; inf where every t in (0, 1) helps (without signal, always), 0 at c = 0, where none
-      does. Mixup with lambda ~ Beta(alpha, beta) helps where `mixup_weight(alpha, beta)` is below. NaN where there is
-      no classifier (both 0), for the MCE without signal (it is 1/2 for every t), and where E gap^r underflows
-      (from theta_norm of about 9 on in float32, 35 in float64). Differentiable in both arguments inside (0, 1).
+      t of the broadcast shape; inf where every t in (0, 1) helps (always, without signal), and 0 at c = 0, where none
+      does. Mixup with lambda ~ Beta(alpha, beta) helps where `mixup_weight(alpha, beta)` is below t. NaN where there is
+      no classifier (both 0), for the MCE without signal (it is 1/2 for every t), and where E gap^r underflows (from
+      theta_norm of about 9 on in float32, 35 in float64). Differentiable in both arguments inside (0, 1).
 
     Accuracy (tests/gaussian/test_limits_accuracy.py), theta_norm <= 8: absolute 1e-11 (fractional r: 1e-8) in float64
     and 5e-6 in float32. Reference: Theorems 3.1 and 5.1.
@@ -117,8 +117,8 @@ def _critical_weight(ratio: jax.Array, theta_norm: jax.Array, norm: Real) -> jax
 def critical_ratio(theta_norm: ArrayLike, t: ArrayLike, *, norm: Real = 1) -> Float[Array, "*batch"]:
     r"""Find the phase boundary c(|theta|, t): Mixup of weight t helps where p/n is above it, and hurts below.
 
-    Between c = 0, where the plain classifier is calibrated, and :math:`|\theta|^2 t/(1-t)`, where the mixed
-    one is, :math:`ECE_0 = ECE_t` once. For the MCE, :math:`c = |\theta|^2 (1/\sqrt{1-t} - 1)`.
+    The plain classifier is calibrated at c = 0, the mixed one at :math:`|\theta|^2 t/(1-t)`. Between them,
+    :math:`ECE_0 = ECE_t` exactly once. For the MCE, :math:`c = |\theta|^2 (1/\sqrt{1-t} - 1)`.
 
     Args:
       theta_norm: |theta| >= 0.

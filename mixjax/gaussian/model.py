@@ -18,7 +18,7 @@ from mixjax.typing import ArrayLike
 
 
 def class_mean(p: int, theta_norm: ArrayLike) -> Float[Array, "p"]:
-    """Return the mean of class +1 that the paper takes, theta_norm 1_p / sqrt(p).
+    """Return the paper's mean of class +1, theta_norm 1_p / sqrt(p).
 
     Args:
       p: dimension, >= 1; static.

@@ -45,8 +45,8 @@ def sample_ood_scores(
 ) -> ScoreLaw:
     r"""Sample laws of the score on test data of mean theta', for independent training sets of mean theta; exact.
 
-    Draws are keyed by the key and (n, p, theta_norm, sigma): entries that differ in t, test_norm and cosine only have
-    the same training sets. They are not those of `sample_scores`.
+    Draws are keyed by the key and (n, p, theta_norm, sigma): entries that differ only in t, test_norm and cosine have
+    the same training sets. These are not the training sets of `sample_scores`.
 
     Args:
       key: spent.

@@ -64,8 +64,8 @@ def population_ece(law: ScoreLaw, *, norm: Real = 1) -> Float[Array, "*batch"]:
 
     Accuracy, over variances from 1e-4 to 1e4 and means of either sign up to 1e4 (tests/gaussian/test_population.py):
     absolute 2e-10 in float64, 1e-12 while |mean| <= 10 and var <= 30 (fractional r: 1e-7), and 1e-5 in float32.
-    For r = 1 as much relative, down to 1e-100 (float32: 3e-5, down to 1e-30); for other r a small value has fewer
-    digits, and may have none below 1e-50. Reference: Section 2.
+    For r = 1 the relative error is as small, down to 1e-100 (float32: 3e-5, down to 1e-30). For other r a small value
+    has fewer digits, and may have none below 1e-50. Reference: Section 2.
 
     Example:
       >>> from mixjax.gaussian import ScoreLaw, population_ece

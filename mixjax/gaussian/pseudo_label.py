@@ -47,7 +47,7 @@ def sample_pseudo_label_scores(
 ) -> dict[str, ScoreLaw]:
     r"""Sample score laws of Algorithm 1's classifiers on test data of mean theta (sigma = 1), for many data sets.
 
-    Draws are keyed by the key and everything but t: entries that differ in t only have the same data sets.
+    Draws are keyed by the key and everything but t: entries that differ only in t have the same data sets.
 
     Args:
       key: spent.
@@ -57,7 +57,7 @@ def sample_pseudo_label_scores(
       t: Mixup weight in [0, 1], of "mix".
       unlabeled_norm: |theta_u| >= 0; None is |theta|.
       cosine: of the angle between theta_u and theta; 1 or -1 at p = 1.
-      replicates: data sets an entry; static.
+      replicates: data sets per entry; static.
       sums: static. "exact" draws every m, at a cost that grows with the largest n_unlabeled. "gaussian" draws the sums
         over them from the normal law of the same means and covariances, to which they tend, at one cost for every
         n_unlabeled; its skewness is off by about 1/sqrt(n_unlabeled) (tests/gaussian/test_pseudo_label.py).

@@ -88,7 +88,7 @@ def overshoot_ratio(labeled_ratio: ArrayLike, theta_norm: ArrayLike) -> Float[Ar
       theta_norm: |theta| >= 0.
 
     Returns:
-      The c_u at which rho of "final" is 1, of the broadcast shape; 0 where it is below 1 for all. NaN where
+      The c_u at which rho of "final" is 1, of the broadcast shape; 0 where it is below 1 for every c_u. NaN where
       labeled_ratio is 0: there both classifiers are calibrated at c_u = 0.
 
     Accuracy: rho is 1 to rounding (tests/gaussian/test_pseudo_label_limits.py). Reference: Theorem 4.3.

@@ -44,10 +44,10 @@ def sample_scores(
 ) -> ScoreLaw:
     r"""Sample score laws of independent training sets, exact at every n and p, at a cost that grows with neither.
 
-    Draws are keyed by the key and the values of (n, p, theta_norm, sigma). Entries that differ only in t therefore
-    share their training sets, whatever the shape of the call, and an entry is the same alone or in a grid, up to
-    rounding. (Entries equal in all of these are equal: ask for replicates instead.) Changing n, p, theta_norm, t or
-    sigma does not recompile.
+    Draws are keyed by the key and the values of (n, p, theta_norm, sigma). So entries that differ only in t share their
+    training sets, whatever the shape of the call. An entry is the same alone or in a grid, up to rounding. (Entries
+    equal in all of these are equal: ask for replicates instead.) Changing n, p, theta_norm, t or sigma does not
+    recompile.
 
     Args:
       key: spent.
@@ -56,7 +56,7 @@ def sample_scores(
       theta_norm: |theta| >= 0.
       t: Mixup weight, in [0, 1]; 0 is the plain estimator, a Beta law has t < 1/2 (`mixup_weight`).
       sigma: standard deviation of a coordinate given the label, > 0.
-      replicates: training sets an entry; static.
+      replicates: training sets per entry; static.
       sigma_estimate: static. "known": the classifier knows sigma. "paper" or "pooled": it divides by
         sigma_hat^2 of `estimators.sigma_estimator` instead (Section 3.3, unknown sigma).
 

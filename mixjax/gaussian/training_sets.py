@@ -72,7 +72,7 @@ def sample_training_sets(
     sigma: ArrayLike = 1.0,
     replicates: int,
 ) -> TrainingSets:
-    """Sample independent training sets, exact at every n and p; with the same key those of `sample_scores`.
+    """Sample independent training sets, exact at every n and p; the same key gives those of `sample_scores`.
 
     Args:
       key: spent.

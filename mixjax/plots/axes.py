@@ -97,7 +97,7 @@ def level_line(
 def cased_line(
     ax: Axes, x: ArrayLike, y: ArrayLike, *, casing: str = "white", linewidth: Real = _LINE_WIDTH, **style: Any
 ) -> None:
-    """Draw a line with edges of another color, so that it is seen on any ground, and on another line.
+    """Draw a line with edges of another color, so that it is visible on any background and on other lines.
 
     Args:
       ax: to draw on.
@@ -117,7 +117,7 @@ def cased_line(
 
 
 def line_key(label: str, *, casing: str | None = None, linewidth: Real = 0.9, **style: Any) -> Line2D:
-    """Make the entry of a line in a legend.
+    """Make the legend entry of a line.
 
     Example:
       >>> from mixjax.plots import line_key
@@ -131,7 +131,7 @@ def line_key(label: str, *, casing: str | None = None, linewidth: Real = 0.9, **
 
 
 def band_key(label: str, color: str) -> Patch:
-    """Make the entry of a band in a legend.
+    """Make the legend entry of a band.
 
     Example:
       >>> from mixjax.plots import band_key
@@ -157,7 +157,7 @@ def points_with_bars(
     Args:
       ax: to draw on.
       x, mean, standard_error: of the points.
-      within: ends that no interval leaves, as of a mean of shares.
+      within: bounds that no interval crosses, such as (0, 1) for a mean of shares.
       **style: color, marker and label, as for `points_with_intervals`.
 
     Example:
@@ -175,7 +175,7 @@ def points_with_bars(
 def points_with_intervals(
     ax: Axes, x: np.ndarray, value: np.ndarray, low: np.ndarray, high: np.ndarray, *, marker: str, **style: Any
 ) -> None:
-    """Draw points with bars from low to high: 95 % intervals of what is no mean of many, such as a share.
+    """Draw points with bars from low to high: 95 % intervals of something other than a mean, such as a share.
 
     Args:
       ax: to draw on.

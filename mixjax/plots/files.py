@@ -16,7 +16,7 @@ _UNDATED: dict[str, dict[str, None]] = {"pdf": {"CreationDate": None}, "svg": {"
 
 @dataclass(frozen=True)
 class Figure(Generic[Stored]):
-    """A figure to draw of what is stored.
+    """A figure to draw from stored results.
 
     Attributes:
       name: of its file.
@@ -42,7 +42,7 @@ def write_figures(
     Args:
       figures: in order; one whose `draw` returns None is left out.
       stored: the results that they draw.
-      folder: to write into; made if it is not there.
+      folder: to write into; created if missing.
       formats: endings that matplotlib knows: "png", "pdf", "svg".
 
     Returns:

@@ -44,8 +44,9 @@ def reliability_diagram(
       models: a table of `reliability`, a curve of `corp_curve`, or (confidence, correct) for a table of 15 equal-width
         bins; or any of these by name. Rows have no weights.
       level: of bars and bands, point by point, in (0, 1).
-      band: True to draw where points of calibrated scores lie; by default for one model alone, since each has its own.
-      key: of the band of a curve, which is drawn at random; without one a curve has no band.
+      band: True to draw where points of calibrated scores lie; by default only for a single model, since each has its
+        own.
+      key: random key for the band of a curve; without one a curve has no band.
       edges: of the bins of a table, which are the sides of the boxes of its band; by default a box is as wide as the
         scores in its bin.
       histogram: Axes on which to draw the share of rows in equal-width bins, those of a table or 15.

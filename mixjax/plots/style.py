@@ -49,7 +49,7 @@ def paper_style() -> AbstractContextManager[Any]:
 def panels(
     count: int, columns: int, *, height: Real, share_y: bool | Literal["row"] = True, width: Real = COLUMN_WIDTH
 ) -> tuple[Any, Sequence[Axes]]:
-    """Make a figure of panels with a common x axis; the surplus of the last row is left empty.
+    """Make a figure of panels with a common x axis; unused places in the last row stay empty.
 
     Args:
       count: of panels, > 0.
@@ -79,11 +79,11 @@ def panels(
 
 
 def decades(ax: Axes, *, x: bool = False, y: bool = False) -> None:
-    """Label 1 and 3 of each decade of a logarithmic axis with plain numbers; 1 alone of three decades or more.
+    """Label 1 and 3 of each decade of a logarithmic axis with plain numbers; only 1 on axes of three decades or more.
 
-    Where the axis is less than a decade it has more labels.
+    An axis of less than a decade gets more labels.
 
-    A linear axis is left as it is.
+    A linear axis is left unchanged.
 
     Example:
       >>> from mixjax.plots import decades, panels
@@ -105,7 +105,7 @@ def decades(ax: Axes, *, x: bool = False, y: bool = False) -> None:
 
 
 def signed(value: Real, _: int | None = None) -> str:
-    """Format a number shortly, with a minus sign in place of a hyphen; a formatter of ticks.
+    """Format a number briefly, with a minus sign instead of a hyphen; works as a tick formatter.
 
     Example:
       >>> from mixjax.plots import signed

@@ -59,7 +59,7 @@ def calibration_slope(
 ) -> CalibrationSlope:
     """Return calibration slope, intercept, and calibration in the large, with normal intervals; not under `jit`.
 
-    There is no `weights`: the standard errors are those of independent rows.
+    `weights` are not supported: the standard errors are those of independent rows.
 
     Args:
       logits: of the positive class, finite, shape [N]: log odds of the probabilities that are examined.
@@ -71,8 +71,8 @@ def calibration_slope(
       Intervals; 1, 0 and 0 are calibrated. NaN for NaN in a row that counts, and without rows.
 
     Raises:
-      ValueError: for wrong shapes or values; where no slope is the best: all logits are equal, a threshold separates
-        the labels, or there is one of them only.
+      ValueError: for wrong shapes or values; and if there is no best slope: all logits are equal, a threshold separates
+        the labels, or there is only one label.
       TypeError: for wrong dtypes.
       RuntimeError: if the iteration does not converge.
 

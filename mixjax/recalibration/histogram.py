@@ -28,7 +28,7 @@ __all__ = ["HistogramBinning", "fit_histogram_binning"]
 @pytree
 @dataclass(frozen=True, eq=False)
 class HistogramBinning:
-    """A map from a confidence to the accuracy of its bin; a bin without rows leaves confidences as they are.
+    """A map from a confidence to the accuracy of its bin; a bin without rows leaves confidences unchanged.
 
     Attributes:
       edges: edges between the bins, ascending, shape [bins - 1].

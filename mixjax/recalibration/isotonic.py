@@ -58,7 +58,7 @@ def fit_isotonic(
 ) -> Isotonic:
     """Fit the non-decreasing function of confidence that is nearest to correctness in (weighted) least squares.
 
-    Between the confidences of the rows it is a step, where scikit-learn's interpolates.
+    Between the confidences of the rows it is a step function; scikit-learn's interpolates.
 
     Args:
       confidence: in [0, 1], shape [N]; of a binary classifier the probability of the positive class.

@@ -76,8 +76,8 @@ def fit_platt(
       logits: of the positive class (or any score), finite, shape [N].
       labels: 0 or 1, shape [N].
       smoothing: True for Platt's targets; False fits to 0 and 1, the maximum of the likelihood. Static.
-      weights, where: as in docs/conventions.md. The targets depend on the number of rows: here weighted ones are worth
-        (sum w)^2 / sum w^2 of them, which is their number where weights are equal.
+      weights, where: as in docs/conventions.md. The targets depend on the number of rows. Weighted rows count as
+        (sum w)^2 / sum w^2 rows, which is their number if all weights are equal.
 
     Returns:
       A function of logits, and a pytree. Its scale is negative if higher logits go with the label 0. NaN as in

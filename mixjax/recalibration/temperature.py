@@ -81,9 +81,9 @@ def fit_temperature(
       A function of logits, and a pytree. NaN as in `mixjax.recalibration`.
 
     Raises:
-      ValueError: for wrong shapes or values, with the first offending row; and if no temperature is the best: in each
-        row all logits are equal, every label has the largest logit of its row (T -> 0), or the labels' logits are not
-        above the average of their rows (T -> infinity).
+      ValueError: for wrong shapes or values, with the first offending row; and if there is no best temperature: all
+        logits of every row are equal, every label has the largest logit of its row (T -> 0), or the labels' logits are
+        on average not above those of their rows (T -> infinity).
       TypeError: for wrong dtypes.
       RuntimeError: if the iteration does not converge, with the norm of the gradient.
 

@@ -76,8 +76,8 @@ def fit_vector_scaling(
     Args:
       logits: shape [N, K] or [..., K], K >= 2, below infinity; -inf is a class of probability 0, which may not be
         the label.
-      labels: whole numbers in [0, K), of the shape of `logits` without its last axis; each class has to occur, but for
-        those of probability 0 in each row, which keep the scale 1.
+      labels: whole numbers in [0, K), of the shape of `logits` without its last axis; each class must occur, except
+        those of probability 0 in every row, which keep the scale 1.
       weights, where: as in docs/conventions.md.
 
     Returns:

@@ -41,11 +41,11 @@ def of_arrays(
     level: float = 0.95,
     seed: int = 0,
 ) -> CalibrationReport:
-    """Return the report that `mixjax report` makes of a file: every number with its interval, to print or to write.
+    """Return the report that `mixjax report` makes from a file: every number with its interval, to print or to write.
 
     Args:
       probs, logits, confidence: exactly one of them; probabilities or logits [N, K] go with `labels`, confidences [N]
-        with `correct`. Two models on the same rows, to be compared, are a mapping from their names to these.
+        with `correct`. To compare two models on the same rows, pass a mapping from their names to these.
       labels: whole numbers in [0, K), shape [N].
       correct: 0 or 1, shape [N]; for two models a mapping too.
       where: shape [N]: rows that are False are left out.
@@ -57,7 +57,7 @@ def of_arrays(
       A `CalibrationReport`. float64 arrays are computed in float64, others in float32, whatever JAX is set to.
 
     Raises:
-      TypeError: unless one kind of scores is given, with what goes with it.
+      TypeError: unless exactly one kind of scores is given, with its labels or correctness.
       ValueError: for more than two models; for two with different numbers of rows or classes; without rows, for NaN in
         a row, and as the functions of `mixjax.calibration`.
 

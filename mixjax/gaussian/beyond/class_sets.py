@@ -70,7 +70,7 @@ def sample_class_sets(
       p: dimension, a whole number from K to 1e10.
       theta_norm: |theta| >= 0, the length of the means of `class_means`.
       num_classes: K, from 2 to 60; static.
-      replicates: training sets an entry; static.
+      replicates: training sets per entry; static.
 
     Returns:
       Sets of shape broadcast(n, p, theta_norm) + (replicates,).

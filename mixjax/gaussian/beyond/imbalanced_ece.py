@@ -40,7 +40,7 @@ def imbalanced_ece(
     Args:
       law: the law of the score given its class, any batch shape.
       positive_rate: pi in (0, 1).
-      bias: b, any real numbers; log(pi / (1 - pi)) is that of known class sizes.
+      bias: b, any real numbers; log(pi / (1 - pi)) if class sizes are known.
       kind: static. "top-label", of the predicted class, is the paper's; "class-wise" is the mean over both classes of
         the errors of the claims about them, which are equal.
 

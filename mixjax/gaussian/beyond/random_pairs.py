@@ -85,7 +85,7 @@ def sample_pairs_scores(
       num_pairs: up to 61 increasing numbers M; static. The first pairs of a larger M are those of a smaller one.
       p, theta_norm, sigma: as for `sample_scores`.
       alpha, beta: of lambda's Beta law, scalars; alpha = 0 is no Mixup (lambda = 0).
-      replicates: training sets an entry; static.
+      replicates: training sets per entry; static.
 
     Returns:
       Laws of shape [2 + len(num_pairs), *broadcast(p, theta_norm, sigma), replicates]: plain, the paper's, and each M.

@@ -80,14 +80,15 @@ def scaled_ece(fit: TemperatureFit) -> Float[Array, "*batch"]:
 def at_best_temperature(law: ScoreLaw) -> ScoreLaw:
     """Return the law of the score divided by its best temperature, var / mean: N(z^2, z^2) with z^2 = mean^2 / var.
 
-    Only z is left of a classifier, that is its accuracy: this is temperature scaling on held-out points without end.
+    Only z remains of a classifier, that is, its accuracy: this is temperature scaling on infinitely many held-out
+    points.
 
     Args:
       law: of the score.
 
     Returns:
-      Laws of its shape, calibrated. A score that is wrong on average, or has no mean, is left without confidence (z is
-      1e-6, since a law of no variance has no NLL); NaN where the law is.
+      Laws of its shape, calibrated. A score that is wrong on average, or has mean 0, is left without confidence (z is
+      1e-6, since a law without variance has no NLL). NaN where the law is NaN.
 
     Example:
       >>> from mixjax.gaussian import ScoreLaw, at_best_temperature
@@ -101,7 +102,7 @@ def at_best_temperature(law: ScoreLaw) -> ScoreLaw:
 
 
 def scale_on_held_out(sets: TrainingSets, law: ScoreLaw, *, n_held_out: ArrayLike) -> TemperatureFit:
-    """Fit a temperature for each training set, on held-out points of its own.
+    """Fit a temperature for each training set, on its own held-out points.
 
     The held-out points of a set are the same for every law and every n_held_out, the smaller the first of the larger.
     Only their noise along theta_hat is kept: each fit has the exact law, and differences between the laws of one set

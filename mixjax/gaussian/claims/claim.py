@@ -73,7 +73,7 @@ def _always_exact(n: ArrayLike, **_: Real | Rate) -> Flags:
 
 
 class Claim(NamedTuple):
-    """A theorem as a measurement, whose functions take a configuration's numbers and rates by name.
+    """A theorem as a measurement; its functions take a configuration's numbers and rates by name.
 
     Attributes:
       theorem: its number in the paper.

@@ -35,7 +35,7 @@ def mixup_logistic_coefficients(
       x: rows, shape [n, p].
       y: labels in [-1, 1], shape [n].
       penalty: mu > 0, on the scale of the mean loss.
-      alpha, beta: of Mixup, >= 0; alpha = 0 is no Mixup, and beta None is alpha.
+      alpha, beta: of Mixup, >= 0; alpha = 0 is no Mixup, and beta=None means alpha.
       smoothing: eps in [0, 1); labels become (1 - eps) y.
 
     Returns:

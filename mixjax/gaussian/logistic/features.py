@@ -23,8 +23,8 @@ class ClassMoments(NamedTuple):
     """The moments of two classes, of `class_moments`; a pytree.
 
     Attributes:
-      center: midpoint of the class means; rows are centered there before they are fitted, since fits have no intercept.
-      eigenvalues: of the mean of the two covariances, ascending; with n rows a class at most n - 1 are not 0.
+      center: midpoint of the class means. Rows are centered there before a fit, because fits have no intercept.
+      eigenvalues: of the mean of the two covariances, ascending; at most rows - 2 of them are not 0.
       theta_squared: squared coordinates in the eigenbasis of theta, half the difference of the means, less what the
         noise of the means adds on average, and at least 0.
       basis: the eigenvectors, as columns.
@@ -55,7 +55,7 @@ def class_moments(x: ArrayLike, y: ArrayLike) -> ClassMoments:
       y: labels -1 and +1, shape [rows]; at least two rows of each.
 
     Returns:
-      The moments, in the dtype of x. Classes count the same, whatever their sizes.
+      The moments, in the dtype of x. Both classes have equal weight, whatever their sizes.
 
     Raises:
       ValueError: for shapes that do not fit, NaN or infinite features, labels other than -1 and +1, fewer than two rows

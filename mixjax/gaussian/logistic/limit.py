@@ -42,7 +42,7 @@ def limit_logistic_scores(
       ratio: c >= 0.
       theta_norm: |theta| >= 0.
       penalty: mu > 0.
-      alpha, beta: of Mixup, >= 0; alpha = 0, the default, is no Mixup whatever beta is, and beta None is alpha.
+      alpha, beta: of Mixup, >= 0; alpha = 0, the default, is no Mixup, whatever beta is. beta=None means alpha.
       smoothing: eps in [0, 1).
 
     Returns:
@@ -92,10 +92,10 @@ def predict_logistic_scores(
     beta: ArrayLike | None = None,
     smoothing: ArrayLike = 0.0,
 ) -> ScoreLaw:
-    r"""Predict the law of the score of a logistic fit to n rows, whose classes have any one covariance.
+    r"""Predict the law of the score of a logistic fit to n rows, for any covariance that the classes share.
 
-    Rows are y theta + Sigma^(1/2) z. Nothing but the spectrum of Sigma, where theta lies in it, and n is used: with the
-    moments of real features this says what Mixup, smoothing or a penalty will do, before anything is trained.
+    Rows are y theta + Sigma^(1/2) z. It uses only n, the spectrum of Sigma, and where theta lies in it. With the
+    moments of real features it says what Mixup, smoothing or a penalty will do, before anything is trained.
 
     Args:
       eigenvalues: s_k >= 0 of Sigma, shape [..., p].
@@ -148,7 +148,7 @@ def _laws(problem: Problem) -> ScoreLaw:
 def separable_ratio(theta_norm: ArrayLike) -> Float[Array, "*batch"]:
     r"""Find the p/n from which on the two classes of a training set are separable by a hyperplane through 0.
 
-    From there on the plain logistic fit without a penalty is infinite. Gordon's comparison of the margin gives
+    Beyond it, the plain logistic fit without a penalty is infinite. Gordon's comparison of the margin gives
 
     .. math:: c^* = \min_{a \ge 0} E \left(\sqrt{1 + a^2}\, g - a |\theta|\right)_+^2, \qquad g \sim N(0, 1).
 
@@ -158,7 +158,7 @@ def separable_ratio(theta_norm: ArrayLike) -> Float[Array, "*batch"]:
     Returns:
       c* in [0, 1/2] of its shape: 1/2 without signal (Cover 1965), and 0 where it underflows.
 
-    Reference: Candes and Sur (2020) and Deng, Kammoun and Thrampoulidis (2022) have such thresholds for logistic data
+    Reference: Candes and Sur (2020) and Deng, Kammoun and Thrampoulidis (2022) derive such thresholds for logistic data
     and for this mixture.
 
     Example:
