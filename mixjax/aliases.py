@@ -1,4 +1,4 @@
-"""In a clone the folders `sims` and `train`, beside this one, are the packages `mixjax.sims` and `mixjax.train`.
+"""Make the folders `sims` and `train` of a clone the packages `mixjax.sims` and `mixjax.train`.
 
 An installed mixjax holds the two folders. In a clone they are found where they are, and `sims` and `train`, which
 `python -m sims` and `import sims` need, are second names of the same modules: nothing exists twice.

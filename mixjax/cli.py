@@ -39,7 +39,7 @@ Labels are whole numbers from 0. Rows are counted from 0; messages on a csv file
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; return the exit status: 0, 2 for an error that the user can mend, 130 when interrupted."""
+    """Run a command; return the exit status: 0, 2 for an error that the user can fix, 130 when interrupted."""
     return exit_status(lambda: _dispatch(list(sys.argv[1:] if arguments is None else arguments)))
 
 
@@ -171,7 +171,7 @@ def _files(options: argparse.Namespace) -> tuple[list[FilePredictions], list[str
 
 
 def _usual_folder(options: argparse.Namespace) -> Path:
-    """Return the folder of the report beside the (first) file."""
+    """Return the folder of the report, next to the (first) file."""
     first, *others = options.compare or [options.file]
     parts = [first.stem, *(path.stem for path in others), *([options.recalibrate] if options.recalibrate else [])]
     return Path(first.with_name("_and_".join(parts) + "_report"))

@@ -1,4 +1,4 @@
-"""Types of what public functions take."""
+"""Types of the arguments of public functions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The comparison of a published table with the same table made anew: equal, to how many digits, or where it is not.
+"""The comparison of a published table with the same table made again: equal, to how many digits, or where it differs.
 
 A number agrees if it differs by no more than the tolerance times itself, by a fifth of its standard error (the column
 of its name with `_se`), which is more than one of a thousand replicates that falls to the other side of a threshold, or
@@ -41,7 +41,7 @@ class Comparison:
 
 
 def compare(file: str, then: str | None, now: str | None, tolerance: float = TOLERANCE) -> Comparison:
-    r"""Compare a CSV file as published with its text made anew; None where one of the two does not have it.
+    r"""Compare a published CSV file with its text made again; None if one of the two is missing.
 
     Rows are matched by their first columns, as many as tell all rows apart.
 

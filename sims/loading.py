@@ -101,7 +101,7 @@ def stored_digest(folder: Location) -> str:
 
 
 def fault_of(folder: Location) -> str:
-    """Describe what is wrong with the table of a finished run by its checksum; empty if nothing is."""
+    """Describe what the checksum says is wrong with the table of a finished run; empty if nothing is."""
     file = folder / "dataset.nc"
     try:
         _refuse_damaged(folder, file if isinstance(file, Path) else io.BytesIO(file.read_bytes()))
@@ -111,7 +111,7 @@ def fault_of(folder: Location) -> str:
 
 
 def _refuse_damaged(folder: Location, content: Content) -> None:
-    """Refuse a table that has not the checksum in its provenance."""
+    """Refuse a table without the checksum of its provenance."""
     digest = stored_digest(folder)
     try:
         with content.open("rb") if isinstance(content, Path) else io.BytesIO(content.getbuffer()) as file:

@@ -57,7 +57,7 @@ def _like(first: RunDirectory, folder: PathOrUrl, allow_mixed: bool) -> Mapping[
 
 
 def _copy(run: RunDirectory, target: RunDirectory, names: Sequence[str], warn: Tell) -> None:
-    """Copy the units that the target lacks; those that it has must be the same."""
+    """Copy the units that are missing in the target; those that it has must be the same."""
     found = run.inventory(names)
     for remark in found.remarks():
         warn(f"{run.path}: {remark}")

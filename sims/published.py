@@ -21,7 +21,7 @@ from .studies import STUDIES
 
 
 class NotOfStudiesError(RunError):
-    """Report a folder of no published study: it cannot be made again here."""
+    """Report that a folder holds no published study, so it cannot be made again here."""
 
 
 @dataclass(frozen=True)

@@ -97,7 +97,7 @@ def _origin(run: Location, table: xr.Dataset) -> str:
 
 
 def _resumed(units: str) -> str:
-    """Return which units the time is of, if the run was resumed."""
+    """Return which units the time covers, if the run was resumed."""
     computed, _, number = units.partition(" of ")
     return "" if computed == number else f", of the last {units} units"
 
@@ -121,7 +121,7 @@ _LEFT_OUT = ("_mix", "_mix_se", "_low", "_high", "_sd", "_limit", "_critical_rat
 
 
 def _parts(table: xr.Dataset) -> dict[str, xr.Dataset]:
-    """Return the variables of each combination of axes, by the names of these."""
+    """Return the variables of each combination of axes, by the names of the axes."""
     names: dict[tuple[str, ...], list[str]] = {}
     for name, variable in table.data_vars.items():
         names.setdefault(tuple(map(str, variable.dims)), []).append(str(name))

@@ -133,7 +133,7 @@ def _refuse_published(out: Location, folder: Location) -> None:
 
 
 def _refuse_other_code(out: Location, allow_mixed: bool) -> None:
-    """Refuse a finished run that this code has not made here: its tables say nothing of what this code makes."""
+    """Refuse a finished run that this code has not made here: its tables say nothing about this code."""
     if not (out / "dataset.nc").exists():
         return
     made_with = provenance()
@@ -153,7 +153,7 @@ def _compared(stored: Mapping[str, str], table: xr.Dataset, tolerance: float) ->
 
 
 def _reason(then: Mapping[str, Any], table: xr.Dataset) -> str:
-    """Describe in what the two runs differ, of what is known of both."""
+    """Describe how the two runs differ, as far as both are known."""
     now = json.loads(table.attrs["provenance"])
     known = [name for name in _TOLD if name in then and name in now]
     one, other = ({name: str(made[name]) for name in known} for made in (then, now))

@@ -1,4 +1,4 @@
-"""What a metric object counts of the batches that it is given by keyword: common to flax's nnx and clu."""
+"""What a metric object counts of its batches, for flax's nnx and clu alike."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Batches:
         return cls(given, Bins.of(num_bins, closed=closed, edges=edges), norm, num_classes)
 
     def empty(self) -> CalibrationState:
-        """Return the state of no batch."""
+        """Return the state before any batch."""
         return CalibrationState.with_bins(self.bins, self.num_classes)
 
     def counted(
@@ -54,7 +54,7 @@ class Batches:
         where: ArrayLike | None,
         mask: ArrayLike | None,
     ) -> CalibrationState:
-        """Return the state with a batch more; `mask` is `where` by the name that flax's metrics have for it.
+        """Return the state with one more batch; `mask` is flax's name for `where`.
 
         Raises:
           TypeError: for both, and for a missing keyword.

@@ -162,7 +162,7 @@ def clopper_pearson(successes: ArrayLike, count: ArrayLike, *, level: Real = 0.9
 
 
 def check_level(level: Real) -> None:
-    """Raise TypeError or ValueError for a level that is no number in (0, 1)."""
+    """Raise TypeError or ValueError for a level that is not a number in (0, 1)."""
     check_real("level", level)
     if not 0 < level < 1:
         raise ValueError(f"level must be between 0 and 1, got {level}")

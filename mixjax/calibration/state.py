@@ -58,7 +58,7 @@ class CalibrationState:
         closed: Closed = "left",
         num_classes: int | None = None,
     ) -> CalibrationState:
-        """Return the state of no rows.
+        """Return the state before any row.
 
         Args:
           num_bins: equal-width bins of confidence.
@@ -72,7 +72,7 @@ class CalibrationState:
 
     @classmethod
     def with_bins(cls, bins: Bins, num_classes: int | None) -> CalibrationState:
-        """Return the state of no rows with bins that are checked."""
+        """Return the state before any row, with bins that are checked."""
         shape: tuple[int, ...] = (2, bins.number)
         if num_classes is not None:
             shape = (2, check_size("num_classes", num_classes), bins.number)
@@ -92,7 +92,7 @@ class CalibrationState:
         weights: ArrayLike | None = None,
         where: ArrayLike | None = None,
     ) -> CalibrationState:
-        """Return the state with one batch more.
+        """Return the state with one more batch.
 
         Call it under `jit`, with padded batches masked by `where`. For a state with classes it is `update_probs`.
 
@@ -112,7 +112,7 @@ class CalibrationState:
     def update_probs(
         self, probs: ArrayLike, labels: ArrayLike, *, weights: ArrayLike | None = None, where: ArrayLike | None = None
     ) -> CalibrationState:
-        """Return the state with one batch of class probabilities more.
+        """Return the state with one more batch of class probabilities.
 
         Args:
           probs: shape [N, K], rows sum to 1.

@@ -1,4 +1,4 @@
-"""The end of a command: its exit status, and one sentence for an error that the user can mend."""
+"""The end of a command: its exit status, and one sentence for an error that the user can fix."""
 
 from __future__ import annotations
 

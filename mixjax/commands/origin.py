@@ -14,7 +14,7 @@ from mixjax.runs.errors import RunError
 
 
 def check_paths(paths: Iterable[Path]) -> None:
-    """Raise RunError for a path that is no text, and cannot be shown on a page."""
+    """Raise RunError for a path that is not text, and so cannot be shown on a page."""
     for path in paths:
         try:
             str(path).encode()

@@ -90,7 +90,7 @@ class CommandLine:
         return entry.function(*rest, **options)
 
     def _formats(self, words: list[str]) -> tuple[dict[str, tuple[str, ...]], list[str]]:
-        """Split --format png,pdf from other words; without it there is no option."""
+        """Split --format png,pdf from other words, if it is there."""
         parser = Parser(f"{self.prog} figures", add_help=False, allow_abbrev=False)
         parser.add_argument("--format", type=_formats, dest="formats", default=argparse.SUPPRESS)
         options, others = parser.parse_known_args(words)

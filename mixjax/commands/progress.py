@@ -1,4 +1,4 @@
-"""Lines, a progress bar and a report in the terminal of a run, which goes on when the terminal is gone."""
+"""Lines, a progress bar and a report in the terminal of a run. The run continues if the terminal goes away."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def read_published(text: str) -> dict[str, str]:
 
 
 def picture_section(picture: Location) -> str:
-    """Return the Markdown of a picture with its caption, which is stored beside it."""
+    """Return the Markdown of a picture with its caption, which is stored next to it."""
     caption = read_text(picture.with_suffix(".txt")).strip()
     return f"![{picture.stem}](figures/{picture.name})\n\n{caption}"
 

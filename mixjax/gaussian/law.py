@@ -1,4 +1,4 @@
-"""The law of a linear classifier's score, on which its calibration depends alone.
+"""The law of a linear classifier's score, which alone decides its calibration.
 
 Paper: Definition 3.1 and the plug-in confidence of Section 3.1. Given an estimate theta_hat, the
 score of a test point is v = theta_hat' x / sigma^2, and the confidence that y = +1 is

@@ -59,7 +59,7 @@ def _float_dtype(values: Mapping[str, ArrayLike], arrays: Mapping[str, jax.Array
 
 
 def _has_dtype(value: ArrayLike) -> bool:
-    """Return whether a value has a dtype of its own, which numbers and lists of Python have not."""
+    """Return whether a value has its own dtype; Python's numbers and lists have none."""
     if isinstance(value, jax.Array):
         return not value.weak_type
     return isinstance(value, np.generic) or not isinstance(value, int | float | Sequence)

@@ -1,4 +1,4 @@
-"""Where the rows differ from what the prediction takes them to be, known before anything is fitted.
+"""Warnings where the rows differ from the assumptions of the prediction, known before anything is fitted.
 
 The prediction takes two Gaussian classes of equal size and one covariance, which it knows. The thresholds are where, in
 fits to simulated rows with n = 80, p = 30 and |theta| = 1 (docs/predict.md), predicted signed gaps were off by 0.01 to

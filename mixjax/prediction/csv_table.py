@@ -1,4 +1,4 @@
-"""Every predicted number as a csv file, with what was measured beside."""
+"""Every predicted number as a csv file, next to the measured ones."""
 
 from __future__ import annotations
 

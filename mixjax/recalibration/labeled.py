@@ -73,7 +73,7 @@ class FitResult(NamedTuple):
     def of(
         cls, parameters: tuple[jax.Array, ...], problems: Sequence[jax.Array], norm: jax.Array, lost: jax.Array
     ) -> FitResult:
-        """Replace the parameters by NaN if there is a problem, of which the first counts, or if data are lost."""
+        """Replace the parameters by NaN if there is a problem (the first counts), or if data are lost."""
         status = jnp.select(list(problems), list(jnp.arange(1, len(problems) + 1, dtype=np.int32)), jnp.int32(0))
         status = jnp.where(lost, 0, status)
         good = (status == 0) & ~lost

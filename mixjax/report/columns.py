@@ -134,7 +134,7 @@ def _csv(path: Path, wanted: Callable[[str], bool], labels: Labels | None) -> Co
 
 
 def _separator(header: str) -> str:
-    """Return what separates the names of a header: a semicolon or a tab only where there is no comma."""
+    """Return the separator of a header: a semicolon or a tab only if there is no comma."""
     return next((mark for mark in ",;\t" if mark in header), ",")
 
 

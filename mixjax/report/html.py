@@ -1,4 +1,4 @@
-"""Pages of HTML that need nothing but themselves: pictures inline, no script, nothing to fetch.
+"""HTML pages that stand alone: pictures inline, no script, nothing to fetch.
 
 The policy in the head of a page forbids a browser to load anything else.
 """

@@ -1,4 +1,4 @@
-"""Runs: a folder on a disk or in an object store whose finished work no crash can harm.
+"""Runs: a folder on a disk or in an object store. No crash can harm its finished work.
 
 `directory` the run and its pieces; `manifest` what a run is, `origin` what made it; `shards` arrays with a checksum;
 `storage` disks and object stores, `lock` and `lease` one writer a folder, `writing` whole files; `untrusted`, `npz` and

@@ -1,4 +1,4 @@
-"""CSV files that need not be trusted: a damaged one is refused by its line."""
+"""CSV files that need not be trusted: a damaged one is refused, with its line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run directory: the specification of a run, its origin, and its finished pieces, none of which a crash can harm.
+"""A run directory: the specification of a run, its origin, and its finished pieces. No crash can harm them.
 
     DIR/manifest.json       the spec (what is computed), the environment (what computes it) and the configuration
     DIR/shards/NAME.npz     one immutable file a finished unit of work, with a checksum of it, its name and the spec

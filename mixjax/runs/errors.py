@@ -1,4 +1,4 @@
-"""Errors that the user of a run can mend, each one sentence."""
+"""Errors that the user of a run can fix, each in one sentence."""
 
 from __future__ import annotations
 

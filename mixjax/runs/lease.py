@@ -1,4 +1,4 @@
-"""One writer a folder of a store: a lease, which its holder renews, so that others see whether it lives.
+"""One writer per folder of a store: a lease, which its holder renews, so that others see that it is alive.
 
 A lease is the object DIR/.lock/NUMBER, with who holds it and how often it was renewed; the greatest number is what
 counts. It is taken over from a dead holder by creating the next number: of several that create one object at once a

@@ -1,4 +1,4 @@
-"""One writer a folder of a disk: a lock that ends with the process that holds it, however that ends.
+"""One writer per folder of a disk: a lock that ends with the process that holds it, however that ends.
 
 Stores have no locks: `mixjax.runs.lease` serves there.
 """

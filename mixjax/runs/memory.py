@@ -1,4 +1,4 @@
-"""Memory: how much this process may use, and its lack, however Python, NumPy and XLA report it."""
+"""Memory: how much this process may use, and running out of it, however Python, NumPy and XLA report that."""
 
 from __future__ import annotations
 

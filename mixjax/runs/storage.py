@@ -64,7 +64,7 @@ class ObjectPath:
         return ObjectPath(self.url.rpartition("/")[0], self.key.rpartition("/")[0], self.system)
 
     def with_suffix(self, suffix: str) -> ObjectPath:
-        """Return the object beside it that has another suffix."""
+        """Return the object with the same name and another suffix."""
         return self.parent / f"{self.stem}{suffix}"
 
     def exists(self) -> bool:

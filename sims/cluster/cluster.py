@@ -94,13 +94,13 @@ class Cluster:
 
 
 def _taken(waiting: deque[str], seconds: float | None, ahead: int) -> tuple[str, ...]:
-    """Take the parts of the next task: TASK seconds of them, and fewer at the end, so that all threads end together."""
+    """Take the parts of the next task: TASK seconds of them, or fewer at the end, so that all threads end together."""
     number = min(TASK / seconds, len(waiting) / ahead) if seconds else 1
     return tuple(waiting.popleft() for _ in range(max(1, int(number))))
 
 
 def cluster_of(workers: int | None, scheduler: str | None) -> AbstractContextManager[Cluster | None]:
-    """Return the cluster of the options as a context, which gives None where they ask for none.
+    """Return the cluster of the options as a context, which gives None if they ask for no cluster.
 
     Raises:
       RunError: for options that contradict each other, and as `Cluster` does.
@@ -150,7 +150,7 @@ def _connected(opened: ExitStack, workers: int | None, scheduler: str | None, pa
 
 @contextmanager
 def _interrupts_ignored() -> Iterator[None]:
-    """Let processes that start meanwhile ignore Ctrl-C, which a terminal sends to all of them."""
+    """Let processes that start in this context ignore Ctrl-C, which a terminal sends to all of them."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

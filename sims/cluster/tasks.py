@@ -101,7 +101,7 @@ class Tasks:
         return done.parts
 
     def _help(self) -> None:
-        """Submit what hangs to workers that do not have it."""
+        """Submit hanging tasks to workers that do not have them."""
         limit = max(HANGING[0], HANGING[1] * statistics.median(self.took)) if self.took else float("inf")
         late = [names for names, since in self.since.items() if time.monotonic() - since > limit]
         if not late:
@@ -112,7 +112,7 @@ class Tasks:
             self._elsewhere(names, [worker for worker, has in busy.items() if not keys & set(has)])
 
     def _elsewhere(self, names: Names, workers: list[str]) -> None:
-        """Submit parts to one of these workers, or to any that joins when they are gone."""
+        """Submit parts to one of these workers, or to any new one if they are gone."""
         if workers:
             self.submit(names, workers=workers, allow_other_workers=True)
         elif not self.running[names]:

@@ -60,7 +60,7 @@ class ExecutionOptions:
 
 
 def execute(work: Work, out: Location, options: ExecutionOptions) -> bool:
-    """Compute and store what the folder does not hold yet; return whether the run is finished.
+    """Compute and store what is missing in the folder; return whether the run is finished.
 
     Raises:
       RunError: for a folder that cannot be used, and for a backend that computes wrongly.
@@ -92,7 +92,7 @@ def opened(work: Work, out: Location, made_with: Mapping[str, Any], options: Exe
 
 
 def compute_missing(work: Work, directory: RunDirectory, options: ExecutionOptions) -> tuple[int, int]:
-    """Compute and store the parts that are not stored; return how many these were, and of how many."""
+    """Compute and store the missing parts; return how many there were, and the number of all parts."""
     layout = directory.manifest["layout"]
     names = work.names(layout)
     found = directory.inventory(names)
@@ -112,7 +112,7 @@ def compute_missing(work: Work, directory: RunDirectory, options: ExecutionOptio
 
 
 def _announce(work: Work, options: ExecutionOptions, layout: Mapping[str, int], left: int, number: int) -> None:
-    """Announce what is to be computed, and the least time that it takes."""
+    """Announce what will be computed, and the least time that it takes."""
     if options.announce is None:
         return
     stored = "" if left == number else f", {left:,} of them left" if left else ", all of them stored"

@@ -1,4 +1,4 @@
-"""Publishing a finished run: figures, summary.csv, and where they come from; drawing published figures anew."""
+"""Publishing a finished run: figures, summary.csv, and where they come from; redrawing published figures."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def publish(run: Path, folder: Path) -> Location:
 
 
 def redraw(folder: Path) -> Location:
-    """Draw the figures of a published result anew, as far as its summary.csv has what they show; return the README.
+    """Redraw the figures of a published result, as far as its summary.csv has their numbers; return the README.
 
     Figures of single epochs and bins need the records of the run: their pictures and captions stay. A figure that the
     folder does not have is not added.

@@ -207,20 +207,20 @@ def positive_scalar(name: str, value: ArrayLike, dtype: np.dtype) -> jax.Array:
 
 
 def refuse_labels(labels: np.ndarray, num_classes: int, where: Any) -> None:
-    """Raise ValueError for the first label of a row that is kept, and is no class."""
+    """Raise ValueError for the first label of a kept row that is not a class."""
     hint = "" if labels.size == 0 or labels.min() >= 0 else "; where=labels >= 0 leaves out rows without a label"
     refuse("labels", labels, (labels >= 0) & (labels < num_classes), f"in [0, {num_classes})", where, hint)
 
 
 def refuse_weights(weights: jax.Array | None, where: Any) -> None:
-    """Raise ValueError for the first weight of a row that is kept, and is negative or infinite."""
+    """Raise ValueError for the first weight of a kept row that is negative or infinite."""
     if weights is not None:
         host = np.asarray(weights)
         refuse("weights", host, (host >= 0) & np.isfinite(host), "finite and not negative", where)
 
 
 def refuse(name: str, values: np.ndarray, right: np.ndarray, rule: str, where: Any, hint: str = "") -> None:
-    """Raise ValueError for the first row that is not right, unless it is masked or NaN; rows are the first axis."""
+    """Raise ValueError for the first wrong row, unless it is masked or NaN; rows are the first axis."""
     wrong = ~right & ~np.isnan(values) if np.issubdtype(values.dtype, np.floating) else ~right
     rows = wrong.any(axis=tuple(range(1, wrong.ndim)))
     rows &= True if where is None else np.asarray(where)
