@@ -20,9 +20,9 @@ demo: .venv/installed-sims
 	$(VENV) -m sims phase_diagram --preset default --out runs/demo
 
 # Most of the time goes into compiling: programs are compiled sooner, and run slower. test-all has those of users.
-# XLA ends at a flag that it does not know, and jaxlib 0.11 does not know the second.
+# XLA ends at a flag that it does not know, and jaxlib 0.11 does not know the last.
 jaxlib = $(shell $(VENV) -c 'from importlib.metadata import version; print(version("jaxlib"))')
-sooner = --xla_backend_optimization_level=0$(if $(filter 0.10.%,$(jaxlib)), --xla_cpu_use_fusion_emitters=false)
+sooner = --xla_backend_optimization_level=0 --xla_cpu_parallel_codegen_split_count=1$(if $(filter 0.10.%,$(jaxlib)), --xla_cpu_use_fusion_emitters=false)
 
 test: .venv/installed-test
 	XLA_FLAGS="$(sooner) $$XLA_FLAGS" $(VENV) -m pytest -n auto --dist loadfile -m "not slow"

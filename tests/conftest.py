@@ -18,7 +18,7 @@ from tests.paths import program_cache
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 # Environment variables reach the processes that tests start.
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(program_cache()))
-os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.1")  # to store it takes as long
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # XLA takes its own preferences for features that a CPU lacks
 

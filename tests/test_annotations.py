@@ -14,7 +14,7 @@ from tests.paths import ROOT
 
 QUICK = " or ".join(
     f"mixjax.{name}"
-    for name in ("calibration.binned", "gaussian.limits", "plots", "recalibration.temperature", "scores")
+    for name in ("calibration.binned", "plots", "recalibration.temperature", "scores")
 )  # others compile for long
 
 

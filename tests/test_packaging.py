@@ -176,6 +176,7 @@ except RunError as error:
 """
 
 
+@pytest.mark.slow
 def test_a_core_install_names_the_extra_in_one_sentence(tmp_path: Path) -> None:
     """Optional packages hidden, all of them, and then those of one study."""
     hidden = ("dask", "flax", "h5netcdf", "h5py", "matplotlib", "optax", "orbax", "rich", "sklearn", "xarray")

@@ -31,14 +31,18 @@ METRICS = {
 
 def metrics_of(law: ScoreLaw) -> dict[str, np.ndarray]:
     """Compute the METRICS of laws, in float64 where x64 is on."""
-    values = {
+    return {name: np.asarray(value) for name, value in _metrics(law).items()}
+
+
+@jax.jit
+def _metrics(law: ScoreLaw) -> dict[str, jax.Array]:
+    return {
         "ece": population_ece(law),
         "signed": population_signed_gap(law),
         "accuracy": population_accuracy(law),
         "nll": population_nll(law),
         "nll_scaled": population_nll(at_best_temperature(law)),
     }
-    return {name: np.asarray(value) for name, value in values.items()}
 
 
 @partial(jax.jit, static_argnames=("n", "p", "replicates"))

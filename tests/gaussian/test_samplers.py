@@ -21,8 +21,7 @@ from mixjax.numerics.threefry import Source
 
 drawn_noise, law_of_noise = jax.jit(draw_noise), jax.jit(score_law_of)
 KS_CHECKS = 500
-REPLICATES = 40_000
-COMPARED = 20_000  # of them, with as many literal ones
+REPLICATES = COMPARED = 20_000  # of ours, and of literal ones
 
 # n, p, theta_norm, t, sigma
 CONFIGURATIONS = [

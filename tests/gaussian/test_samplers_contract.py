@@ -112,10 +112,10 @@ def test_python_integers_beyond_32_bits(key):
 
 @pytest.fixture(scope="module")
 def large(module_key):
-    """A million replicates in float32: n = p = 1e10; n = 1e8 and p = 5; and three of p = 1."""
+    """200,000 replicates in float32: n = p = 1e10; n = 1e8 and p = 5; and three of p = 1."""
     cells = [(1e10, 1e10, 1, 0), (1e8, 5, 1, 0), (7, 1, 0.7, 0.2286), (3, 1, 0.1, 0.3), (1000, 1, 0.02, 0.2)]
     cells = dict(zip(("n", "p", "theta_norm", "t"), np.float32(cells).T, strict=True))
-    return jax.tree.map(np.asarray, sample_scores(module_key, **cells, replicates=10**6))
+    return jax.tree.map(np.asarray, sample_scores(module_key, **cells, replicates=200_000))
 
 
 @pytest.mark.slow
@@ -135,7 +135,7 @@ def test_the_gap_of_a_large_sample_in_float32(large):
 
 
 def test_in_one_dimension_the_variance_stays_positive(large):
-    """At p = 1 it is theta_hat^2, next to 0 in some of 10^6 training sets: mean and gap of one rounded theta_hat."""
+    """At p = 1 it is theta_hat^2, next to 0 in some of 200,000 training sets: mean and gap of one rounded theta_hat."""
     mean, var = large.mean[2:], large.mean[2:] + large.gap[2:]
     assert var.min() > 0
     np.testing.assert_allclose(var, (mean / np.float32([[0.7], [0.1], [0.02]])) ** 2, rtol=1e-3, atol=1e-12)

@@ -18,7 +18,8 @@ VERDICTS = {"holds": "holds", "special": "holds in the special case tested", "co
 
 
 def numbers() -> dict[str, float]:
-    values = {name: page.numbers()[name] for page, names in STATED.items() for name in names}
+    pages = {page: page.numbers() for page in STATED}
+    values = {name: pages[page][name] for page, names in STATED.items() for name in names}
     verdicts = Counter(entry["verdict"] for entry in entries().values())
     fits = table("real_fits/pair-n-penalty-fit.csv", "signed == signed")
     near = ((fits.signed_predicted - fits.signed).abs() <= 0.03).sum()

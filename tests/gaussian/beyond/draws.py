@@ -7,7 +7,7 @@ import numpy as np
 
 from mixjax.gaussian import sample_training_sets
 
-CELLS, REPLICATES = 5, 20_000
+CELLS, REPLICATES = 5, 10_000
 scores = jax.jit(lambda sets, t: sets.scores(t))
 estimated_weights = jax.jit(lambda sets: sets.estimated_weights())
 

@@ -107,9 +107,12 @@ def check_moments(key, setting, n, sets):
     assert (error <= 4 * found.std(0, ddof=1) / sets**0.5 + 2 / n * limit).all()
 
 
-@pytest.mark.parametrize("setting", [list(SETTINGS)[6], *(
-    pytest.param(name, marks=pytest.mark.slow) for name in [*list(SETTINGS)[:6], *list(SETTINGS)[7:]]
-)])  # fmt: skip
+def test_fits_of_100_rows_have_the_moments_of_the_limit(key):
+    check_moments(key, "uniform, few dimensions", n=100, sets=8)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("setting", SETTINGS)
 def test_fits_of_400_rows_have_the_moments_of_the_limit(key, setting):
     check_moments(key, setting, n=400, sets=8)
 

@@ -12,6 +12,8 @@ from mixjax.gaussian.logistic.mixing import mixing_rule
 from mixjax.gaussian.logistic.pair_loss import logistic_pull
 from tests.gaussian.logistic.squared import squared_pull
 
+rule_of = jax.jit(mixing_rule, static_argnums=2)
+
 
 def nodes(rng, dtype=np.float64, scale=4.0):
     v, chance = scale * rng.standard_normal(7), rng.random(7)
@@ -43,9 +45,9 @@ SLOPES = {
 def test_it_is_the_definition(rng, alpha, beta, smoothing):
     """All that a squared loss has from its partners cancels where they are of either class, as v and -v here."""
     v, chance = nodes(rng)
-    rule = mixing_rule(*jnp.asarray([alpha, beta]), 30)
+    rule = rule_of(*jnp.asarray([alpha, beta]), 30)
     for pull, slope in SLOPES.items():
-        found = pull(v, chance, rule, jnp.asarray(smoothing)).value
+        found = jax.jit(pull)(v, chance, rule, jnp.asarray(smoothing)).value
         exact = literal(np.asarray(v), np.asarray(chance), alpha, beta, smoothing, slope)
         np.testing.assert_allclose(found, exact, rtol=1e-8, atol=1e-9)
 
@@ -54,17 +56,17 @@ def test_it_is_the_definition(rng, alpha, beta, smoothing):
 @pytest.mark.parametrize("pull", SLOPES)
 def test_derivatives_are_those_of_the_value(rng, pull):
     v, chance = nodes(rng)
-    rule = mixing_rule(*jnp.asarray([0.7, 0.7]), 8)
+    rule = rule_of(*jnp.asarray([0.7, 0.7]), 8)
     of_v = jax.jit(lambda v: pull(v, chance, rule, jnp.asarray(0.1)))
-    here, automatic = of_v(v), jax.jacfwd(lambda v: of_v(v).value)(v)
+    here, automatic = of_v(v), jax.jit(jax.jacfwd(lambda v: of_v(v).value))(v)
     np.testing.assert_allclose(jnp.diag(here.own) + here.partner, automatic, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("dtype, scale, rtol", [(np.float64, 300.0, 1e-12), (np.float32, 40.0, 1e-5)])
 def test_large_logits_cancel_nowhere(rng, dtype, scale, rtol):
     v, chance = nodes(rng, dtype, scale)
-    rule = mixing_rule(jnp.asarray(1.0), jnp.asarray(1.0), 8)
-    found = logistic_pull(v, chance, jax.tree.map(lambda a: a.astype(dtype), rule), jnp.asarray(0.0, dtype))
+    rule = rule_of(jnp.asarray(1.0), jnp.asarray(1.0), 8)
+    found = jax.jit(logistic_pull)(v, chance, jax.tree.map(lambda a: a.astype(dtype), rule), jnp.asarray(0.0, dtype))
     wide = jax.tree.map(lambda a: np.asarray(a, np.longdouble), (v, chance, rule))
     exact = by_rule(*wide)
     assert all(np.isfinite(part).all() for part in found)

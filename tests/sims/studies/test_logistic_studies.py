@@ -39,11 +39,11 @@ SMALL = {
 
 @pytest.fixture(params=SMALL)
 def made(request, monkeypatch):
-    """Each study, and its table and the pieces it is made of, which are laws drawn at random."""
+    """Each study, and its table and the pieces it is made of, which are numbers drawn at random."""
     rng = np.random.default_rng(5)
 
-    def any_laws(*shape):
-        return metrics_of(ScoreLaw(rng.uniform(0.1, 2, shape), rng.uniform(0, 1, shape)))
+    def any_metrics(*shape):
+        return {name: rng.uniform(0.1, 0.9, shape) for name in METRICS}
 
     work = work_of(request.param, **SMALL[request.param])
     shapes = {
@@ -53,13 +53,13 @@ def made(request, monkeypatch):
         }[name.partition("-")[0]],
         "regularizers": lambda name: (2, 7) if name.startswith("tuned") else (2, 2, 2),
     }[request.param]  # fmt: skip
-    pieces = {name: any_laws(*shapes(name)) for name in work.study.pieces(work.config)}
+    pieces = {name: any_metrics(*shapes(name)) for name in work.study.pieces(work.config)}
     if request.param == "regularizers":
         for name in (name for name in pieces if name.startswith("tuned")):
             pieces[name] |= {choice: rng.uniform(0.1, 1, (2, 7)) for choice in CHOICES}
     if request.param == "logistic_diagram":
         for name in (name for name in pieces if name.startswith("points")):
-            pieces[name] |= {f"{metric}_limit": values for metric, values in any_laws(2, 1, 3).items()}
+            pieces[name] |= {f"{metric}_limit": values for metric, values in any_metrics(2, 1, 3).items()}
     return work.study, work.study.table(work.config, pieces), pieces
 
 

@@ -21,6 +21,7 @@ def test_on_the_training_domain_it_is_the_phase_diagram():
     assert (np.abs(cell["ece_difference"] - (expected[:, 1:] - expected[:, :1])) < 5 * cell["ece_difference_se"]).all()
 
 
+@pytest.mark.slow
 def test_a_little_mixup_helps_up_to_the_boundary_of_the_limit_and_not_to_half_of_it():
     """At n = 10,000 and t = 0.02, where a cell's standard error is far below what it shows; bias O(1/n) + O(t)."""
     table = sims.run("out_of_domain", n="10000", ratio="2", theta_norm="1.5", test_norm="2.5:3.2:6", angle="0,20",

@@ -125,6 +125,7 @@ def test_the_table(with_fashion, tmp_path):
     ).all()
 
 
+@pytest.mark.slow
 def test_a_control_has_row_sets_of_its_own(no_files, monkeypatch):
     """The table of three sets: other rows in each, the error of three means, and averages over each side by hand."""
     pair = image_pairs.Pair("control", image_pairs.CONTROL, theta_norm=1.0)
