@@ -45,8 +45,8 @@ def comparison_page(
         f"<p>{escape(_rows(reports[0]))}, the same under both models.</p>",
         html_picture("Reliability diagram of both models", pictures["reliability.svg"], _caption(reports[0])),
         "<h2>Differences</h2>",
-        "<p>B minus A, with paired intervals: losses row by row; binned errors by resampling how many rows fall into "
-        "each pair of bins. For errors, below 0 means that B is better.</p>",
+        "<p>B minus A, with paired intervals: for losses, row by row; for binned errors, by resampling how many rows "
+        "fall into each pair of bins. For errors, below 0 means that B is better.</p>",
         _metrics(comparison.differences, reports[0].settings.level),
     ]
     for report, label in zip(reports, labels, strict=True):
@@ -68,7 +68,7 @@ def _classes(report: Report, pictures: Mapping[str, bytes], heading: int = 2) ->
     headings = ("class", "rows", "frequency", "mean probability", "ECE", level, "signed gap", level)
     rows = [class_cells(report, k) for k in range(len(report.classes))]
     parts = [f"<h{heading}>Class by class</h{heading}>"]
-    parts.append("<p>Of each class, its probability against whether it is the label.</p>")
+    parts.append("<p>For each class: its probability against whether it is the label.</p>")
     if "classes.svg" in pictures:
         which = "" if len(report.classes) <= MOST_PANELS else f" The {MOST_PANELS} classes with the largest ECE."
         parts.append(
@@ -90,9 +90,9 @@ def _rows(report: Report) -> str:
 def _caption(report: Report) -> str:
     level = report.settings.level
     return (
-        "Points are the bins that hold rows, at their mean confidence and accuracy; below the diagonal is "
-        "overconfident. Bars are Clopper and Pearson's intervals; the grey band, where drawn, is where the points of "
-        f"calibrated scores lie. The level of both is {level:g}, for each bin by itself. Below, the histogram of "
+        "Each point is a bin with rows, at its mean confidence and accuracy. Points below the diagonal are "
+        "overconfident. Bars are Clopper and Pearson's intervals. The grey band, where drawn, shows where the points "
+        f"of calibrated scores lie. Both have level {level:g}, for each bin by itself. Below: the histogram of "
         "confidence."
     )
 
