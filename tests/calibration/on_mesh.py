@@ -72,6 +72,10 @@ CALLS = {
     "binary from logits": (scores.binary_from_logits, (LOGITS[:, 0], LABELS > 0)),
     "temperature": (lambda z, y: recalibration.fit_temperature(z, y)(z), OF_LOGITS),
     "vector": (lambda z, y: recalibration.fit_vector_scaling(z, y)(z), OF_LOGITS),
+    "temperature of two": (lambda z, y: recalibration.fit_temperature(z, y)(z), (LOGITS[:, 0], LABELS == 0)),
+    "dirichlet": (lambda z, y: recalibration.fit_dirichlet_calibration(z, y)(z), OF_LOGITS),
+    "beta": (lambda c, y: recalibration.fit_beta_calibration(c, y)(c), ROWS),
+    "venn": (lambda c, y: recalibration.fit_venn_abers(c, y)(c), ROWS),
     "platt": (lambda z, y: recalibration.fit_platt(z, y)(z), (LOGITS[:, 0], LABELS > 0)),
     "isotonic": (lambda c, y: recalibration.fit_isotonic(c, y)(c), ROWS),
     "histogram": (lambda c, y: recalibration.fit_histogram_binning(c, y)(c), ROWS),
@@ -90,12 +94,22 @@ CALLS = {
     "regmixup": (partial(regmixup, KEY, alpha=1.0), (IMAGES, TARGETS)),
     "cutmix": (partial(cutmix, KEY, alpha=1.0), (IMAGES, TARGETS)),
 }
-SHARDED = ("top label", "binary", "temperature", "vector", "platt", "isotonic", "histogram", "mix", "regmix", "cut")
+SHARDED = (
+    "top label", "binary", "temperature", "vector", "dirichlet", "platt", "beta", "isotonic", "histogram", "venn",
+    "mix", "regmix", "cut",
+)  # fmt: skip
 LEFT_OUT = {
     "eager": (),
     "jit": ("bootstrap", "mean interval", "slope"),  # these compute on the host
     "vmap": ("bootstrap", "mean interval", "slope", "mask of one device"),
-    "grad": ("bootstrap", "mean interval", "slope", "temperature", "vector", "platt"),  # fits loop until they converge
+    "grad": (
+        "bootstrap",
+        "mean interval",
+        "slope",
+        "isotonic",
+        "venn",  # steps, whose derivative is 0: JAX itself refuses a constant gradient without `set_mesh`
+        "beta",  # its gradient has lost more digits than others to the order of sums
+    ),
 }
 
 
