@@ -64,6 +64,7 @@ CALLS = {
     "test": (partial(calibration.calibration_test, KEY, num_draws=9, max_bins=8), ROWS),
     "bootstrap": (partial(calibration.bootstrap_intervals, KEY, **FEW), ROWS),
     "mean interval": (calibration.mean_interval, (CONFIDENCE,)),
+    "group intervals": (lambda c, y: calibration.group_intervals(KEY, c, y, LABELS, **FEW), ROWS),
     "state": (lambda c, y: updated(c, y).ece(), ROWS),
     "state of classes": (lambda p, y: updated(p, y, num_classes=K).mce(), OF_PROBS),
     "states together": (lambda c, y: updated(c, y).merge(updated(c, y)).ece(), ROWS),
@@ -98,18 +99,13 @@ SHARDED = (
     "top label", "binary", "temperature", "vector", "dirichlet", "platt", "beta", "isotonic", "histogram", "venn",
     "mix", "regmix", "cut",
 )  # fmt: skip
+HOST = ("bootstrap", "mean interval", "group intervals", "slope")  # these compute there
+STEPS = ("isotonic", "venn")  # of the derivative 0: JAX itself refuses a constant gradient without `set_mesh`
 LEFT_OUT = {
     "eager": (),
-    "jit": ("bootstrap", "mean interval", "slope"),  # these compute on the host
-    "vmap": ("bootstrap", "mean interval", "slope", "mask of one device"),
-    "grad": (
-        "bootstrap",
-        "mean interval",
-        "slope",
-        "isotonic",
-        "venn",  # steps, whose derivative is 0: JAX itself refuses a constant gradient without `set_mesh`
-        "beta",  # its gradient has lost more digits than others to the order of sums
-    ),
+    "jit": HOST,
+    "vmap": (*HOST, "mask of one device"),
+    "grad": (*HOST, *STEPS, "beta"),  # whose gradient loses more digits than others do to the order of sums
 }
 
 
