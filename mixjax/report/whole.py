@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from mixjax.calibration.intervals import Interval
+from mixjax.plots.packages import needs
 from mixjax.report.comparison import Comparison, compare
 from mixjax.report.figures import pictures
 from mixjax.report.metrics import Metric, Report, Settings, report_on
@@ -57,6 +58,7 @@ class CalibrationReport:
         """The second model minus the first, with paired intervals; empty for one model."""
         return {} if self.comparison is None else _by_name(self.comparison.differences)
 
+    @needs("rich")
     def print(self) -> None:
         """Print the tables that the command prints; needs rich."""
         if self.comparison is None:
