@@ -51,7 +51,11 @@ def read_columns(
     Raises:
       RunError: for a file that cannot be read, is empty or of an unknown kind, and for a cell that is not a number.
     """
-    readers = {".npz": _npz, ".csv": _csv, ".parquet": partial(_parquet, listed=listed)}
+    readers: dict[str, Callable[[Path, Callable[[str], bool], Labels | None], Columns]] = {
+        ".npz": _npz,
+        ".csv": _csv,
+        ".parquet": partial(_parquet, listed=listed),
+    }
     if path.suffix.lower() not in readers:
         raise RunError(f"{path}: the name must end in {', '.join(readers)}, which say how to read it")
     try:
