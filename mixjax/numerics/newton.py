@@ -123,7 +123,7 @@ class Standardized(NamedTuple):
     constant: Bool[Array, "*K"]
 
 
-def standardized(values: Float[Array, "N *K"], share: Float[Array, " N *K"]) -> Standardized:
+def standardized(values: Float[Array, "N *K"], share: Float[Array, "N *L"]) -> Standardized:
     """Standardize each column over the entries that have a share, or rows if [N], without overflow of squares."""
     weight = share.reshape(share.shape + (1,) * (values.ndim - share.ndim))
     counts = weight > 0
