@@ -81,8 +81,9 @@ def group_intervals(
       >>> {name: round(intervals.ece.estimate, 3) for name, intervals in found.items()}
       {'a': 0.15, 'b': 0.6}
     """
-    names = _names(groups, np.shape(as_array("confidence", confidence)))
-    kept = np.ones(names.shape, bool) if where is None else np.asarray(as_mask(where))
+    shape = np.shape(as_array("confidence", confidence))
+    kept = np.ones(shape, bool) if where is None else np.asarray(as_mask(where))
+    names = group_names(groups, kept)
     options: dict[str, Any] = {"num_bins": num_bins, "binning": binning, "edges": edges, "closed": closed}
     options |= {"replicates": replicates, "level": level}
     right = np.asarray(as_array("correct", correct))
@@ -95,17 +96,22 @@ def group_intervals(
     return found
 
 
-def _names(groups: ArrayLike | Sequence[str], shape: tuple[int, ...]) -> np.ndarray:
-    """Return the group of each row as an array that can be sorted."""
+def group_names(groups: ArrayLike | Sequence[str], kept: np.ndarray) -> np.ndarray:
+    """Return the group of each row, checked where it counts, which `kept` says.
+
+    Raises:
+      ValueError, TypeError: as `group_intervals`.
+    """
     names = np.asarray(groups)
-    if names.shape != shape:
-        raise ValueError(f"groups must have the shape of confidence, {shape}, got {names.shape}")
-    if (names != names).any():
+    if names.shape != kept.shape:
+        raise ValueError(f"groups must have one entry a row, of shape {kept.shape}, got {names.shape}")
+    here = names[kept]
+    if (here != here).any():
         raise ValueError("groups must not be NaN; where= leaves out rows without a group")
     try:
-        np.sort(names, axis=None)
+        np.sort(here)
     except TypeError:
-        raise TypeError("groups must be names or numbers, and not both") from None
+        raise TypeError("groups must be names or numbers, and not both; where= leaves out rows without one") from None
     return names
 
 

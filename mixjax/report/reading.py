@@ -66,6 +66,7 @@ class FilePredictions:
       missing: True for a row with a NaN or an empty cell, shape [N].
       row_name: the file's name of a row.
       dropped: number of rows left out.
+      groups: the name or number of the group of each row, shape [N], or None.
     """
 
     name: str
@@ -76,6 +77,7 @@ class FilePredictions:
     missing: np.ndarray
     row_name: Callable[[int], str]
     dropped: int = 0
+    groups: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.labels)

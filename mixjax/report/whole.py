@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
+from mixjax.calibration.groups import GroupIntervals
 from mixjax.calibration.intervals import Interval
 from mixjax.plots.packages import needs
 from mixjax.report.comparison import Comparison, compare
@@ -52,6 +54,11 @@ class CalibrationReport:
     def metrics(self) -> dict[str, dict[str, Interval]]:
         """The estimates with their intervals, by the name of the model and of the metric."""
         return {report.file.name: _by_name(report.metrics) for report in self.reports}
+
+    @property
+    def groups(self) -> dict[str, Mapping[Any, GroupIntervals]]:
+        """What `group_intervals` returns, by the name of the model; of each nothing unless groups were given."""
+        return {report.file.name: report.groups for report in self.reports}
 
     @property
     def differences(self) -> dict[str, Interval]:

@@ -53,7 +53,7 @@ def test_masked_rows_and_groups_that_are_numbers(key, rng):
 @pytest.mark.parametrize(
     ("groups", "error", "message"),
     [
-        (["a"], ValueError, r"groups must have the shape of confidence, \(60,\), got \(1,\)"),
+        (["a"], ValueError, r"groups must have one entry a row, of shape \(60,\), got \(1,\)"),
         (np.where(np.arange(N) == 3, np.nan, 1.0), ValueError, "groups must not be NaN"),
         (np.array(["a", 1] * (N // 2), object), TypeError, "groups must be names or numbers, and not both"),
     ],
@@ -61,6 +61,13 @@ def test_masked_rows_and_groups_that_are_numbers(key, rng):
 def test_wrong_groups_are_refused(key, rng, groups, error, message):
     with pytest.raises(error, match=message):
         group_intervals(key, *sample(rng)[:2], groups, **OPTIONS)
+
+
+def test_rows_that_do_not_count_need_no_group(key, rng):
+    confidence, correct, names = sample(rng)
+    where = names != "south"
+    found = group_intervals(key, confidence, correct, np.where(where, names, None), where=where, **OPTIONS)
+    assert list(found) == ["north", "west"]
 
 
 def test_a_wrong_row_is_named_as_in_all_rows(key, rng):
