@@ -168,10 +168,15 @@ class _Diagram(NamedTuple):
 
 
 class _Search(NamedTuple):
-    """A stack of corners, the last two of which are the ends of the bridge, and the bridges that were found."""
+    """A stack of corners with its last two, which are the ends of the bridge, and the bridges that were found.
+
+    The two are kept beside the stack, which is read after it is written only: otherwise XLA copies it in each step.
+    """
 
     stack: jax.Array
     top: jax.Array
+    left: jax.Array
+    right: jax.Array
     turn: jax.Array  # how many points it has taken
     rise: jax.Array
     run: jax.Array
@@ -190,22 +195,23 @@ def _bridges(diagram: _Diagram) -> tuple[jax.Array, jax.Array]:
         return product_less(y[b] - y[a], x[d] - x[c], y[d] - y[c], x[b] - x[a])
 
     def step(search: _Search) -> _Search:
-        stack, top, turn, rise, run = search
+        stack, top, left, right, turn, rise, run = search
         point = jnp.where(turn < last, last - turn, size + turn - last)
-        left, right = stack[top], stack[jnp.maximum(top - 1, 0)]
         shifted = left >= size
         stays = shifted & ~steeper(left, point, left, right)  # the point is not below the bridge
         drop = ~stays & (shifted | ((top > 0) & ~steeper(point, left, left, right)))
-        top = jnp.where(drop, top - 1, jnp.where(stays, top, top + 1))
-        stack = stack.at[top].set(jnp.where(drop | stays, stack[top], point))
-        left, right = stack[top], stack[jnp.maximum(top - 1, 0)]
+        push = ~stays & ~drop
+        top = top + push.astype(np.int32) - drop.astype(np.int32)
+        stack = stack.at[jnp.where(push, top, size)].set(point, mode="drop")
+        left = jnp.where(drop, right, jnp.where(push, point, left))
+        right = stack[jnp.maximum(top - 1, 0)]
         target = jnp.where(drop | (turn < last), size, turn - last)
         rise = rise.at[target].set(y[right] - y[left], mode="drop")
         run = run.at[target].set(x[right] - x[left], mode="drop")
-        return _Search(stack, top, turn + (~drop).astype(np.int32), rise, run)
+        return _Search(stack, top, left, right, turn + (~drop).astype(np.int32), rise, run)
 
     none = jnp.zeros_like(diagram.rows[:-1])
     stack = jnp.zeros_like(diagram.rows, np.int32).at[0].set(last)
-    search = _Search(stack, 0 * last, 0 * last + 1, none, none + 1)
+    search = _Search(stack, 0 * last, last, last, 0 * last + 1, none, none + 1)
     end = lax.while_loop(lambda search: search.turn < 2 * last, step, search)
     return end.rise, end.run
