@@ -106,7 +106,7 @@ def fit_platt(
 
 @jitted(rows=True)
 def _apply(logits: jax.Array, scale: jax.Array, bias: jax.Array) -> jax.Array:
-    return jax.nn.sigmoid(scale * logits + bias)
+    return jnp.where(logits < jnp.inf, jax.nn.sigmoid(scale * logits + bias), jnp.nan)
 
 
 @jitted(static=("smoothing",))
