@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Literal
 
+from mixjax.plots.packages import needs
 from mixjax.typing import Real
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ BAND = 0.15  # opacity
 MARKERS = ("o", "s", "^", "D", "v", "P")
 
 
+@needs("matplotlib")
 def paper_style() -> AbstractContextManager[Any]:
     """Return a context in which text is legible at one column, and embedded in PDF files as text.
 
@@ -46,6 +48,7 @@ def paper_style() -> AbstractContextManager[Any]:
     )
 
 
+@needs("matplotlib")
 def panels(
     count: int, columns: int, *, height: Real, share_y: bool | Literal["row"] = True, width: Real = COLUMN_WIDTH
 ) -> tuple[Any, Sequence[Axes]]:

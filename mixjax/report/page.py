@@ -10,7 +10,7 @@ from mixjax.report.figures import MOST_PANELS
 from mixjax.report.html import html_page, html_picture, html_table
 from mixjax.report.metrics import Metric, Report
 from mixjax.report.numbers import ends, estimate, row_count
-from mixjax.report.terminal import class_cells, sentence_on_test
+from mixjax.report.terminal import class_cells, group_cells, group_headings, sentence_on_test
 
 
 def report_page(report: Report, pictures: Mapping[str, bytes], made: Mapping[str, object]) -> str:
@@ -29,6 +29,7 @@ def report_page(report: Report, pictures: Mapping[str, bytes], made: Mapping[str
         _metrics(report.metrics, report.settings.level),
         f"<p>{escape(_sentence(report))}</p>",
         *_classes(report, pictures),
+        *_groups(report),
         *_settings((report,), made),
     ]
     return html_page(f"Calibration of {report.file.name}", parts)
@@ -52,7 +53,7 @@ def comparison_page(
     for report, label in zip(reports, labels, strict=True):
         parts += [f"<h2>{escape(label)}</h2>", _metrics(report.metrics, report.settings.level)]
         parts.append(f"<p>{escape(_sentence(report))}</p>")
-        parts += _classes(report, {}, 3)
+        parts += [*_classes(report, {}, 3), *_groups(report, 3)]
     return html_page(title, [*parts, *_settings(reports, made)])
 
 
@@ -77,6 +78,14 @@ def _classes(report: Report, pictures: Mapping[str, bytes], heading: int = 2) ->
             )
         )
     return [*parts, html_table(headings, rows, range(8))]
+
+
+def _groups(report: Report, heading: int = 2) -> list[str]:
+    if not report.groups:
+        return []
+    said = "Small groups have wide intervals, and their ECE is biased upwards the most: compare signed gaps."
+    table = html_table(group_headings(report.settings.level), group_cells(report), range(1, 8))
+    return [f"<h{heading}>Group by group</h{heading}>", f"<p>{said}</p>", table]
 
 
 def _rows(report: Report) -> str:
