@@ -123,6 +123,7 @@ def test_spare_panels_are_left_empty():
     figure, axes = plots.panels(3, 2, height=1.5)
     assert len(axes) == len(figure.axes) == 3
     assert tuple(figure.get_size_inches()) == (plots.COLUMN_WIDTH, 3.0)
+    assert [ax.xaxis.get_tick_params()["labelbottom"] for ax in axes] == [False, True, True]  # the lowest of a column
 
 
 def test_style_does_not_leak():

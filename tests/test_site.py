@@ -7,7 +7,9 @@ import re
 from pathlib import Path
 
 import jax
+import numpy as np
 import pytest
+from PIL import Image
 
 from docs.site.check import problems
 from docs.site.docstrings import prepare
@@ -68,6 +70,15 @@ def test_the_gallery_shows_every_figure_once():
 def test_the_gallery_names_the_command_of_every_folder():
     results = [Result.of(ROOT / "results" / entry.name) for entry in GALLERY if not entry.name.endswith(".png")]
     assert results and all(result.summary and result.command for result in results)
+
+
+def test_no_label_of_a_stored_figure_is_cut_off():
+    """Ink at the edge of a picture belongs to a text that goes on."""
+    for figure in (figure for entry in GALLERY for figure in entry.findings):
+        with Image.open(figure) as image:
+            gray = np.asarray(image.convert("L"))
+        edges = np.concatenate([gray[0], gray[-1], gray[:, 0], gray[:, -1]])
+        assert (edges == 255).all(), figure
 
 
 def test_a_finding_is_short_and_is_said_once_in_a_folder():

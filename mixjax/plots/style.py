@@ -52,7 +52,7 @@ def paper_style() -> AbstractContextManager[Any]:
 def panels(
     count: int, columns: int, *, height: Real, share_y: bool | Literal["row"] = True, width: Real = COLUMN_WIDTH
 ) -> tuple[Any, Sequence[Axes]]:
-    """Make a figure of panels with a common x axis; unused places in the last row stay empty.
+    """Make a figure of panels with a common x axis, labelled below the lowest of each column.
 
     Args:
       count: of panels, > 0.
@@ -76,8 +76,9 @@ def panels(
     rows = -(-count // columns)
     figure = Figure(figsize=(width, height * rows), layout="constrained")
     axes = figure.subplots(rows, columns, sharex=True, sharey=share_y, squeeze=False).ravel()
-    for spare in axes[count:]:
+    for spare, above in zip(axes[count:], axes[count - columns :], strict=False):
         spare.remove()
+        above.tick_params(labelbottom=True)
     return figure, list(axes[:count])
 
 
