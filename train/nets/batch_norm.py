@@ -16,6 +16,8 @@ __all__ = ["BatchNorm", "normalize"]
 _MOVE = 0.1
 _EPSILON = 1e-5
 
+Normed = tuple[jax.Array, jax.Array, jax.Array]  # values, mean, variance
+
 
 class BatchNorm(nnx.Module):
     """The layer (x - mean) / sqrt(var + 1e-5) * scale + bias, over all axes but the last.
@@ -53,7 +55,7 @@ class BatchNorm(nnx.Module):
 
 
 @jax.custom_jvp
-def normalize(values: jax.Array, scale: jax.Array, bias: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
+def normalize(values: jax.Array, scale: jax.Array, bias: jax.Array) -> Normed:
     """Return the values normalised by their mean and variance, and these two, which count as constants in derivatives.
 
     The derivative is written out, as its transpose: XLA is slow on a CPU at the sums that it would make of it.
@@ -66,9 +68,7 @@ def normalize(values: jax.Array, scale: jax.Array, bias: jax.Array) -> tuple[jax
 
 
 @normalize.defjvp
-def _differential(
-    arguments: tuple[jax.Array, ...], changes: tuple[jax.Array, ...]
-) -> tuple[tuple[jax.Array, ...], tuple[jax.Array, ...]]:
+def _differential(arguments: tuple[jax.Array, ...], changes: tuple[jax.Array, ...]) -> tuple[Normed, Normed]:
     (values, scale, _), outputs = arguments, normalize(*arguments)
     normed, mean, var = outputs
     inverse = lax.rsqrt(var + _EPSILON)

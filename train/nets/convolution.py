@@ -1,10 +1,9 @@
 """Convolutions of images, and on a CPU the ways round what XLA does slowly there.
 
-| | XLA on a CPU | here |
-|---|---|---|
-| gradient in the kernel | a sum over all pixels of a batch at once, which no cache holds, of images that are turned slowly | images turned as one matrix, and a sum over a few rows of pixels at a time |
-| 1 x 1 | as any other kernel | a product of matrices |
-| 3 x 3, stride 1, many channels | a sum over nine places | `mixjax.train.nets.winograd` |
+* The gradient in a kernel is a sum over all pixels of a batch. XLA turns the images slowly, and sums in one product
+  that no cache holds; here they are turned as one matrix, and a few rows of pixels are summed at a time.
+* A kernel of 1 x 1 is a product of matrices.
+* 3 x 3 with stride 1 and many channels goes by tiles (`mixjax.train.nets.winograd`).
 
 Elsewhere, and in other dtypes than float32 and float64, all is `jax.lax.conv_general_dilated`.
 """
@@ -93,9 +92,8 @@ def _kernel_gradient(images: jax.Array, size: int, stride: int, slopes: jax.Arra
 
     def of_strip(first: int, last: int) -> jax.Array:
         seen = padded[:, stride * first : stride * last + size, : stride * (columns - 1) + size]
-        return lax.conv_general_dilated(
-            seen, weights[first : last + 1], (1, 1), "VALID", rhs_dilation=(stride, stride), dimension_numbers=_DIMENSIONS
-        )
+        strip, apart = weights[first : last + 1], (stride, stride)
+        return lax.conv_general_dilated(seen, strip, (1, 1), "VALID", rhs_dilation=apart, dimension_numbers=_DIMENSIONS)
 
     many = max(1, _MOST_TERMS // (columns * number))
     first, *others = (of_strip(first, min(first + many, rows) - 1) for first in range(0, rows, many))

@@ -13,7 +13,6 @@ other than 0, 1/2 or 1. Gradients are those of these operations, and have as few
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -26,7 +25,7 @@ _B = ((1, 0, -1, 0), (0, 1, 1, 0), (0, -1, 1, 0), (0, 1, 0, -1))  # B^T
 _G = ((1, 0, 0), (0.5, 0.5, 0.5), (0.5, -0.5, 0.5), (0, 0, 1))
 _A = ((1, 1, 1, 0), (0, 1, -1, -1))  # A^T
 
-Grid = Sequence[Sequence[Any]]  # of arrays, one a place
+Grid = Sequence[Sequence[jax.Array]] | jax.Array  # an array for each place
 
 
 def convolve_by_tiles(images: Float[Array, "N H W C"], kernel: Float[Array, "3 3 C K"]) -> Float[Array, "N H W K"]:

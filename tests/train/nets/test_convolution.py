@@ -16,7 +16,7 @@ from mixjax.train.nets.winograd import convolve_by_tiles
 
 OPTIONS = {"dimension_numbers": ("NHWC", "HWIO", "NHWC")}
 TOLERANCES = {"float32": 1e-5, "float64": 1e-12}  # of the largest number
-CASES = {  # N, pixels, C, K, size, stride: each way that there is, odd sizes, one image, few channels, strips that end early
+CASES = {  # N, pixels, C, K, size, stride: each way that there is, odd sizes, one image, a last strip that is shorter
     "strips": (40, 14, 8, 3, 3, 1),
     "strips, stride 2": (70, 15, 8, 8, 3, 2),
     "few terms": (1, 7, 3, 8, 3, 2),
@@ -47,7 +47,8 @@ def ways(function, case):
 
     def all_of(images, kernel, *along):
         outputs, pull = jax.vjp(call, images, kernel)
-        return outputs, *pull(jnp.sin(outputs)), jax.jvp(call, (images, kernel), along)[1]
+        slopes = jnp.sin(jnp.arange(outputs.size, dtype=outputs.dtype)).reshape(outputs.shape)
+        return outputs, *pull(slopes), jax.jvp(call, (images, kernel), along)[1]
 
     return all_of
 
@@ -63,9 +64,10 @@ def assert_close(found, expected, dtype):
 
 
 def check(rng, case, dtype):
+    """Beside XLA in float64: its own float32 is off by more than 1e-5 in sums over all pixels of a batch."""
     arguments = given(rng, case, dtype)
-    found, expected = (jax.jit(ways(function, case))(*arguments) for function in (convolve, by_xla))
-    assert_close(found, expected, dtype)
+    found = jax.jit(ways(convolve, case))(*arguments)
+    assert_close(found, jax.jit(ways(by_xla, case))(*(part.astype("float64") for part in arguments)), dtype)
 
 
 @pytest.mark.parametrize("dtype", ["float32", pytest.param("float64", marks=pytest.mark.slow)])
