@@ -26,7 +26,7 @@ __all__ = ["convolve"]
 _DIMENSIONS = ("NHWC", "HWIO", "NHWC")
 _MOST_TERMS = 4096  # of a sum in the gradient of a kernel, so that its factors stay in the cache of a core
 _FEWEST_CHANNELS = 8  # for which turning the images pays
-_MANY_CHANNELS = 256  # for which the sums of Winograd's tiles cost less than they save
+_MANY_CHANNELS = 512  # for which the sums of Winograd's tiles cost less than they save
 
 
 def convolve(
