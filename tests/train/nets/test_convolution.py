@@ -47,7 +47,7 @@ def ways(function, case):
 
     def all_of(images, kernel, *along):
         outputs, pull = jax.vjp(call, images, kernel)
-        slopes = jnp.sin(jnp.arange(outputs.size, dtype=outputs.dtype)).reshape(outputs.shape)
+        slopes = jax.random.normal(jax.random.key(0), outputs.shape, "float32").astype(outputs.dtype)
         return outputs, *pull(slopes), jax.jvp(call, (images, kernel), along)[1]
 
     return all_of
