@@ -20,13 +20,15 @@ from mixjax.runs import RunError, explained, local
 
 from .data.preparing import main as prepare
 from .experiments import EXPERIMENTS, Experiment
+from .experiments.experiment import Records
 from .figures.lines import ARM_NAMES
+from .loop.history import DIVERGED
 from .loop.placement import is_first, join
 from .running import experiment_of, load_records, run
 from .runs.options import command_line, option_words
 from .runs.publishing import publish, redraw
 from .runs.stored import stored_of
-from .runs.summary import Cell, accuracy_floor, cells_of, summarize
+from .runs.summary import Cell, accuracy_floor, cells_of, divergence, summarize
 from .runs.tensorboard import write_events
 
 USAGE = """usage: {prog} EXPERIMENT [--preset quick|digits|fashion|paper] [--dataset NAME] [--out DIR]
@@ -43,10 +45,14 @@ experiments:
 
 _PRESET = "digits"  # where none is named
 _TABLE_WIDTH = 110  # where it is not a terminal
+_MOST_NAMED = 5  # nets in the last line
 
 
 def main(arguments: Sequence[str], prog: str = "python -m train") -> int:
-    """Run a command; return the exit status: 0, 2 for an error the user can put right, 130 when interrupted."""
+    """Run a command and return the exit status.
+
+    That is 0; 1 if the run is done and some net diverged; 2 for an error the user can put right; 130 when interrupted.
+    """
     line = CommandLine(
         prog,
         USAGE,
@@ -92,7 +98,7 @@ def _experiment(prog: str, name: str, arguments: list[str]) -> int:
     print(f"records: {out / 'records.jsonl'}\nsummary: {out / 'summary.csv'}")
     for picture in pictures:
         print(f"figure: {picture}")
-    return 0
+    return _report_divergence(records)
 
 
 def _join(coordinator: str | None, processes: int | None, process: int | None) -> None:
@@ -152,7 +158,7 @@ def _print_summary(cells: list[Cell]) -> None:
     for cell in cells:
         tested = cell.evaluation + (f" {cell.severity:g}" if "severity" in cell.first else "")
         means = [summarize(cell.metrics[name]).mean for name in ("accuracy", "ece", "mce", "signed_gap", "nll")]
-        marked = f"{means[0]:.4f}{'!' if cell.at_chance else ''}"
+        marked = f"{means[0]:.4f}{'!' if cell.at_chance or cell.diverged else ''}"
         table.add_row(
             cell.net, ARM_NAMES.get(cell.arm, cell.arm), tested, marked, *(f"{mean:.4f}" for mean in means[1:])
         )
@@ -162,6 +168,18 @@ def _print_summary(cells: list[Cell]) -> None:
     if any(cell.at_chance for cell in cells):
         floor = accuracy_floor(cells[0].first["classes"])
         console.print(f"! a net with an accuracy below {floor:.2g}: its calibration means nothing", markup=False)
+    if any(cell.diverged for cell in cells):
+        console.print("! a net that diverged, which the means leave out", markup=False)
+
+
+def _report_divergence(records: Records) -> int:
+    """Say which nets diverged, and return the exit status: 1 if any did."""
+    lost = [divergence(record) for record in records if record["evaluation"] == DIVERGED]
+    if not lost:
+        return 0
+    more = f"; and {len(lost) - _MOST_NAMED} more" if len(lost) > _MOST_NAMED else ""
+    print(f"diverged: {'; '.join(lost[:_MOST_NAMED])}{more}. In another folder, a lower --learning-rate may help.")
+    return 1
 
 
 def _figures(folder: Path, formats: Sequence[str] = ("png",)) -> Sequence[object]:

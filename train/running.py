@@ -78,10 +78,11 @@ def run(
 
     Returns:
       A dictionary for each net, epoch and test set, with metrics as fractions; on a CPU a run that was killed and
-      resumed ends with the same bits.
+      resumed ends with the same bits. The last record of a net that diverged has the evaluation "diverged", the epoch
+      and the step; the other nets go on.
 
     Raises:
-      RunError: for wrong options, missing data, a folder that cannot be used, a loss that is not finite.
+      RunError: for wrong options, missing data, a folder that cannot be used.
 
     Example:
       >>> import tempfile
