@@ -22,6 +22,7 @@ from .data.preparing import main as prepare
 from .experiments import EXPERIMENTS, Experiment
 from .experiments.experiment import Records
 from .figures.lines import ARM_NAMES
+from .figures.paper import PANELS
 from .loop.history import DIVERGED
 from .loop.placement import is_first, join
 from .running import experiment_of, load_records, run
@@ -80,7 +81,8 @@ def _printing(function: Callable[..., Sequence[object]]) -> Callable[..., int]:
 def _experiment(prog: str, name: str, arguments: list[str]) -> int:
     experiment = named("experiment", name, EXPERIMENTS)
     given = vars(_parser(prog, experiment).parse_args(arguments))
-    preset, out = given.pop("preset"), local(given.pop("out"))
+    preset, out = given.pop("preset"), given.pop("out")
+    out = local(out or folder_of(name, preset))
     data_dir, keep, features = (given.pop(name) for name in ("data_dir", "keep_checkpoints", "keep_features"))
     _join(given.pop("coordinator"), given.pop("processes"), given.pop("process"))
     options = {option: value for option, value in given.items() if value is not None}
@@ -101,6 +103,11 @@ def _experiment(prog: str, name: str, arguments: list[str]) -> int:
     return _report_divergence(records)
 
 
+def folder_of(experiment: str, preset: str) -> str:
+    """Return the usual folder of a run; a study may have the same name as an experiment."""
+    return f"runs/training/{experiment}{f'-{preset}' if (experiment, preset) in PANELS else ''}"
+
+
 def _join(coordinator: str | None, processes: int | None, process: int | None) -> None:
     given = [value is not None for value in (coordinator, processes, process)]
     if any(given) and not all(given):
@@ -112,17 +119,23 @@ def _join(coordinator: str | None, processes: int | None, process: int | None) -
 def _parser(prog: str, experiment: Experiment) -> argparse.ArgumentParser:
     """Return the parser of an experiment, from the fields of its configuration."""
     width = max(map(len, experiment.presets))
-    presets = [f"  {preset:{width}}  {shlex.join(option_words(given))}" for preset, given in experiment.presets.items()]
+    lines = ["presets:"]
+    for preset, given in experiment.presets.items():
+        panels = ", ".join(PANELS.get((experiment.name, preset), ()))
+        lines.append(f"  {preset:{width}}  {shlex.join(option_words(given))}{f'   ({panels})' if panels else ''}")
+    if experiment.departures:
+        lines += ["", "panels of the paper are in brackets; what its presets add to what it says:"]
+        lines += [f"  {text}" for text in experiment.departures]
     parser = Parser(
         f"{prog} {experiment.name}",
         description=f"{experiment.summary}.",
-        epilog="\n".join(["presets:", *presets]),
+        epilog="\n".join(lines),
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    folder = f"runs/training/{experiment.name}"  # a study may have the same name
     parser.add_argument("--preset", default=_PRESET, help=f"{', '.join(experiment.presets)} (default: {_PRESET})")
-    parser.add_argument("--out", default=folder, help=f"folder (default: {folder})")
+    usual = folder_of(experiment.name, _PRESET)
+    parser.add_argument("--out", help=f"folder (default: {usual}, with the preset after it for panels of the paper)")
     parser.add_argument("--data-dir", help="folder of the data set's files (default: that of MIXJAX_DATA)")
     parser.add_argument("--keep-checkpoints", action="store_true", help="keep the parameters of the final nets")
     parser.add_argument("--keep-features", action="store_true",
