@@ -13,8 +13,7 @@ import pytest
 from tests.paths import ROOT
 
 QUICK = " or ".join(
-    f"mixjax.{name}"
-    for name in ("calibration.binned", "plots", "recalibration.temperature", "scores")
+    f"mixjax.{name}" for name in ("calibration.binned", "plots", "recalibration.temperature", "scores")
 )  # others compile for long
 
 

@@ -25,6 +25,7 @@ from .figures.lines import ARM_NAMES
 from .figures.paper import PANELS
 from .loop.history import DIVERGED
 from .loop.placement import is_first, join
+from .queue import main as run_queue
 from .running import experiment_of, load_records, run
 from .runs.options import command_line, option_words
 from .runs.publishing import publish, redraw
@@ -37,6 +38,7 @@ USAGE = """usage: {prog} EXPERIMENT [--preset quick|digits|fashion|paper] [--dat
        {prog} tensorboard RUN    write event files of the records so far
        {prog} publish RUN DIR    write its figures, a table and their origin into a folder
        {prog} redraw DIR         draw the figures of a published table anew
+       {prog} paper --budget 8h    the paper's panels, as far as a budget of time allows
        {prog} prepare DATASET --from ARCHIVE    an official archive into a TFDS folder
 
 experiments:
@@ -60,7 +62,10 @@ def main(arguments: Sequence[str], prog: str = "python -m train") -> int:
         EXPERIMENTS,
         lambda name, rest: _experiment(prog, name, rest),
         {name: FolderCommand(_printing(function), example) for name, (function, example) in _FOLDER_COMMANDS.items()},
-        {"prepare": lambda rest: prepare(rest, prog)},
+        {
+            "prepare": lambda rest: prepare(rest, prog),
+            "paper": lambda rest: run_queue(rest, prog, lambda name, words: _experiment(prog, name, words)),
+        },
     )
     interrupted = "Interrupted. Finished work is stored; the same command resumes from the last checkpoint."
     return exit_status(lambda: line(arguments), interrupted)

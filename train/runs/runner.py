@@ -30,7 +30,7 @@ from .records import append_records, records_of, write_records
 from .reliability import reliability_records
 from .summary import divergence, summary_csv
 
-__all__ = ["CheckpointPolicy", "JobRunner", "Progress"]
+__all__ = ["CheckpointPolicy", "JobRunner", "Progress", "steps_of"]
 
 RECORDS = "records.jsonl"
 SHARED = "shared"  # no job has this name: theirs begin with that of a net
@@ -69,7 +69,7 @@ class JobRunner:
         if is_first():
             write_records(self.folder / RECORDS, (record for job in stored for record in self._stored_records(job)))
         barrier("what is stored")
-        done, steps = 0, [self._steps_of(job) for job in self.jobs]
+        done, steps = 0, [steps_of(job, self.dataset.train_labels) for job in self.jobs]
         for job, own in zip(self.jobs, steps, strict=True):
             if job not in stored:
                 self._train(job, _JobReporter(job, self, done, own, sum(map(sum, steps))))
@@ -144,11 +144,11 @@ class JobRunner:
     def _strange(self, job: Job) -> RunError:
         return RunError(f"the shard of {job.name} in {self.directory.path} is not the result of a job; delete it")
 
-    def _steps_of(self, job: Job) -> list[int]:
-        """Return the number of steps of each epoch."""
-        labels = self.dataset.train_labels
-        sizes = {"first": first_part_size(job, labels), "all": len(labels)}
-        return [steps_per_epoch(sizes[job.phases[phase].rows], job.recipe.batch_size) for phase in job.schedule]
+
+def steps_of(job: Job, labels: np.ndarray) -> list[int]:
+    """Return the number of steps of each epoch of a job."""
+    sizes = {"first": first_part_size(job, labels), "all": len(labels)}
+    return [steps_per_epoch(sizes[job.phases[phase].rows], job.recipe.batch_size) for phase in job.schedule]
 
 
 class _JobReporter:
