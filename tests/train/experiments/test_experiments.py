@@ -22,6 +22,8 @@ OTHER = {  # another value of each option, and the part of a job that it is to r
     "weight_decay": (0.1, "weight_decay"),
     "alpha": (0.3, "alphas"),
     "regmixup_alpha": (10.0, "alphas"),
+    "smoothing": (0.2, "smoothing"),
+    "decay": (0.3, "weight_decay"),
     "weight": ("sample", "weight"),
     "pairing": ("roll", "pairing"),
     "fold": (True, "fold"),
@@ -63,7 +65,7 @@ def test_each_option_reaches_what_it_names_and_nothing_else(name, option):
     changed = {path for path in before.keys() | after.keys() if before.get(path) != after.get(path)}
     assert changed
     assert {path[-1] for path in changed} == {target}
-    if option == "regmixup_alpha":
+    if option in ("regmixup_alpha", "smoothing", "decay"):  # of one arm
         assert len(changed) == 1
 
 

@@ -18,7 +18,16 @@ from mixjax.train.runs.summary import SeedSummary, summarize, summary_csv
 BINS = 15
 ARMS = {
     "pseudo_label": ("supervised", "pseudo-label", "pseudo-label + Mixup"),
-    "variants": ("erm", "mixup", "mixup, one lambda a row", "cutmix", "manifold mixup", "regmixup"),
+    "variants": (
+        "erm",
+        "mixup",
+        "mixup, one lambda a row",
+        "cutmix",
+        "manifold mixup",
+        "regmixup",
+        "smoothing",
+        "decay",
+    ),
 }
 
 
