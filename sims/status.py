@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
+from mixjax.commands.durations import duration
 from mixjax.runs import Inventory, Location, PathOrUrl, RunDirectory, RunError, read_manifest
 from mixjax.runs.lease import PERIOD, holder_of
 from mixjax.runs.lock import in_use
 from mixjax.runs.untrusted import printable
 
 from .configuration import work_of
-from .engine.forecast import duration
 from .engine.work import Work
 from .loading import fault_of
 

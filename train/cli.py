@@ -20,13 +20,17 @@ from mixjax.runs import RunError, explained, local
 
 from .data.preparing import main as prepare
 from .experiments import EXPERIMENTS, Experiment
+from .experiments.experiment import Records
 from .figures.lines import ARM_NAMES
+from .figures.paper import PANELS
+from .loop.history import DIVERGED
 from .loop.placement import is_first, join
+from .queue import main as run_queue
 from .running import experiment_of, load_records, run
 from .runs.options import command_line, option_words
 from .runs.publishing import publish, redraw
 from .runs.stored import stored_of
-from .runs.summary import Cell, accuracy_floor, cells_of, summarize
+from .runs.summary import Cell, accuracy_floor, cells_of, divergence, summarize
 from .runs.tensorboard import write_events
 
 USAGE = """usage: {prog} EXPERIMENT [--preset quick|digits|fashion|paper] [--dataset NAME] [--out DIR]
@@ -34,6 +38,7 @@ USAGE = """usage: {prog} EXPERIMENT [--preset quick|digits|fashion|paper] [--dat
        {prog} tensorboard RUN    write event files of the records so far
        {prog} publish RUN DIR    write its figures, a table and their origin into a folder
        {prog} redraw DIR         draw the figures of a published table anew
+       {prog} paper --budget 8h    the paper's panels, as far as a budget of time allows
        {prog} prepare DATASET --from ARCHIVE    an official archive into a TFDS folder
 
 experiments:
@@ -43,17 +48,24 @@ experiments:
 
 _PRESET = "digits"  # where none is named
 _TABLE_WIDTH = 110  # where it is not a terminal
+_MOST_NAMED = 5  # nets in the last line
 
 
 def main(arguments: Sequence[str], prog: str = "python -m train") -> int:
-    """Run a command; return the exit status: 0, 2 for an error the user can put right, 130 when interrupted."""
+    """Run a command and return the exit status.
+
+    That is 0; 1 if the run is done and some net diverged; 2 for an error the user can put right; 130 when interrupted.
+    """
     line = CommandLine(
         prog,
         USAGE,
         EXPERIMENTS,
         lambda name, rest: _experiment(prog, name, rest),
         {name: FolderCommand(_printing(function), example) for name, (function, example) in _FOLDER_COMMANDS.items()},
-        {"prepare": lambda rest: prepare(rest, prog)},
+        {
+            "prepare": lambda rest: prepare(rest, prog),
+            "paper": lambda rest: run_queue(rest, prog, lambda name, words: _experiment(prog, name, words)),
+        },
     )
     interrupted = "Interrupted. Finished work is stored; the same command resumes from the last checkpoint."
     return exit_status(lambda: line(arguments), interrupted)
@@ -74,7 +86,8 @@ def _printing(function: Callable[..., Sequence[object]]) -> Callable[..., int]:
 def _experiment(prog: str, name: str, arguments: list[str]) -> int:
     experiment = named("experiment", name, EXPERIMENTS)
     given = vars(_parser(prog, experiment).parse_args(arguments))
-    preset, out = given.pop("preset"), local(given.pop("out"))
+    preset, out = given.pop("preset"), given.pop("out")
+    out = local(out or folder_of(name, preset))
     data_dir, keep, features = (given.pop(name) for name in ("data_dir", "keep_checkpoints", "keep_features"))
     _join(given.pop("coordinator"), given.pop("processes"), given.pop("process"))
     options = {option: value for option, value in given.items() if value is not None}
@@ -92,7 +105,12 @@ def _experiment(prog: str, name: str, arguments: list[str]) -> int:
     print(f"records: {out / 'records.jsonl'}\nsummary: {out / 'summary.csv'}")
     for picture in pictures:
         print(f"figure: {picture}")
-    return 0
+    return _report_divergence(records)
+
+
+def folder_of(experiment: str, preset: str) -> str:
+    """Return the usual folder of a run; a study may have the same name as an experiment."""
+    return f"runs/training/{experiment}{f'-{preset}' if (experiment, preset) in PANELS else ''}"
 
 
 def _join(coordinator: str | None, processes: int | None, process: int | None) -> None:
@@ -106,17 +124,23 @@ def _join(coordinator: str | None, processes: int | None, process: int | None) -
 def _parser(prog: str, experiment: Experiment) -> argparse.ArgumentParser:
     """Return the parser of an experiment, from the fields of its configuration."""
     width = max(map(len, experiment.presets))
-    presets = [f"  {preset:{width}}  {shlex.join(option_words(given))}" for preset, given in experiment.presets.items()]
+    lines = ["presets:"]
+    for preset, given in experiment.presets.items():
+        panels = ", ".join(PANELS.get((experiment.name, preset), ()))
+        lines.append(f"  {preset:{width}}  {shlex.join(option_words(given))}{f'   ({panels})' if panels else ''}")
+    if experiment.departures:
+        lines += ["", "panels of the paper are in brackets; what its presets add to what it says:"]
+        lines += [f"  {text}" for text in experiment.departures]
     parser = Parser(
         f"{prog} {experiment.name}",
         description=f"{experiment.summary}.",
-        epilog="\n".join(["presets:", *presets]),
+        epilog="\n".join(lines),
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    folder = f"runs/training/{experiment.name}"  # a study may have the same name
     parser.add_argument("--preset", default=_PRESET, help=f"{', '.join(experiment.presets)} (default: {_PRESET})")
-    parser.add_argument("--out", default=folder, help=f"folder (default: {folder})")
+    usual = folder_of(experiment.name, _PRESET)
+    parser.add_argument("--out", help=f"folder (default: {usual}, with the preset after it for panels of the paper)")
     parser.add_argument("--data-dir", help="folder of the data set's files (default: that of MIXJAX_DATA)")
     parser.add_argument("--keep-checkpoints", action="store_true", help="keep the parameters of the final nets")
     parser.add_argument("--keep-features", action="store_true",
@@ -152,7 +176,7 @@ def _print_summary(cells: list[Cell]) -> None:
     for cell in cells:
         tested = cell.evaluation + (f" {cell.severity:g}" if "severity" in cell.first else "")
         means = [summarize(cell.metrics[name]).mean for name in ("accuracy", "ece", "mce", "signed_gap", "nll")]
-        marked = f"{means[0]:.4f}{'!' if cell.at_chance else ''}"
+        marked = f"{means[0]:.4f}{'!' if cell.at_chance or cell.diverged else ''}"
         table.add_row(
             cell.net, ARM_NAMES.get(cell.arm, cell.arm), tested, marked, *(f"{mean:.4f}" for mean in means[1:])
         )
@@ -162,6 +186,18 @@ def _print_summary(cells: list[Cell]) -> None:
     if any(cell.at_chance for cell in cells):
         floor = accuracy_floor(cells[0].first["classes"])
         console.print(f"! a net with an accuracy below {floor:.2g}: its calibration means nothing", markup=False)
+    if any(cell.diverged for cell in cells):
+        console.print("! a net that diverged, which the means leave out", markup=False)
+
+
+def _report_divergence(records: Records) -> int:
+    """Say which nets diverged, and return the exit status: 1 if any did."""
+    lost = [divergence(record) for record in records if record["evaluation"] == DIVERGED]
+    if not lost:
+        return 0
+    more = f"; and {len(lost) - _MOST_NAMED} more" if len(lost) > _MOST_NAMED else ""
+    print(f"diverged: {'; '.join(lost[:_MOST_NAMED])}{more}. In another folder, a lower --learning-rate may help.")
+    return 1
 
 
 def _figures(folder: Path, formats: Sequence[str] = ("png",)) -> Sequence[object]:

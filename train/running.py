@@ -78,10 +78,11 @@ def run(
 
     Returns:
       A dictionary for each net, epoch and test set, with metrics as fractions; on a CPU a run that was killed and
-      resumed ends with the same bits.
+      resumed ends with the same bits. The last record of a net that diverged has the evaluation "diverged", the epoch
+      and the step; the other nets go on.
 
     Raises:
-      RunError: for wrong options, missing data, a folder that cannot be used, a loss that is not finite.
+      RunError: for wrong options, missing data, a folder that cannot be used.
 
     Example:
       >>> import tempfile
@@ -95,7 +96,7 @@ def run(
         config, out = configured(experiment, preset, **options), local(out)
         chosen = EXPERIMENTS[experiment]
         dataset = training_set(config, data_dir)
-        jobs = _jobs(chosen, config, dataset)
+        jobs = jobs_of(chosen, config, dataset)
     made_with: dict[str, Any] = {**provenance()}
     environment = {name: str(made_with[name]) for name in _ENVIRONMENT}
     spec = _spec(chosen, config, dataset, jobs)
@@ -189,8 +190,12 @@ def training_set(config: Config, data_dir: str | PathLike[str] | None) -> Datase
     )
 
 
-def _jobs(experiment: Experiment, config: Config, dataset: Dataset) -> tuple[Job, ...]:
-    """Return all jobs, checked before anything is trained."""
+def jobs_of(experiment: Experiment, config: Config, dataset: Dataset) -> tuple[Job, ...]:
+    """Return all jobs, checked before anything is trained.
+
+    Raises:
+      RunError: if there are too many, or a net cannot be built, trained on these data, or held in memory.
+    """
     try:
         jobs = experiment.jobs(config)
         check_records(jobs)

@@ -9,8 +9,8 @@ import jax
 
 from benchmarks.report import Row, Section
 from mixjax import runs
+from mixjax.commands.durations import duration
 from mixjax.sims.engine.devices import usable_cores
-from mixjax.sims.engine.forecast import duration
 
 MANY = 1e12
 DEVICES = 64  # of a pod

@@ -4,7 +4,7 @@
 |---|---|---|
 | `train_inputs`, `test_inputs` | `x_train`, `x_test` | uint8 [N, H, W, C], or [N, H, W] for one channel |
 | `train_labels`, `test_labels` | `y_train`, `y_test` | whole numbers from 0, [N] or [N, 1] |
-| `class_names` | | strings, one for each class; without it the classes are 0 to the largest label |
+| `class_names` | | strings, one for each class; without it 0 to the largest label, each with a training row |
 | `max_pixel` | | what is white; 255 without it |
 
 Damaged files, and headers that promise more than there is, are refused: see `mixjax.runs.npz`.
@@ -25,6 +25,7 @@ _NAMES = (
     {ours: ours for ours in (*_KEYS, "class_names", "max_pixel")} | {keras: ours for ours, keras in _KEYS.items()}
 )  # fmt: skip
 _MOST_CLASSES = 2**16
+_MOST_CHANNELS = 4  # of an array that can be taken for one with channels first
 
 
 def read_npz(path: Path) -> Dataset:
@@ -35,8 +36,7 @@ def read_npz(path: Path) -> Dataset:
         raise RunError(f"{path} has no array {missing[0]}; it has {', '.join(arrays) or 'none that is known'}")
     inputs = {part: _images(path, part, arrays[part]) for part in ("train_inputs", "test_inputs")}
     labels = {part: _labels(path, part, arrays[part]) for part in ("train_labels", "test_labels")}
-    largest = max(int(part.max(initial=-1)) for part in labels.values())
-    names = _class_names(path, arrays.get("class_names"), largest + 1)
+    names = _class_names(path, arrays["class_names"]) if "class_names" in arrays else _numbers(path, **labels)
     return Dataset(path.stem, path.name, **inputs, **labels, class_names=names, max_pixel=_max_pixel(path, arrays))
 
 
@@ -45,6 +45,11 @@ def _images(path: Path, part: str, array: np.ndarray) -> np.ndarray:
         raise RunError(
             f"{path}: {part} must be uint8 of shape [N, H, W, C] or [N, H, W], got {array.dtype} {array.shape}; "
             "store pixels as they are, from 0 to 255"
+        )
+    if array.ndim == 4 and array.shape[1] <= _MOST_CHANNELS < array.shape[3]:
+        raise RunError(
+            f"{path}: {part} of shape {array.shape} seem to have channels first; "
+            f"store np.moveaxis({part}, 1, -1), of shape [N, H, W, C]"
         )
     return array[..., None] if array.ndim == 3 else array
 
@@ -60,9 +65,20 @@ def _labels(path: Path, part: str, array: np.ndarray) -> np.ndarray:
     return array.astype(np.int32)
 
 
-def _class_names(path: Path, names: np.ndarray | None, number: int) -> tuple[str, ...]:
-    if names is None:
-        return tuple(map(str, range(number)))
+def _numbers(path: Path, train_labels: np.ndarray, test_labels: np.ndarray) -> tuple[str, ...]:
+    """Return 0 to the largest label as names; refuse labels from 1, with gaps, and those of test rows alone."""
+    classes = 1 + max(int(part.max(initial=-1)) for part in (train_labels, test_labels))
+    absent = np.setdiff1d(np.arange(classes), train_labels)
+    if absent.size:
+        elsewhere = "test rows have" if (test_labels == absent[0]).any() else f"is below the largest, {classes - 1}"
+        raise RunError(
+            f"{path}: no training row has label {absent[0]}, which {elsewhere}; "
+            "number the classes from 0 without gaps, or name every class in class_names"
+        )
+    return tuple(map(str, range(classes)))
+
+
+def _class_names(path: Path, names: np.ndarray) -> tuple[str, ...]:
     if names.ndim != 1 or names.dtype.kind != "U" or not 0 < len(names) <= _MOST_CLASSES:
         raise RunError(f"{path}: class_names must be one string for each class, got {names.dtype} {names.shape}")
     try:

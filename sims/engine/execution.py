@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import xarray as xr
 
+from mixjax.commands.durations import duration
 from mixjax.runs import (
     ENVIRONMENT,
     Inventory,
@@ -26,7 +27,7 @@ from mixjax.runs import (
 )
 
 from .devices import default_threads
-from .forecast import duration, several
+from .forecast import several
 from .self_test import check_backend
 from .work import Work
 

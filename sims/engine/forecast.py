@@ -1,4 +1,4 @@
-"""Numbers and times in words, for the announcement of a run."""
+"""Numbers in words, for the announcement of a run."""
 
 from __future__ import annotations
 
@@ -14,11 +14,3 @@ def amount(number: float) -> str:
 def several(number: int, thing: str) -> str:
     """Write a number of things as in 1 unit, 2,000 units."""
     return f"{number:,} {thing}{'s' * (number != 1)}"
-
-
-def duration(seconds: float) -> str:
-    """Write a time as in 45 s, 3 min, 2.5 h or 6 days."""
-    for size, name in ((86400, "days"), (3600, "h"), (60, "min")):
-        if seconds >= 3 * size:
-            return f"{seconds / size:.2g} {name}"
-    return f"{seconds:.2g} s"

@@ -36,6 +36,12 @@ def replaced(path, member: str, content: bytes):
 
 
 @pytest.fixture
+def arrays(arrays):
+    """Three classes, all of them in both sets."""
+    return arrays | {"train_labels": np.arange(7, dtype=np.uint8) % 3, "test_labels": np.array([2, 0, 1], np.uint8)}
+
+
+@pytest.fixture
 def file(tmp_path, arrays):
     np.savez(tmp_path / "mine.npz", **arrays)
     return tmp_path / "mine.npz"
@@ -65,6 +71,18 @@ def test_names_colors_columns_and_order(tmp_path, arrays):
     np.testing.assert_array_equal(dataset.test_labels, labels["test_labels"][:, 0])
 
 
+@pytest.mark.parametrize(
+    ("shape", "labels"),
+    [((7, 8, 8, 8), np.arange(7) % 3), ((7, 3, 8, 3), np.arange(7) % 3), ((7, 2, 2, 1), [1, 2] * 3 + [2])],
+)
+def test_what_only_looks_strange_is_read(tmp_path, shape, labels):
+    """Eight channels of 8 x 8 images; three rows of pixels; a class without rows that has a name."""
+    half = {"inputs": np.zeros(shape, np.uint8), "labels": np.array(labels)}
+    arrays = {f"{split}_{name}": array for split in ("train", "test") for name, array in half.items()}
+    np.savez(tmp_path / "a.npz", **arrays, class_names=np.array(["a", "b", "c"]))
+    assert load(tmp_path / "a.npz").train_inputs.shape == shape
+
+
 WRONG = {
     "floating pixels": ({"train_inputs": np.zeros((7, 2, 2))}, "must be uint8 of shape .*store pixels as they are"),
     "flat images": ({"train_inputs": np.zeros((7, 784), np.uint8)}, r"must be uint8 of shape .*got uint8 \(7, 784\)"),
@@ -76,6 +94,18 @@ WRONG = {
     "largest pixel 300": ({"max_pixel": 300}, "whole number from 1 to 255"),
     "pixels above the largest": ({"max_pixel": 3}, r"_inputs must be in \[0, 3\]"),
     "other sizes": ({"test_inputs": np.zeros((3, 5, 5), np.uint8)}, "in the training set and .* in the test set"),
+    "channels first": (
+        {part: np.zeros((size, 3, 8, 8), np.uint8) for part, size in (("train_inputs", 7), ("test_inputs", 3))},
+        r"\(7, 3, 8, 8\) seem to have channels first; store np.moveaxis\(train_inputs, 1, -1\)",
+    ),
+    "labels from 1": (
+        {"train_labels": 1 + np.arange(7) % 3, "test_labels": np.array([1, 2, 3])},
+        "no training row has label 0, which is below the largest, 3; number the classes from 0",
+    ),
+    "a class of the test set alone": (
+        {"train_labels": np.arange(7) % 3, "test_labels": np.array([0, 1, 3])},
+        "no training row has label 3, which test rows have; .* or name every class in class_names",
+    ),
     "no images": ({"test_inputs": np.zeros((0, 28, 28), np.uint8), "test_labels": np.zeros(0, int)}, "hold no pixels"),
 }
 

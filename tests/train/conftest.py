@@ -13,6 +13,7 @@ from mixjax.datasets import Dataset
 from mixjax.train.loop.checkpoints import Checkpoints
 from mixjax.train.loop.history import History
 from mixjax.train.loop.job import Optimizer, Recipe
+from mixjax.train.loop.program import TrainingProgram
 from mixjax.train.loop.training import TrainedJob, train_job
 from mixjax.train.nets.shapes import MLPShape
 from mixjax.train.running import configured, run, training_set
@@ -36,6 +37,24 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("runs") / "width"
     run("width", out, **SMALL)
     return out
+
+
+@pytest.fixture
+def spoil(monkeypatch):
+    """Make the loss of a member infinite in a step of an epoch, all counted from 0."""
+
+    def spoiled(spoilt_epoch, member, step):
+        original = TrainingProgram.epoch
+
+        def epoch(self, nets, members, number, size):
+            for after, metrics in original(self, nets, members, number, size):
+                loss = np.array(metrics.loss)
+                loss[member, step] = np.inf if number == spoilt_epoch else loss[member, step]
+                yield after, metrics._replace(loss=loss)
+
+        monkeypatch.setattr(TrainingProgram, "epoch", epoch)
+
+    return spoiled
 
 
 def refuse(text: str) -> None:

@@ -106,6 +106,21 @@ def test_the_table_names_shifts_and_severities_and_marks_chance(capsys):
     assert lines == [["test", "0.9000"], ["noise", "0", "0.9000"], ["noise", "0.5", "0.2000!"]]
 
 
+def test_a_run_in_which_a_net_diverges_ends_with_status_1_and_its_name(capsys, tmp_path, monkeypatch, spoil):
+    """The others are trained, summarised and drawn; the same command again says the same."""
+    monkeypatch.setitem(EXPERIMENTS, "width", dataclasses.replace(EXPERIMENTS["width"], figures=FIGURES))
+    spoil(1, 1, 4)
+    for again in (False, True):
+        assert main(["width", *TINY, "--out", str(tmp_path)]) == 1
+        out, error = capsys.readouterr()
+        expected = "diverged: mlp-8x1, arm mixup, seed 0 (step 5 of epoch 2)"
+        assert out.splitlines()[-1].startswith(f"{expected}. In another folder")
+        assert "! a net that diverged" in out
+        assert again or f"{expected}; other nets go on" in error
+    assert [path.name for path in (tmp_path / "predictions").iterdir()] == ["mlp-8x1-erm-seed0.npz"]
+    assert "1 of 1 of mlp-8x1, Mixup" in (tmp_path / "figures" / "ece.txt").read_text()
+
+
 def test_an_interrupt_says_resume_hint(capsys, tmp_path, monkeypatch):
     def interrupted(*_args, **_kwargs):
         raise KeyboardInterrupt

@@ -31,3 +31,4 @@ class Experiment:
     jobs: Callable[[Any], tuple[Job, ...]]  # of a configuration
     figures: tuple[Figure[Stored], ...]  # made from what is stored alone, the main one first
     evaluate: Evaluation | None = None  # further records of the final nets of a job
+    departures: tuple[str, ...] = ()  # of the presets of the paper: what differs, and what the paper does not say

@@ -33,7 +33,7 @@ def evaluate(trained: TrainedJob, dataset: Dataset) -> list[dict[str, Any]]:
         for severity in shift.severities:
             images = np.asarray(shift.apply(dataset.test_inputs, severity, dataset.max_pixel))
             scores = to_host(score_logits(trained.program.logits(trained.nets, images), labels))
-            for index, member in enumerate(job.members):
+            for index, member in trained.finished:
                 metrics = {metric: float(values[index]) for metric, values in scores.items()}
                 more = {"evaluation": name, "severity": severity}
                 records.append(record_of(job, member, job.epochs - 1, dataset.num_classes, metrics, **more))

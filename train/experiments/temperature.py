@@ -42,7 +42,7 @@ def evaluate(trained: TrainedJob, dataset: Dataset) -> list[dict[str, Any]]:
     held_out = to_host(trained.members.rows)[:, trained.first_size :]
     every = to_host(program.logits(trained.nets, program.images.pixels))
     records = []
-    for index, member in enumerate(job.members):
+    for index, member in trained.finished:
         rows = held_out[index]
         temperature, fitted = _temperature(every[index][rows], dataset.train_labels[rows])
         scaled = jnp.asarray(trained.logits[index] / np.float32(temperature))[None]

@@ -1,19 +1,30 @@
-"""The Mixup family: one lambda a batch or one a row, CutMix, manifold Mixup and RegMixup, beside no Mixup."""
+"""The Mixup family: one lambda a batch or one a row, CutMix, manifold Mixup and RegMixup, beside no Mixup.
+
+Beside them are label smoothing and weight decay, which the theory of the logistic limit compares with Mixup.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from mixjax.commands import option
-from mixjax.numerics.arguments import NOT_NEGATIVE, checked
+from mixjax.numerics.arguments import NOT_NEGATIVE, Rule, checked
 
 from ..config import MLPConfig
 from ..figures.variants import variants_figure
-from ..loop.job import Arm, Job
+from ..loop.job import Arm, Job, Recipe
 from ..loop.mixing import Mixing
+from ..nets.shapes import MLPShape
 from .experiment import Experiment
 
 __all__ = ["VARIANTS"]
+
+_RULES = {
+    "regmixup_alpha": NOT_NEGATIVE,
+    "smoothing": Rule("in [0, 1)", lambda v: (v >= 0) & (v < 1)),
+    "decay": NOT_NEGATIVE,
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,22 +32,41 @@ class VariantsConfig(MLPConfig):
     """The options of `variants`; `alpha` is that of all variants but RegMixup."""
 
     regmixup_alpha: float = option(20.0, "alpha of RegMixup; its authors take 10 to 20")
+    smoothing: float = option(0.1, "epsilon of label smoothing, in its arm; its authors take 0.1")
+    decay: float = option(0.005, "weight decay of its arm; times the learning rate as the usual 5e-4 times 0.1")
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        checked({"regmixup_alpha": NOT_NEGATIVE}, regmixup_alpha=self.regmixup_alpha)
+        checked(_RULES, **{name: getattr(self, name) for name in _RULES})
 
 
-def variants(config: VariantsConfig) -> dict[str, tuple[Mixing, float]]:
-    """Return how each variant mixes, and its alpha."""
+class Variant(NamedTuple):
+    """How an arm differs from no Mixup."""
+
+    mixing: Mixing
+    alpha: float = 0.0
+    smoothing: float = 0.0
+    decay: float | None = None  # None is that of the other arms
+
+    def recipe(self, config: VariantsConfig, shape: MLPShape) -> Recipe:
+        """Return how to train a net of this arm."""
+        usual = config.recipe(shape, self.mixing)
+        decay = usual.optimizer.weight_decay if self.decay is None else self.decay
+        return replace(usual, smoothing=self.smoothing, optimizer=replace(usual.optimizer, weight_decay=decay))
+
+
+def variants(config: VariantsConfig) -> dict[str, Variant]:
+    """Return the arms by name, the one that others are compared with first."""
     usual = config.mixing()
     return {
-        "erm": (usual, 0.0),
-        "mixup": (usual, config.alpha),
-        "Mixup, one lambda a row": (replace(usual, weight="sample"), config.alpha),
-        "CutMix": (replace(usual, kind="cutmix", fold=False), config.alpha),
-        "manifold Mixup": (replace(usual, kind="manifold"), config.alpha),
-        "RegMixup": (replace(usual, kind="regmixup"), config.regmixup_alpha),
+        "erm": Variant(usual),
+        "mixup": Variant(usual, config.alpha),
+        "Mixup, one lambda a row": Variant(replace(usual, weight="sample"), config.alpha),
+        "CutMix": Variant(replace(usual, kind="cutmix", fold=False), config.alpha),
+        "manifold Mixup": Variant(replace(usual, kind="manifold"), config.alpha),
+        "RegMixup": Variant(replace(usual, kind="regmixup"), config.regmixup_alpha),
+        "label smoothing": Variant(usual, smoothing=config.smoothing),
+        "weight decay": Variant(usual, decay=config.decay),
     }
 
 
@@ -44,10 +74,10 @@ def jobs(config: VariantsConfig) -> tuple[Job, ...]:
     """Return a job for each variant and shape."""
     seeds = tuple(range(config.seeds))
     return tuple(
-        Job(f"{shape.name}-{arm.slug}", config.recipe(shape, mixing), (arm,), seeds, config.single_phase)
+        Job(f"{shape.name}-{arm.slug}", variant.recipe(config, shape), (arm,), seeds, config.single_phase)
         for shape in config.shapes
-        for name, (mixing, alpha) in variants(config).items()
-        for arm in (Arm(name, (alpha,)),)
+        for name, variant in variants(config).items()
+        for arm in (Arm(name, (variant.alpha,)),)
     )
 
 

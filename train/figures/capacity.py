@@ -78,7 +78,8 @@ def _value(row: Row, stored: Stored, metric: str) -> SeedSummary:
     if base is row:
         return SeedSummary(1.0, 1.0, 1.0, 0.0)
     change = stored.difference(row, base)["nll"]
-    return ratio_of_means(row.metrics["nll"], base.metrics["nll"], change, row.seeds)
+    pairs = 1 if row.diverged or base.diverged else row.seeds  # without an interval where some are not paired
+    return ratio_of_means(row.metrics["nll"], base.metrics["nll"], change, pairs)
 
 
 def ratio_of_means(above: SeedSummary, below: SeedSummary, change: SeedSummary, seeds: int) -> SeedSummary:
@@ -116,7 +117,7 @@ def _finding(stored: Stored, rows: Sequence[Row], axis: str, metric: str) -> str
 def _caption(stored: Stored, axis: str, metric: str) -> str:
     rows = stored.arms("test")
     name = METRIC_NAMES[metric].replace("$_2$", "_2").replace("\n$-$", " -")
-    accuracy = [row.metrics["accuracy"].mean for row in rows]
+    accuracy = [row.metrics["accuracy"].mean for row in rows if row.seeds]
     paper = f"not in the paper; {_BEYOND[metric]}" if metric in _BEYOND else f"paper: {paper_figures(axis, metric)}"
     ratio = " The loss is divided by the mean loss without Mixup." if metric == "relative_loss" else ""
     return (

@@ -11,7 +11,7 @@ from mixjax.plots import BAND, COLORS, band_key, decades, panels
 from ..experiments.experiment import Figure, Records
 from ..runs.stored import Stored
 from ..runs.summary import summarize
-from .lines import LINES, METRIC_NAMES, interval
+from .lines import LINES, METRIC_NAMES, diverged_text, interval
 from .paper import paper_figures
 
 __all__ = ["epoch_figures"]
@@ -25,7 +25,7 @@ def epoch_figures() -> tuple[Figure[Stored], ...]:
 
 
 def _draw(stored: Stored) -> Any:
-    rows = [record for record in stored.records if record["evaluation"] == "test"]
+    rows = stored.of_finished("test")
     if not rows:
         return None
     figure, axes = panels(len(_METRICS), 1, height=1.5, share_y=False)
@@ -74,7 +74,7 @@ def _midpoint(rows: Records) -> int:
 
 
 def _caption(stored: Stored) -> str:
-    rows = [record for record in stored.records if record["evaluation"] == "test"]
+    rows = stored.of_finished("test")
     inserted = [row for row in rows if "pseudo_label_accuracy" in row]
     accuracy, error = (np.mean([row[f"pseudo_label_{name}"] for row in inserted]) for name in ("accuracy", "ece"))
     seeds = len({row["seed"] for row in rows})
@@ -84,4 +84,5 @@ def _caption(stored: Stored) -> str:
         "training rows have labels; at the dashed line the net's own labels of the other half are inserted "
         f"(accuracy {accuracy:.3f}, ECE {error:.3f}). Lines: mean of {seeds} seeds{bands}. The scale of the ECE is "
         "logarithmic. The title has the ECE of the lines at the last epoch, in the order of the legend."
+        f"{diverged_text(stored.arms('test'))}"
     )

@@ -15,7 +15,17 @@ from mixjax.plots import BAND, COLORS, COLUMN_WIDTH, MARKERS
 from ..runs.stored import Row
 from ..runs.summary import SeedSummary
 
-__all__ = ["ARM_NAMES", "LINES", "METRIC_NAMES", "draw_arms", "finding", "interval", "legend", "seeds_text"]
+__all__ = [
+    "ARM_NAMES",
+    "LINES",
+    "METRIC_NAMES",
+    "diverged_text",
+    "draw_arms",
+    "finding",
+    "interval",
+    "legend",
+    "seeds_text",
+]
 
 METRIC_NAMES = {
     "accuracy": "accuracy",
@@ -39,7 +49,7 @@ def interval(found: SeedSummary, metric: str) -> tuple[float, float]:
 
 def finding(changes: Sequence[SeedSummary], said: str) -> str:
     """Return the title that counts differences, unless there is one seed, whose differences have no intervals."""
-    return "one seed" if np.isnan([each.low for each in changes]).any() else said
+    return "one seed" if changes and np.isnan([each.low for each in changes]).all() else said
 
 
 def draw_arms(
@@ -49,7 +59,7 @@ def draw_arms(
     metric: str,
     value: Callable[[Row], SeedSummary] | None = None,
 ) -> None:
-    """Draw a line for each arm, in their order, with hollow points where a net is near chance."""
+    """Draw a line for each arm, in their order, with hollow points where a net is near chance or has diverged."""
     value = value or (lambda row: row.metrics[metric])
     for order, arm in enumerate(dict.fromkeys(row.arm for row in rows)):
         own = sorted((row for row in rows if row.arm == arm), key=position)
@@ -59,9 +69,9 @@ def draw_arms(
         ends = np.array([interval(each, metric) for each in found]).T
         ax.fill_between(x, *ends, color=color, alpha=BAND, linewidth=0)
         ax.plot(x, mean, color=color, linestyle=LINES[order % len(LINES)], linewidth=1, label=label)
-        chance = np.array([row.at_chance for row in own])
+        marked = np.array([row.marked for row in own])
         for hollow in (False, True):
-            ax.plot(x[chance == hollow], mean[chance == hollow], linestyle="", marker=MARKERS[order % len(MARKERS)],
+            ax.plot(x[marked == hollow], mean[marked == hollow], linestyle="", marker=MARKERS[order % len(MARKERS)],
                     markersize=3.2, color=color, markerfacecolor="white" if hollow else color)  # fmt: skip
 
 
@@ -75,19 +85,25 @@ def legend(figure: Any, ax: Any, rows: Sequence[Row]) -> None:
         Line2D([], [], color=color, linestyle=line, marker=marker, markersize=3.2, linewidth=1, label=label)
         for (color, line, marker), label in zip(styles, labels, strict=True)
     ]
-    if any(row.at_chance for row in rows):
-        keys.append(
-            Line2D([], [], color="0.3", linestyle="", marker="o", markersize=3.2, mfc="white", label="near chance")
-        )
+    reasons = {"near chance": any(row.at_chance for row in rows), "diverged": any(row.diverged for row in rows)}
+    if text := ", or ".join(reason for reason, there in reasons.items() if there):
+        keys.append(Line2D([], [], color="0.3", linestyle="", marker="o", markersize=3.2, mfc="white", label=text))
     columns = 2 if figure.get_size_inches()[0] <= COLUMN_WIDTH else 4
     figure.legend(handles=keys, loc="outside upper center", ncols=columns, frameon=False, handlelength=2.2)
 
 
 def seeds_text(rows: Sequence[Row], marks: str = "Lines: mean of {} seeds at their last epoch; bands") -> str:
-    """Return the sentences of a caption on seeds, intervals and hollow points."""
+    """Return the sentences of a caption on seeds, intervals, hollow points and nets that diverged."""
     count = max(row.seeds for row in rows)
-    hollow = " Hollow points: some seed is near chance."
-    chance = hollow if any(row.at_chance for row in rows) else ""
+    chance = " Hollow points: some seed is near chance." if any(row.at_chance for row in rows) else ""
+    said = chance + diverged_text(rows)
     if count == 1:
-        return f"One seed, at its last epoch.{chance}"
-    return f"{marks.format(count)}: 95 % interval (Student's t over seeds, cut to the possible range).{chance}"
+        return f"One seed, at its last epoch.{said}"
+    return f"{marks.format(count)}: 95 % interval (Student's t over seeds, cut to the possible range).{said}"
+
+
+def diverged_text(rows: Sequence[Row]) -> str:
+    """Return the sentence on the nets that diverged and are left out; "" if there are none."""
+    lost = {(row.net, ARM_NAMES.get(row.arm, row.arm)): row for row in rows if row.diverged}
+    nets = [f"{row.diverged} of {row.diverged + row.seeds} of {net}, {arm}" for (net, arm), row in lost.items()]
+    return f" Nets that diverged are left out (hollow points): {'; '.join(nets)}." if nets else ""

@@ -6,7 +6,7 @@ figures of nets are numbered, and captions and pages are held to it.
 
 from __future__ import annotations
 
-__all__ = ["PLOTTED", "paper_figures"]
+__all__ = ["PANELS", "PLOTTED", "paper_figures"]
 
 _BOTH = ("width", "depth")
 PLOTTED: dict[int, tuple[str, tuple[str, ...]]] = {  # a metric, and what it is plotted against
@@ -18,6 +18,21 @@ PLOTTED: dict[int, tuple[str, tuple[str, ...]]] = {  # a metric, and what it is 
     7: ("rms_ece", _BOTH),
     8: ("rms_ece", _BOTH),
     9: ("mce", _BOTH),
+}
+
+PANELS: dict[tuple[str, str], tuple[str, ...]] = {  # what one run draws, by experiment and preset
+    ("width", "paper"): ("1a", "6c", "7a", "9a"),  # CIFAR-10; of Figure 1 the caption says no more: the others are 2's
+    ("depth", "paper"): ("1b", "4a", "6d", "7b", "9b"),  # with augmentation, which 4 does not say
+    ("width", "paper-2a"): ("2a", "6a", "8a"),  # CIFAR-10, without augmentation
+    ("depth", "paper-2b"): ("2b", "6b", "8b"),
+    ("width", "paper-2c"): ("2c", "6g", "7c", "9c"),  # CIFAR-100, with augmentation
+    ("depth", "paper-2d"): ("2d", "4b", "6h", "7d", "9d"),
+    ("width", "paper-2e"): ("2e", "6e", "8c"),  # CIFAR-100, without augmentation
+    ("depth", "paper-2f"): ("2f", "6f", "8d"),
+    ("pseudo_label", "paper"): ("3c",),
+    ("pseudo_label", "paper-3a"): ("3a",),
+    ("pseudo_label", "paper-3b"): ("3b",),
+    ("pseudo_label", "paper-3d"): ("3d",),
 }
 
 

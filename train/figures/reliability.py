@@ -13,7 +13,7 @@ from mixjax.plots.diagram import draw_diagonal
 from ..experiments.experiment import Figure, Records
 from ..loop.metrics import NUM_BINS
 from ..runs.stored import Stored
-from .lines import ARM_NAMES, LINES, finding
+from .lines import ARM_NAMES, LINES, diverged_text, finding
 
 __all__ = ["reliability_figure"]
 
@@ -94,4 +94,5 @@ def _caption(stored: Stored) -> str:
         f"together; bins of fewer than ten rows are left out.{some} Below the diagonal a net is overconfident. Bars: "
         "95 % intervals (Clopper-Pearson, of rows taken as independent). The title counts the nets whose confidence - "
         "accuracy has a 95 % interval over seeds (Student's t) without 0."
+        f"{diverged_text(stored.arms('test'))}"
     )

@@ -31,9 +31,7 @@ def _draw(stored: Stored) -> Any:
         for place, row in enumerate(rows):
             found = row.metrics[metric]
             ax.plot(interval(found, metric), [place, place], color=COLORS[0], linewidth=0.9)
-            ax.plot(
-                found.mean, place, "o", color=COLORS[0], markersize=3.2, mfc="white" if row.at_chance else COLORS[0]
-            )
+            ax.plot(found.mean, place, "o", color=COLORS[0], markersize=3.2, mfc="white" if row.marked else COLORS[0])
         ax.axvline(rows[0].metrics[metric].mean, color="0.6", linewidth=0.6, linestyle=(0, (4, 2)), zorder=0)
         ax.set_ylim(len(rows) - 0.5, -0.5)
         ax.set_yticks(range(len(rows)), names)

@@ -13,18 +13,28 @@ from ..nets.shapes import MLPShape
 from .job import Job, Member
 from .metrics import METRICS
 
-__all__ = ["History", "empty_history", "epoch_records", "last_epochs", "record_of", "with_epoch"]
+__all__ = [
+    "DIVERGED",
+    "History",
+    "empty_history",
+    "epoch_records",
+    "has_diverged",
+    "last_epochs",
+    "record_of",
+    "with_epoch",
+]
 
 History = dict[str, np.ndarray]  # each metric [epochs, members], NaN where there is none
 
 OF_TRAINING = ("train_mix_loss", "train_mix_accuracy")
 OF_PSEUDO_LABELS = ("pseudo_label_accuracy", "pseudo_label_ece", "pseudo_label_signed_gap")
 AT_THE_END = ("train_accuracy", "train_nll")
+DIVERGED = "diverged"  # in a history the step, counted from 1; in a record its evaluation
 
 
 def empty_history(job: Job) -> History:
     """Return a history of NaN, as before the first epoch."""
-    names = (*METRICS, *OF_TRAINING, *OF_PSEUDO_LABELS, *AT_THE_END)
+    names = (*METRICS, *OF_TRAINING, *OF_PSEUDO_LABELS, *AT_THE_END, DIVERGED)
     return {name: np.full((job.epochs, len(job.members)), np.nan, np.float32) for name in names}
 
 
@@ -36,12 +46,21 @@ def with_epoch(history: History, epoch: int, metrics: Mapping[str, np.ndarray]) 
     return {**history, **columns}
 
 
+def has_diverged(history: Mapping[str, np.ndarray], epochs: int | None = None) -> np.ndarray:
+    """Return which nets have diverged, within the first `epochs` or so far."""
+    return np.isfinite(history[DIVERGED][:epochs]).any(0)
+
+
 def epoch_records(job: Job, history: Mapping[str, np.ndarray], epochs: range, classes: int) -> Iterator[dict[str, Any]]:
-    """Yield a record for each of these epochs (counted from 0) and each net."""
+    """Yield a record for each of these epochs (counted from 0) and each net, up to the one that says it diverged."""
     for epoch in epochs:
+        lost = has_diverged(history, epoch + 1)
         for index, member in enumerate(job.members):
             metrics = {name: float(values[epoch, index]) for name, values in history.items()}
-            yield record_of(job, member, epoch, classes, metrics)
+            if not lost[index]:
+                yield record_of(job, member, epoch, classes, metrics)
+            elif math.isfinite(metrics[DIVERGED]):
+                yield record_of(job, member, epoch, classes, {}, evaluation=DIVERGED, step=int(metrics[DIVERGED]))
 
 
 def record_of(
@@ -66,10 +85,13 @@ def record_of(
 
 
 def last_epochs(records: list[dict[str, Any]], evaluation: str = "test") -> list[dict[str, Any]]:
-    """Return the record of the last epoch of each net (and severity), whatever came before."""
+    """Return the record of the last epoch of each net (and severity), whatever came before.
+
+    That of a net that diverged says so instead of how it was before.
+    """
     last: dict[tuple[str, str, int, float], dict[str, Any]] = {}
     for record in records:
-        if record["evaluation"] == evaluation:
+        if record["evaluation"] in (evaluation, DIVERGED):
             key = (record["job"], record["arm"], record["seed"], record.get("severity", 0.0))
             if key not in last or record["epoch"] >= last[key]["epoch"]:
                 last[key] = record

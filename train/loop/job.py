@@ -39,6 +39,7 @@ class Recipe:
     batch_size: int = 64
     augment: Augment = "none"  # random crops, or crops and flips, which digits cannot stand
     dtype: Literal["float32", "bfloat16"] = "float32"  # of the net's products; all else is float32
+    smoothing: float = 0.0  # of the labels
 
 
 @dataclass(frozen=True)

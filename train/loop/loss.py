@@ -8,7 +8,21 @@ from jaxtyping import Array, Float, Int
 
 from mixjax.numerics.arguments import float_dtype
 
-__all__ = ["cross_entropy"]
+__all__ = ["cross_entropy", "smooth"]
+
+
+def smooth(targets: Float[Array, "N K"], smoothing: float) -> Float[Array, "N K"]:
+    r"""Return :math:`(1 - \epsilon) y + \epsilon / K`: label smoothing.
+
+    C. Szegedy, V. Vanhoucke, S. Ioffe, J. Shlens, Z. Wojna, "Rethinking the Inception architecture" (CVPR 2016),
+    Section 7. It commutes with Mixup. For K = 2 it is the (1 - epsilon) y of `limit_logistic_scores`, whose labels are
+    -1 and +1.
+
+    Args:
+      targets: rows that sum to 1.
+      smoothing: epsilon in [0, 1); 0 returns the targets to the last bit. Static.
+    """
+    return (1 - smoothing) * targets + smoothing / targets.shape[-1] if smoothing else targets
 
 
 def cross_entropy(logits: Float[Array, "N K"], targets: Float[Array, "N K"] | Int[Array, " N"]) -> Float[Array, " N"]:

@@ -16,7 +16,7 @@ from ..data.augmentation import augment
 from ..data.pipeline import DeviceData, Pixels, Scale, batch, in_batches, normalize
 from ..data.streams import Stream, stream_key
 from .job import Optimizer, Recipe
-from .loss import cross_entropy
+from .loss import cross_entropy, smooth
 from .members import Members
 from .mixing import StepDraw, mix_batch
 
@@ -150,7 +150,7 @@ def _evaluated(spec: StepSpec, scale: Scale, net: Any, inputs: Pixels) -> jax.Ar
 def _batch(
     spec: StepSpec, images: Images, member: Members, order: jax.Array, epoch: jax.Array, index: jax.Array
 ) -> tuple[Float[Array, "B H W C"], Float[Array, "B K"]]:
-    """Return normalised images and one-hot targets of a step."""
+    """Return normalised images and targets of a step, one-hot or smoothed."""
     recipe = spec.recipe
     inputs, labels = batch(DeviceData(images.pixels, member.labels), order, index, recipe.batch_size)
     if recipe.augment != "none":
@@ -158,7 +158,7 @@ def _batch(
         padding = max(1, inputs.shape[1] // 8)  # 4 of 32 pixels, as in the paper
         inputs = augment(key, inputs, crop_padding=padding, flip=recipe.augment == "crop+flip")
     targets = jax.nn.one_hot(labels, spec.num_classes, dtype=jnp.float32)
-    return spec.spread(normalize(inputs, images.scale)), targets
+    return spec.spread(normalize(inputs, images.scale)), smooth(targets, recipe.smoothing)
 
 
 def _transformation(optimizer: Optimizer) -> optax.GradientTransformation:

@@ -12,7 +12,16 @@ import numpy as np
 from mixjax.datasets import Dataset
 
 from ..data.pipeline import channel_scale
-from .history import AT_THE_END, OF_PSEUDO_LABELS, OF_TRAINING, History, empty_history, with_epoch
+from .history import (
+    AT_THE_END,
+    DIVERGED,
+    OF_PSEUDO_LABELS,
+    OF_TRAINING,
+    History,
+    empty_history,
+    has_diverged,
+    with_epoch,
+)
 from .job import Job
 from .members import Members, alphas_of, members_of
 from .metrics import score_logits
@@ -20,11 +29,7 @@ from .placement import Placement, to_host
 from .program import TrainingProgram
 from .step import Images, Nets
 
-__all__ = ["DivergedError", "Trainer", "TrainingState"]
-
-
-class DivergedError(Exception):
-    """A loss or logits that are not finite: which net, and when."""
+__all__ = ["Trainer", "TrainingState"]
 
 
 class TrainingState(NamedTuple):
@@ -40,8 +45,14 @@ class TrainingState(NamedTuple):
         return {"nets": self.nets, "labels": self.labels, "history": self.history}
 
     def record(self, metrics: Mapping[str, np.ndarray]) -> TrainingState:
-        """Return the state with metrics of the last epoch in its history."""
-        return self._replace(history=with_epoch(self.history, self.epoch - 1, metrics))
+        """Return the state with metrics of the last epoch in its history, of the nets that have not diverged."""
+        lost = has_diverged(self.history)
+        living = {name: np.where(lost, np.float32(np.nan), values) for name, values in metrics.items()}
+        return self._replace(history=with_epoch(self.history, self.epoch - 1, living))
+
+    def record_diverged(self, steps: np.ndarray) -> TrainingState:
+        """Return the state with the steps of the last epoch in which nets diverged, NaN for those that did not."""
+        return self.record({DIVERGED: steps})
 
 
 @dataclass(frozen=True)
@@ -72,8 +83,8 @@ class Trainer:
     def train_epoch(self, state: TrainingState, on_steps: Callable[[int], None]) -> TrainingState:
         """Return the state after another epoch, with its scores on the whole test set.
 
-        Raises:
-          DivergedError: if the loss of a net becomes NaN or infinite, in a step or on the test set after one.
+        A net diverges in the first step whose loss is NaN or infinite, or in the last one if the loss on the test set
+        then is. It has no scores from that epoch on; the nets beside it do not notice.
         """
         phase = self.job.schedule[state.epoch]
         members = self.members._replace(labels=state.labels, alpha=self.alphas[phase])
@@ -83,15 +94,13 @@ class Trainer:
             state = state._replace(nets=nets)
             loss, accuracy = to_host(metrics)
             on_steps(loss.shape[1])
-            self._check_losses(loss, sum(part.shape[1] for part in losses), state.epoch + 1)
             losses.append(loss)
             accuracies.append(accuracy)
-        means = [np.concatenate(parts, axis=1).mean(1) for parts in (losses, accuracies)]
+        loss, accuracy = (np.concatenate(parts, axis=1) for parts in (losses, accuracies))
         logits = to_host(self.program.logits(state.nets, self.dataset.test_inputs))
         scores = to_host(score_logits(logits, np.broadcast_to(self.dataset.test_labels, logits.shape[:2])))
-        self._check_scores(scores["nll"], state.epoch + 1)
-        state = state._replace(epoch=state.epoch + 1)
-        return state.record({**dict(zip(OF_TRAINING, means, strict=True)), **scores})
+        state = state._replace(epoch=state.epoch + 1).record_diverged(_diverged_in(loss, scores["nll"]))
+        return state.record({**dict(zip(OF_TRAINING, (loss.mean(1), accuracy.mean(1)), strict=True)), **scores})
 
     def conclude_epoch(self, state: TrainingState) -> TrainingState:
         """Return the state with pseudo-labels for the next epoch or, after the last, with the scores of the fit."""
@@ -124,19 +133,14 @@ class Trainer:
         """Return how many rows a phase trains on."""
         return self.first_size if self.job.phases[phase].rows == "first" else len(self.dataset.train_labels)
 
-    def _check_losses(self, losses: np.ndarray, before: int, epoch: int) -> None:
-        wrong = ~np.isfinite(losses)
-        if wrong.any():
-            step = int(wrong.any(axis=0).argmax())
-            index = int(wrong[:, step].argmax())
-            raise self._diverged(index, f"loss is {losses[index, step]} in step {before + step + 1} of epoch {epoch}")
 
-    def _check_scores(self, nll: np.ndarray, epoch: int) -> None:
-        """Refuse what the last step left: its own loss is of the parameters before it."""
-        wrong = ~np.isfinite(nll)
-        if wrong.any():
-            raise self._diverged(int(wrong.argmax()), f"logits are not finite after epoch {epoch}")
+def _diverged_in(losses: np.ndarray, nll: np.ndarray) -> np.ndarray:
+    """Return the step, counted from 1, in which each net diverges; NaN for those that do not.
 
-    def _diverged(self, index: int, event: str) -> DivergedError:
-        member = self.job.members[index]
-        return DivergedError(f"{self.job.name}, arm {member.arm.name}, seed {member.seed}: the {event}")
+    Args:
+      losses: [members, steps], each of the parameters before its step.
+      nll: [members], on the test set after the last step, which is blamed for it.
+    """
+    wrong = ~np.isfinite(losses)
+    wrong[:, -1] |= ~np.isfinite(nll)
+    return np.where(wrong.any(1), wrong.argmax(1) + 1, np.nan)

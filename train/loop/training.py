@@ -14,22 +14,21 @@ from typing import NamedTuple
 import numpy as np
 
 from mixjax.datasets import Dataset
-from mixjax.runs import RunError
 
 from .checkpoints import Checkpoints
-from .history import History
-from .job import Job
+from .history import History, has_diverged
+from .job import Job, Member
 from .members import Members
 from .placement import to_host
 from .program import TrainingProgram
 from .step import Nets
-from .trainer import DivergedError, Trainer, TrainingState
+from .trainer import Trainer, TrainingState
 
 __all__ = ["TrainedJob", "train_job"]
 
 
 class TrainedJob(NamedTuple):
-    """A job that is done, with what is needed to evaluate it further."""
+    """A job that is done, with what is needed to evaluate it further; the logits of nets that diverged are NaN."""
 
     job: Job
     program: TrainingProgram
@@ -38,6 +37,12 @@ class TrainedJob(NamedTuple):
     first_size: int
     history: History
     logits: np.ndarray
+
+    @property
+    def finished(self) -> list[tuple[int, Member]]:
+        """The nets that did not diverge, and their places among the members."""
+        lost = has_diverged(self.history)
+        return [(index, member) for index, member in enumerate(self.job.members) if not lost[index]]
 
 
 def train_job(
@@ -48,7 +53,7 @@ def train_job(
     on_steps: Callable[[int], None],
     shared: Checkpoints | None = None,
 ) -> TrainedJob:
-    """Train the nets of a job.
+    """Train the nets of a job, until the last epoch or until all of them have diverged.
 
     Args:
       job: what to train.
@@ -59,30 +64,22 @@ def train_job(
       on_steps: called with the number of steps done since the last call.
       shared: of all jobs of the same `beginning`: the first of them leaves there its state at the end of the first
         phase, and the others resume from there.
-
-    Raises:
-      RunError: if the loss of a net becomes NaN or infinite, in a step or on the test set after one; it names the net
-        and the step, and the last checkpoint stays.
     """
     trainer, state = Trainer.begin(job, dataset)
     state, first_phase = _resumed(state, checkpoints, job.epochs), job.phases[0].epochs
     if shared is not None and state.epoch < first_phase:
         state = trainer.conclude_epoch(_resumed(state, shared, first_phase))
     on_epoch(state.history, state.epoch)
-    while state.epoch < job.epochs:
-        try:
-            state = trainer.train_epoch(state, on_steps)
-        except DivergedError as error:
-            kept = f"the checkpoint of epoch {checkpoints.last} is kept; " if checkpoints.last else ""
-            rate = f"a lower learning rate than {job.recipe.optimizer.learning_rate:g} may help, in another folder"
-            raise RunError(f"{error}; {kept}{rate}") from None
+    while state.epoch < job.epochs and not has_diverged(state.history).all():
+        state = trainer.train_epoch(state, on_steps)
         if shared is not None and state.epoch == first_phase:
             shared.save(state.epoch, state.tree())
         state = trainer.conclude_epoch(state)
         on_epoch(state.history, state.epoch)
         checkpoints.save(state.epoch, state.tree(), last=state.epoch == job.epochs)
     members = trainer.members._replace(labels=state.labels)
-    logits = to_host(trainer.program.logits(state.nets, dataset.test_inputs))
+    logits = np.array(to_host(trainer.program.logits(state.nets, dataset.test_inputs)))
+    logits[has_diverged(state.history)] = np.nan
     return TrainedJob(job, trainer.program, state.nets, members, trainer.first_size, state.history, logits)
 
 

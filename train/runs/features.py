@@ -20,7 +20,7 @@ def write_features(trained: TrainedJob, dataset: Dataset, folder: Path) -> None:
     if not is_first():
         return
     folder.mkdir(exist_ok=True)
-    for member, rows in zip(trained.job.members, features, strict=True):
+    for index, member in trained.finished:
         temporary = folder / ".tmp-features.npz"
-        np.savez(temporary, features=rows, labels=dataset.test_labels)
+        np.savez(temporary, features=features[index], labels=dataset.test_labels)
         temporary.replace(folder / f"{trained.job.recipe.net.name}-{member.arm.slug}-seed{member.seed}.npz")

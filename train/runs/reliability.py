@@ -20,8 +20,8 @@ __all__ = ["reliability_records"]
 def reliability_records(trained: TrainedJob, dataset: Dataset) -> list[dict[str, Any]]:
     """Return a record a net: rows, mean confidence and accuracy of each bin; 0 where a bin is empty."""
     job, records = trained.job, []
-    for member, logits in zip(job.members, trained.logits, strict=True):
-        table = reliability(*top_label_from_logits(logits, dataset.test_labels), num_bins=NUM_BINS)
+    for index, member in trained.finished:
+        table = reliability(*top_label_from_logits(trained.logits[index], dataset.test_labels), num_bins=NUM_BINS)
         columns = {"count": table.count, "confidence": table.confidence, "accuracy_in_bin": table.accuracy}
         lists = {name: [float(f"{value:.7g}") for value in np.nan_to_num(column)] for name, column in columns.items()}
         more = {"evaluation": "reliability", **lists}

@@ -20,7 +20,7 @@ from mixjax.runs.memory import wants_memory
 from ..data.pipeline import steps_per_epoch
 from ..experiments.experiment import Experiment, Records
 from ..loop.checkpoints import Checkpoints
-from ..loop.history import History, epoch_records
+from ..loop.history import DIVERGED, History, epoch_records, has_diverged
 from ..loop.job import Job
 from ..loop.members import first_part_size
 from ..loop.placement import barrier, is_first
@@ -28,9 +28,9 @@ from ..loop.training import train_job
 from .features import write_features
 from .records import append_records, records_of, write_records
 from .reliability import reliability_records
-from .summary import summary_csv
+from .summary import divergence, summary_csv
 
-__all__ = ["CheckpointPolicy", "JobRunner", "Progress"]
+__all__ = ["CheckpointPolicy", "JobRunner", "Progress", "steps_of"]
 
 RECORDS = "records.jsonl"
 SHARED = "shared"  # no job has this name: theirs begin with that of a net
@@ -69,7 +69,7 @@ class JobRunner:
         if is_first():
             write_records(self.folder / RECORDS, (record for job in stored for record in self._stored_records(job)))
         barrier("what is stored")
-        done, steps = 0, [self._steps_of(job) for job in self.jobs]
+        done, steps = 0, [steps_of(job, self.dataset.train_labels) for job in self.jobs]
         for job, own in zip(self.jobs, steps, strict=True):
             if job not in stored:
                 self._train(job, _JobReporter(job, self, done, own, sum(map(sum, steps))))
@@ -135,6 +135,8 @@ class JobRunner:
             if stored.shape != (len(job.members), len(self.dataset.test_labels), self.dataset.num_classes):
                 raise self._strange(job)
             for member, logits in zip(job.members, stored, strict=True):
+                if np.isnan(logits).any():  # it diverged
+                    continue
                 temporary = folder / ".tmp-predictions.npz"
                 np.savez(temporary, logits=logits, labels=self.dataset.test_labels)
                 temporary.replace(folder / f"{job.recipe.net.name}-{member.arm.slug}-seed{member.seed}.npz")
@@ -142,11 +144,11 @@ class JobRunner:
     def _strange(self, job: Job) -> RunError:
         return RunError(f"the shard of {job.name} in {self.directory.path} is not the result of a job; delete it")
 
-    def _steps_of(self, job: Job) -> list[int]:
-        """Return the number of steps of each epoch."""
-        labels = self.dataset.train_labels
-        sizes = {"first": first_part_size(job, labels), "all": len(labels)}
-        return [steps_per_epoch(sizes[job.phases[phase].rows], job.recipe.batch_size) for phase in job.schedule]
+
+def steps_of(job: Job, labels: np.ndarray) -> list[int]:
+    """Return the number of steps of each epoch of a job."""
+    sizes = {"first": first_part_size(job, labels), "all": len(labels)}
+    return [steps_per_epoch(sizes[job.phases[phase].rows], job.recipe.batch_size) for phase in job.schedule]
 
 
 class _JobReporter:
@@ -161,13 +163,18 @@ class _JobReporter:
         """Report the epochs since the last call; the first call is with what a checkpoint holds."""
         if is_first():
             new, classes = range(self.epoch or 0, epoch), self.runner.dataset.num_classes
-            append_records(self.runner.folder / RECORDS, epoch_records(self.job, history, new, classes))
+            records = list(epoch_records(self.job, history, new, classes))
+            append_records(self.runner.folder / RECORDS, records)
+            for record in records:
+                if record["evaluation"] == DIVERGED:
+                    self.runner.policy.warn(f"diverged: {divergence(record)}; other nets go on")
         if self.epoch is None:
             self.done += sum(self.steps[:epoch])
         self.epoch = epoch
         if epoch:
-            accuracy = history["accuracy"][epoch - 1]
-            self.text = f"epoch {epoch}/{self.job.epochs}, accuracy {accuracy.mean():.3f}, {self.job.name}"
+            accuracy = history["accuracy"][epoch - 1][~has_diverged(history)]
+            mean = f"{accuracy.mean():.3f}" if accuracy.size else "of none"
+            self.text = f"epoch {epoch}/{self.job.epochs}, accuracy {mean}, {self.job.name}"
         self.on_steps(0)
 
     def on_steps(self, number: int) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 from mixjax.runs import RunError
 from mixjax.runs.untrusted import printable
 
+from ..loop.history import DIVERGED
 from .summary import SeedSummary, summary_csv
 
 __all__ = ["DamagedSummaryError", "Row", "Stored", "rows_of", "stored_of", "whole_rows"]
@@ -22,7 +23,10 @@ _PARTS = SeedSummary._fields
 
 @dataclass(frozen=True)
 class Row:
-    """A row of summary.csv: an arm of a net on one test set, or the difference of two arms, "A - B"."""
+    """A row of summary.csv: an arm of a net on one test set, or the difference of two arms, "A - B".
+
+    `diverged` nets are not among the seeds; where none is left, every metric is NaN.
+    """
 
     net: str
     arm: str
@@ -31,6 +35,12 @@ class Row:
     seeds: int
     at_chance: bool
     metrics: dict[str, SeedSummary]
+    diverged: int = 0
+
+    @property
+    def marked(self) -> bool:
+        """True if some net is near chance or has diverged: the point is hollow, and read with care."""
+        return self.at_chance or self.diverged > 0
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -53,10 +63,19 @@ class Stored:
         """Return the rows of arms, without the differences, on these test sets."""
         return [row for row in self.rows if row.evaluation in evaluations and " - " not in row.arm]
 
+    def of_finished(self, evaluation: str) -> list[dict[str, Any]]:
+        """Return the records of a test set, of the nets that did not diverge."""
+        lost = {_net_of(record) for record in self.records if record["evaluation"] == DIVERGED}
+        return [each for each in self.records if each["evaluation"] == evaluation and _net_of(each) not in lost]
+
     def difference(self, row: Row, base: Row) -> dict[str, SeedSummary]:
         """Return the metrics of an arm minus those of another, seed by seed."""
         key = (row.net, f"{row.arm} - {base.arm}", row.evaluation, row.severity)
         return next(one.metrics for one in self.rows if (one.net, one.arm, one.evaluation, one.severity) == key)
+
+
+def _net_of(record: dict[str, Any]) -> tuple[str, str, int]:
+    return record["job"], record["arm"], record["seed"]
 
 
 class DamagedSummaryError(ValueError):
@@ -106,10 +125,12 @@ def whole_rows(table: str) -> list[Row]:
 
 
 def _row(line: dict[str, str]) -> Row:
-    names = [column.removesuffix("_mean") for column in line if column.endswith("_mean") and line[column]]
+    seeds, diverged = int(_number(line, "seeds")), int(float(line.get("diverged") or 0))
+    columns = [column for column in line if column.endswith("_mean") and (line[column] or not seeds)]
+    names = [column.removesuffix("_mean") for column in columns]
     metrics = {name: SeedSummary(*(_number(line, f"{name}_{part}", math.nan) for part in _PARTS)) for name in names}
-    common = (line["net"], line["arm"], line["evaluation"], _number(line, "severity"), int(_number(line, "seeds")))
-    return Row(*common, line["at_chance"] == "1", metrics)
+    common = (line["net"], line["arm"], line["evaluation"], _number(line, "severity"), seeds)
+    return Row(*common, line["at_chance"] == "1", metrics, diverged)
 
 
 def _number(line: dict[str, str], name: str, empty: float | None = None) -> float:

@@ -8,7 +8,7 @@ from mixjax.sims import grid
 from mixjax.sims.cli import main
 from mixjax.sims.engine import tiles, work
 from mixjax.sims.engine.execution import ExecutionOptions, execute
-from mixjax.sims.engine.forecast import amount, duration, several
+from mixjax.sims.engine.forecast import amount, several
 from tests.sims.small_run import planned
 
 
@@ -56,11 +56,9 @@ def test_the_full_map_says_its_size_and_cost_and_asks_nothing(tmp_path, monkeypa
     assert end == "error: work begins"
 
 
-def test_amounts_plurals_and_durations():
+def test_amounts_and_plurals():
     assert [amount(number) for number in (950, 7e7, 1.5e9, 1e12)] == ["950", "70 million", "1.5 billion", "1 trillion"]
     assert (several(1, "unit"), several(2000, "unit")) == ("1 unit", "2,000 units")
-    seconds = (0.2, 45, 1800, 36_000, 864_000)
-    assert [duration(number) for number in seconds] == ["0.2 s", "45 s", "30 min", "10 h", "10 days"]
 
 
 def test_a_grid_too_large_for_memory_is_refused_before_it_is_made(monkeypatch):

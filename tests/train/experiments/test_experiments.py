@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from mixjax.train.experiments import EXPERIMENTS
+from mixjax.train.figures.paper import PANELS
 from mixjax.train.loop.job import Phase
 from mixjax.train.running import configured
 
@@ -21,6 +22,8 @@ OTHER = {  # another value of each option, and the part of a job that it is to r
     "weight_decay": (0.1, "weight_decay"),
     "alpha": (0.3, "alphas"),
     "regmixup_alpha": (10.0, "alphas"),
+    "smoothing": (0.2, "smoothing"),
+    "decay": (0.3, "weight_decay"),
     "weight": ("sample", "weight"),
     "pairing": ("roll", "pairing"),
     "fold": (True, "fold"),
@@ -62,13 +65,14 @@ def test_each_option_reaches_what_it_names_and_nothing_else(name, option):
     changed = {path for path in before.keys() | after.keys() if before.get(path) != after.get(path)}
     assert changed
     assert {path[-1] for path in changed} == {target}
-    if option == "regmixup_alpha":
+    if option in ("regmixup_alpha", "smoothing", "decay"):  # of one arm
         assert len(changed) == 1
 
 
 def test_presets_are_configurations():
     for name, experiment in EXPERIMENTS.items():
-        assert {"quick", "digits", "fashion", "paper"} == experiment.presets.keys()
+        usual = {preset for preset in experiment.presets if not preset.startswith("paper-")}
+        assert usual == {"quick", "digits", "fashion", "paper"}
         for preset in experiment.presets:
             assert EXPERIMENTS[name].jobs(configured(name, preset))
 
@@ -79,6 +83,28 @@ def test_arms_differ_in_alpha_alone():
         assert {arm.name: arm.alphas for arm in job.arms} == {"erm": (0.0,), "mixup": (0.4,)}
     names = [job.name for job in EXPERIMENTS["width"].jobs(configured("width"))]
     assert len(set(names)) == len(names)
+
+
+@pytest.mark.parametrize(("name", "preset"), PANELS)
+def test_presets_of_the_paper_are_what_it_says(name, preset):
+    """Its text and captions, written down anew: SGD, widths and depths, augmentation, the epoch of pseudo-labels."""
+    config, panels = configured(name, preset), PANELS[name, preset]
+    assert (config.batch_size, config.learning_rate, config.momentum, config.alpha) == (64, 0.01, 0.9, 1.0)
+    assert config.weight_decay == 0 and config.train_rows == 0 and config.weight == "batch"
+    if name == "pseudo_label":
+        data = {"3a": "kmnist", "3b": "fashion_mnist", "3c": "cifar10", "3d": "cifar100"}[panels[0]]
+        inserted = {"3a": 100, "3b": 100, "3c": 200, "3d": 100}[panels[0]]
+        first, *_ = EXPERIMENTS[name].jobs(config)
+        assert (config.dataset, config.augment, config.width_multiplier) == (data, "none", 1.0)
+        assert first.phases == (Phase(inserted), Phase(inserted))
+        return
+    augmented = panels[0] not in ("2a", "2b", "2e", "2f")
+    assert config.dataset == ("cifar10" if panels[0] in ("1a", "1b", "2a", "2b") else "cifar100")
+    assert config.augment == ("crop+flip" if augmented else "none")
+    if name == "width":
+        assert config.depth == (8,) and (min(config.width), max(config.width)) == (10, 3000)
+    else:
+        assert config.width == (400 if augmented else 80,) and (min(config.depth), max(config.depth)) == (1, 24)
 
 
 @pytest.mark.parametrize("epochs", [2, 5, 10])

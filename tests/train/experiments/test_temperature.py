@@ -10,6 +10,7 @@ from scipy.optimize import minimize_scalar
 
 from mixjax.datasets import Dataset
 from mixjax.train.experiments.temperature import TEMPERATURE
+from mixjax.train.loop.history import empty_history
 from mixjax.train.loop.job import Arm, Job, Phase, Recipe
 from mixjax.train.loop.members import members_of
 from mixjax.train.loop.step import Images
@@ -50,7 +51,9 @@ def case():
     images = np.zeros((ROWS, 1, 1, 1), np.uint8)
     dataset = Dataset("made", "up", images, labels, images[:TESTED], test_labels, tuple("abcd"), 1)
     members, size = members_of(JOB, labels)
-    trained = TrainedJob(JOB, KnownProgram(Images(images, None), logits), None, members, size, {}, test_logits)
+    trained = TrainedJob(
+        JOB, KnownProgram(Images(images, None), logits), None, members, size, empty_history(JOB), test_logits
+    )
     return trained, dataset, TEMPERATURE.evaluate(trained, dataset)
 
 

@@ -18,7 +18,16 @@ from mixjax.train.runs.summary import SeedSummary, summarize, summary_csv
 BINS = 15
 ARMS = {
     "pseudo_label": ("supervised", "pseudo-label", "pseudo-label + Mixup"),
-    "variants": ("erm", "mixup", "mixup, one lambda a row", "cutmix", "manifold mixup", "regmixup"),
+    "variants": (
+        "erm",
+        "mixup",
+        "mixup, one lambda a row",
+        "cutmix",
+        "manifold mixup",
+        "regmixup",
+        "smoothing",
+        "decay",
+    ),
 }
 
 
@@ -94,6 +103,38 @@ def test_nets_at_chance_are_hollow_and_the_caption_says_so(rng):
         faces = {line.get_markerfacecolor() for line in ax.lines if line.get_marker() in "os" and len(line.get_xdata())}
         assert ("white" in faces) is hollow
         assert ("Hollow points" in figure.caption(stored)) is hollow
+
+
+ALL, ONE = (("erm", "supervised"), (0, 1, 2)), (("mixup", "pseudo-label"), (1,))
+
+
+@pytest.mark.few(1)
+@pytest.mark.parametrize("name", [SLOW.get(name, name) for name in EXPERIMENTS])
+@pytest.mark.parametrize(("arms", "seeds"), [ALL, ONE], ids=["all", "one"])
+def test_nets_that_diverged_are_left_out_and_the_caption_says_so(name, arms, seeds, tmp_path, rng):
+    """Of one arm of the last net: all of them, or one, whose last epoch is not drawn either."""
+    whole, records = records_of(name, 3, rng), []
+    for row in whole:
+        if row["net"] == whole[-1]["net"] and row["arm"] in arms and row["seed"] in seeds:
+            kept = {key: row[key] for key in ("job", "net", "width", "depth", "arm", "seed", "classes", "alpha")}
+            records += [{**kept, "epoch": 2, "evaluation": "diverged", "step": 3}] if row["epoch"] == 1 else []
+        else:
+            records.append(row)
+    stored = stored_of(records)
+    for figure in EXPERIMENTS[name].figures:
+        assert f"{len(seeds)} of 3 of {whole[-1]['net']}" in figure.caption(stored), figure.name
+    assert write_figures(EXPERIMENTS[name].figures, stored, tmp_path)
+
+
+def test_a_point_that_some_net_is_missing_from_is_hollow(rng):
+    records = records_of("width", 3, rng)
+    gone = {**records[0], "epoch": 2, "evaluation": "diverged", "step": 3}
+    with paper_style():
+        drawn = EXPERIMENTS["width"].figures[0].draw(stored_of([*records, gone]))
+    (ax, *_) = drawn.axes
+    hollow = [line for line in ax.lines if line.get_markerfacecolor() == "white" and len(line.get_xdata())]
+    assert [list(line.get_xdata()) for line in hollow] == [[10]]
+    assert [text.get_text() for text in drawn.legends[0].get_texts()] == ["no Mixup", "Mixup", "diverged"]
 
 
 def test_bins_of_a_reliability_diagram_have_exact_intervals_and_its_title_counts_nets(rng):

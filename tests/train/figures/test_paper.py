@@ -7,7 +7,7 @@ import re
 import pytest
 
 from mixjax.train.experiments import EXPERIMENTS
-from mixjax.train.figures.paper import PLOTTED, paper_figures
+from mixjax.train.figures.paper import PANELS, PLOTTED, paper_figures
 from tests.paths import DOCS, ROOT
 
 NAMED = re.compile(r"\bFig(?:ure)?s?\.? (\d(?:(?:, | and | to |, and )\d)*)")
@@ -30,6 +30,27 @@ def test_the_table_is_that_of_the_paper():
     assert metrics == ["ece", "ece", "ece", "mce", "relative_loss", "rms_ece", "rms_ece", "mce"]
     assert 5 not in PLOTTED
     assert [number for number, (_, axes) in PLOTTED.items() if "width" not in axes] == [3, 4]
+
+
+def test_each_panel_has_one_command():
+    """As many panels as the captions list: figure 5 is a function, which needs no nets."""
+    panels = [panel for drawn in PANELS.values() for panel in drawn]
+    letters = {1: "ab", 2: "abcdef", 3: "abcd", 4: "ab", 6: "abcdefgh", 7: "abcd", 8: "abcd", 9: "abcd"}
+    assert sorted(panels) == [f"{number}{letter}" for number, of in letters.items() for letter in of]
+    for (name, preset), drawn in PANELS.items():
+        axis = {"pseudo_label": "epochs"}.get(name, name)
+        assert all(axis in PLOTTED[int(panel[0])][1] for panel in drawn)
+        assert preset in EXPERIMENTS[name].presets
+
+
+def test_the_page_has_the_command_of_each_panel_and_all_departures():
+    text = (DOCS / "paper_figures.md").read_text()
+    rows = re.findall(r"^\| ([1-9a-h, ]+) \| `python -m train (\w+) --preset ([\w-]+)` \|", text, re.MULTILINE)
+    assert {(name, preset): tuple(panels.split(", ")) for panels, name, preset in rows} == PANELS
+    plain = " ".join(text.split())
+    for name in ("width", "depth", "pseudo_label"):
+        for departure in EXPERIMENTS[name].departures:
+            assert departure in plain, departure
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.special import log_softmax
 
-from mixjax.train.loop.loss import cross_entropy
+from mixjax.train.loop.loss import cross_entropy, smooth
 
 CLASSES = 6
 
@@ -29,6 +29,18 @@ def test_soft_targets_are_the_two_terms_of_the_reference_code(rng, logits):
     found = cross_entropy(jnp.asarray(logits), jnp.asarray(targets, jnp.float32))
     assert found.dtype == np.float32
     np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6)
+
+
+def test_smoothed_labels_are_those_of_the_paper_and_of_the_theory(logits):
+    """PyTorch's loss in two terms; in two classes the theory's labels -1 and +1, shrunk by 1 - epsilon."""
+    labels, log_probs = np.arange(40) % CLASSES, log_softmax(logits.astype(np.float64), axis=1)
+    found = cross_entropy(jnp.asarray(logits), smooth(jnp.asarray(np.eye(CLASSES, dtype=np.float32)[labels]), 0.1))
+    expected = -0.9 * log_probs[np.arange(40), labels] - 0.1 * log_probs.mean(1)
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+    two = smooth(jnp.eye(2), 0.1)
+    np.testing.assert_allclose(two[:, 1] - two[:, 0], [-0.9, 0.9], rtol=1e-6)
+    one_hot = jnp.eye(CLASSES)
+    assert smooth(one_hot, 0.0) is one_hot
 
 
 def test_labels_count_as_one_hot_vectors(rng, logits):

@@ -146,6 +146,15 @@ def test_each_seed_epoch_and_step_has_a_lambda_and_erm_has_none(both):
     assert jax.eval_shape(draw, members, np.uint32(0)).pairs.lam.shape == (44, 2, 16)
 
 
+def test_the_labels_of_a_step_are_smoothed(digits, both):
+    """At the first step, of equal nets: 1 - epsilon of the plain loss, and epsilon of that of uniform targets."""
+    plain = both[3]
+    _, _, _, losses = trained(dataclasses.replace(RECIPE, smoothing=0.4), digits, ARMS[:1], epochs=1)
+    uniform = trained(dataclasses.replace(RECIPE, smoothing=1 - 2**-20), digits, ARMS[:1], epochs=1)[3]
+    np.testing.assert_allclose(losses[0, 0], 0.6 * plain[0, 0] + 0.4 * uniform[0, 0], rtol=1e-5)
+    assert abs(uniform[0, 0] - plain[0, 0]) > 0.01
+
+
 @pytest.mark.slow
 def test_evaluation_does_not_depend_on_the_batch_size(digits, both, monkeypatch):
     """Reports 22 and 23: 355 rows in batches of 64, beside all of them at once."""

@@ -10,12 +10,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from mixjax.runs import RunError
 from mixjax.train.loop.checkpoints import Checkpoints
-from mixjax.train.loop.history import OF_PSEUDO_LABELS
+from mixjax.train.loop.history import OF_PSEUDO_LABELS, epoch_records
 from mixjax.train.loop.job import Arm, Job, Optimizer, Phase, Recipe
 from mixjax.train.loop.members import HIDDEN
+from mixjax.train.loop.metrics import METRICS
 from mixjax.train.loop.program import TrainingProgram
+from mixjax.train.loop.trainer import _diverged_in
 from mixjax.train.loop.training import train_job
 from mixjax.train.nets.shapes import MLPShape, ResNetShape
 from tests.train.conftest import RECIPE, assert_same_bits, ignore, trained
@@ -203,59 +204,33 @@ def test_training_metrics_are_of_what_they_say(digits, tmp_path, monkeypatch):
     np.testing.assert_allclose(history["accuracy"][-1], test_right, atol=1e-6)
 
 
-@pytest.fixture
-def spoil(monkeypatch):
-    """Make the loss of a member infinite in a step of an epoch, all counted from 0."""
-
-    def spoiled(spoilt_epoch, member, step):
-        original = TrainingProgram.epoch
-
-        def epoch(self, nets, members, number, size):
-            for after, metrics in original(self, nets, members, number, size):
-                loss = np.array(metrics.loss)
-                loss[member, step] = np.inf if number == spoilt_epoch else loss[member, step]
-                yield after, metrics._replace(loss=loss)
-
-        monkeypatch.setattr(TrainingProgram, "epoch", epoch)
-
-    return spoiled
-
-
-def test_a_loss_that_is_not_finite(digits, tmp_path, spoil):
-    """The sentence names the net and the step; before the first checkpoint it speaks of none."""
-    spoil(0, 1, 4)
-    message = (
-        r"^job, arm mixup, seed 7: the loss is inf in step 5 of epoch 1; a lower learning rate than 0\.05 may help"
-    )
-    with pytest.raises(RunError, match=message):
-        trained(JOB, digits, tmp_path)
-
-
-@pytest.mark.slow
-def test_the_last_checkpoint_survives_a_loss_that_is_not_finite(digits, tmp_path, spoil, monkeypatch):
-    spoil(1, 0, 0)
-    with pytest.raises(RunError, match=r"arm erm, seed 7: .* step 1 of epoch 2; the checkpoint of epoch 1 is kept; a"):
-        trained(JOB, digits, tmp_path / "job")
+def test_a_net_that_diverges_ends_and_the_other_does_not_notice(digits, tmp_path, spoil, monkeypatch):
+    """Its records end with the epoch and the step; stopped and resumed, both nets end in the same bits."""
+    spoil(1, 1, 4)
+    spoilt = trained(JOB, digits, tmp_path / "spoilt")
+    for _ in range(2):
+        with Kept(tmp_path / "kept") as checkpoints, pytest.raises(StopError):
+            train_job(JOB, digits, checkpoints, ignore, ignore)
+    assert_same_bits(spoilt, trained(JOB, digits, tmp_path / "kept"))
     monkeypatch.undo()
-    assert_same_bits(trained(JOB, digits, tmp_path / "job"), trained(JOB, digits, tmp_path / "other"))
+    whole = trained(JOB, digits, tmp_path / "whole")
+    np.testing.assert_array_equal(spoilt.logits[0], whole.logits[0])
+    assert np.isnan(spoilt.logits[1]).all() and spoilt.finished == [(0, JOB.members[0])]
+    records, usual = (list(epoch_records(JOB, job.history, range(3), 10)) for job in (spoilt, whole))
+    assert records[:3] + records[4:] == usual[:3] + usual[4:5]
+    last = {"arm": "mixup", "seed": 7, "epoch": 2, "evaluation": "diverged", "step": 5}
+    assert last.items() <= records[3].items() and not METRICS.keys() & records[3].keys()
+
+
+def test_the_last_step_is_blamed_for_what_it_leaves():
+    """Its own loss is of the parameters before it."""
+    losses = np.array([[1.0, 1.0, 1.0], [1.0, 1.0, 1.0], [1.0, np.inf, np.nan], [np.nan, np.nan, np.nan]])
+    np.testing.assert_array_equal(_diverged_in(losses, np.array([0.5, np.nan, np.nan, np.nan])), [np.nan, 3, 2, 1])
 
 
 @pytest.mark.slow
-def test_a_last_step_after_which_nothing_is_finite(digits, tmp_path, monkeypatch):
-    """Its own loss is as it should be: nothing is recorded or kept of what it leaves."""
-    original, calls = TrainingProgram.logits, []
-
-    def logits(self, nets, inputs):
-        return original(self, nets, inputs).at[1].set(np.nan)
-
-    monkeypatch.setattr(TrainingProgram, "logits", logits)
-    with pytest.raises(RunError, match=r"^job, arm mixup, seed 7: the logits are not finite after epoch 1; a lower"):
-        trained(JOB, digits, tmp_path, on_epoch=lambda history, epoch: calls.append(epoch))
-    assert calls == [0] and not (tmp_path / "1").exists()
-
-
-@pytest.mark.slow
-def test_a_learning_rate_that_diverges(digits, tmp_path):
-    recipe = dataclasses.replace(RECIPE, net=MLPShape(16, 2), optimizer=Optimizer(1e9))
-    with pytest.raises(RunError, match=r"^job, arm erm, seed 7: the loss is (nan|inf) in step \d+ of epoch 1; a lower"):
-        trained(dataclasses.replace(JOB, recipe=recipe), digits, tmp_path)
+def test_a_job_ends_when_all_its_nets_have_diverged(digits, tmp_path):
+    recipe, epochs = dataclasses.replace(RECIPE, net=MLPShape(16, 2), optimizer=Optimizer(1e9)), []
+    job = dataclasses.replace(JOB, recipe=recipe)
+    finished = trained(job, digits, tmp_path, on_epoch=lambda _, epoch: epochs.append(epoch))
+    assert epochs == [0, 1] and not finished.finished

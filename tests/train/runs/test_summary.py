@@ -10,6 +10,7 @@ import pytest
 from scipy import stats
 
 from mixjax.train.loop.history import last_epochs
+from mixjax.train.runs.stored import rows_of, whole_rows
 from mixjax.train.runs.summary import accuracy_floor, cells_of, difference, summarize, summary_csv
 
 ERM, MIXUP = [0.10, 0.14, 0.12], [0.05, 0.11, 0.02]
@@ -87,3 +88,38 @@ def test_a_net_below_three_times_chance_is_marked(accuracy, chance):
 def test_of_few_classes_a_net_can_be_above_the_floor(classes, floor):
     """Three times the chance of two classes is 1.5, which no net reaches."""
     np.testing.assert_allclose(accuracy_floor(classes), floor, rtol=1e-15)
+
+
+def diverged(arm, seed):
+    common = {key: value for key, value in record(arm, seed).items() if key != "accuracy"}
+    return {**common, "evaluation": "diverged", "step": 3}
+
+
+def test_means_leave_out_a_net_that_diverged(records):
+    """It is counted, whatever it scored before; pairs need both seeds."""
+    lost = [*(row for row in records if (row["arm"], row["seed"], row["epoch"]) != ("erm", 1, 2)), diverged("erm", 1)]
+    base, cell = cells_of(lost)
+    assert (base.seeds, base.diverged, cell.diverged) == ((0, 2), (1,), ())
+    np.testing.assert_array_equal(base.metrics["ece"], np.array(ERM)[[0, 2]])
+    rows = {row.arm: row for row in rows_of(summary_csv(lost))}
+    counts = {arm: (row.seeds, row.diverged) for arm, row in rows.items()}
+    assert counts == {"erm": (2, 1), "mixup": (3, 0), "mixup - erm": (2, 1)}
+    assert rows["mixup - erm"].metrics["ece"].mean == pytest.approx(np.mean(np.subtract(MIXUP, ERM)[[0, 2]]), rel=1e-4)
+
+
+@pytest.mark.parametrize("arm", ["erm", "mixup"])
+def test_an_arm_that_diverged_wholly_keeps_its_rows_and_its_place(records, arm):
+    """Without a mean; on shifted images it has a row for each severity."""
+    shifted = [{**row, "evaluation": "noise", "severity": step} for row in records[1::2] for step in (0.0, 0.5)]
+    kept, lost = [row for row in records + shifted if row["arm"] != arm], [diverged(arm, seed) for seed in range(3)]
+    rows = whole_rows(summary_csv([*lost, *kept] if arm == "erm" else [*kept[:1], *lost, *kept[1:]]))
+    expected = ["erm", "mixup", "mixup - erm"]
+    assert [row.arm for row in rows if row.evaluation == "test"] == expected
+    assert [row.arm for row in rows if row.severity == 0.5] == expected
+    for row in rows:
+        if arm in row.arm.split(" - "):
+            assert row.seeds == 0 and row.diverged == 3 and np.isnan(row.metrics["ece"].mean)
+
+
+def test_a_run_in_which_none_diverged_has_no_such_column(records):
+    assert "diverged" not in summary_csv(records)
