@@ -27,7 +27,7 @@ from mixjax.calibration.rows.clean import known_nan, positive_scalar, refuse
 from mixjax.calibration.rows.sums import total
 from mixjax.numerics.arguments import as_floats
 from mixjax.numerics.meshes import jitted
-from mixjax.numerics.newton import Expansion, minimize
+from mixjax.numerics.newton import Expansion, minimize, standardized
 from mixjax.numerics.pytree import pytree
 from mixjax.recalibration.labeled import CleanLogits, FitResult, LabeledLogits
 from mixjax.recalibration.likelihood import Likelihood, likelihood, margins_over_label, one_hot
@@ -37,6 +37,8 @@ __all__ = ["DirichletCalibration", "fit_dirichlet_calibration"]
 
 _REASONS = (
     "Dirichlet calibration has no best fit: it mixes the log probabilities of all classes, and a logit is -inf",
+    "Dirichlet calibration has no best fit: a class has no rows, and its diagonal entry of W goes to infinity",
+    "Dirichlet calibration has no single best fit: the logits of a class have the same probability in all rows",
     "Dirichlet calibration did not converge: the labels can be told apart without error by the diagonal of W alone, so "
     "that it is infinite, or the penalties are too small for the dtype of the logits",
 )
@@ -141,12 +143,17 @@ def _fit(rows: LabeledLogits, penalties: tuple[jax.Array, jax.Array]) -> FitResu
     identity = jnp.eye(num_classes, num_classes + 1, dtype=features.dtype)
     is_label = one_hot(clean.labels, num_classes)
     data = (features, is_label, clean, _quadratic_form(identity, penalties))
-    minimum = minimize(_expansion, clean.zeros(identity.size) + identity.ravel(), data)
+    size = jnp.sqrt(total(clean.share * jnp.mean(lax.stop_gradient(features) ** 2, axis=1)))
+    start = identity.ravel() / jnp.maximum(size, 1.0)  # where no probability is so near 0 or 1 that its slope is lost
+    minimum = minimize(_expansion, clean.zeros(identity.size) + start, data)
     parameters = minimum.point.reshape(num_classes, num_classes + 1)
     counts = (clean.share > 0)[:, None]
+    occurs = jnp.any(counts & is_label, axis=0)
+    constant = standardized(features[:, :-1], clean.share).constant
     loss = total(clean.share * _likelihood(minimum.point, features, is_label).loss)
     certain = ~(loss > float(jnp.finfo(loss.dtype).eps))  # on the way to 0: slopes are rounded to 0 before
-    problems = (jnp.any(counts & ~clean.possible), ~minimum.converged | certain)
+    impossible = jnp.any(counts & ~clean.possible)
+    problems = (impossible, ~jnp.all(occurs), jnp.any(constant), ~minimum.converged | certain)
     return FitResult.of((parameters[:, :-1], parameters[:, -1]), problems, minimum.gradient_norm, clean.lost)
 
 

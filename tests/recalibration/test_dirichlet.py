@@ -69,6 +69,14 @@ def test_the_slope_is_0_and_so_are_the_sums(rng):
     np.testing.assert_allclose(np.sum(fitted.bias), 0, atol=1e-12)
 
 
+def test_probabilities_near_0_and_1_have_a_fit(rng):
+    """Logits of hundreds, of which a small diagonal of W makes good probabilities."""
+    sample = drawn(rng)
+    fitted = fit_dirichlet_calibration(300 * sample.logits, sample.labels, **EVERY)
+    assert np.abs(slopes(fitted, sample._replace(logits=300 * sample.logits), (1.0, 1.0))).max() < 1e-9
+    assert 0 < np.diag(fitted.matrix).max() < 0.02
+
+
 def test_what_must_not_change_it(rng):
     sample = drawn(rng)
     expected = fit_dirichlet_calibration(*sample, **EVERY)
@@ -113,6 +121,10 @@ def test_no_best_fit_is_an_error_and_nan_under_jit(rng):
     np.testing.assert_allclose(probs, fit_dirichlet_calibration(*sample, **EVERY)(sample.logits), atol=2e-5)
     assert all(np.isnan(fitted.matrix).all() and np.isnan(probs).all() for fitted, probs in others)
     assert np.isnan(fit_dirichlet_calibration(*sample, weights=EVERY["weights"], where=np.zeros(N, bool)).bias).all()
+    with pytest.raises(ValueError, match="a class has no rows, and its diagonal entry of W goes to infinity"):
+        fit_dirichlet_calibration(sample.logits, np.minimum(sample.labels, K - 2), **EVERY)
+    with pytest.raises(ValueError, match="a class have the same probability in all rows"):
+        fit_dirichlet_calibration(np.ones((N, K)), sample.labels, **EVERY)
     jax.eval_shape(fit_dirichlet_calibration, sample.logits[:0], sample.labels[:0])
 
 

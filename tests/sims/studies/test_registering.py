@@ -9,6 +9,7 @@ import pytest
 import xarray as xr
 
 from mixjax import sims
+from mixjax.runs import RunError
 from mixjax.sims.cli import main
 from mixjax.sims.studies import STUDIES
 
@@ -50,6 +51,30 @@ def test_a_cell_of_a_notebook_runs_twice():
     sims.register(STUDY)
     sims.register(dataclasses.replace(STUDY, summary="again"))
     assert STUDIES["powers"].summary == "again"
+
+
+def test_an_error_in_its_table_says_so(tmp_path):
+    sims.register(dataclasses.replace(STUDY, table=lambda config, pieces: pieces["nope"]))
+    with pytest.raises(
+        RunError, match=r"computes \(KeyError: 'nope'\); .* in a study of your own, correct its `table`"
+    ):
+        sims.run("powers", tmp_path)
+
+
+@dataclasses.dataclass(frozen=True)
+class Unseeded:
+    base: int = 3
+
+
+@pytest.mark.parametrize("change, error, says", [
+    ({"config": Unseeded}, ValueError, "the configuration of powers lacks seed"),
+    ({"presets": {}}, ValueError, "the presets of powers lack 'default'"),
+    ({"presets": {"default": {}, "quick": {"bass": 1}}}, ValueError, "preset 'quick' of powers sets bass, which its"),
+    ({"config": dict}, TypeError, "register takes a GridStudy or a PiecewiseStudy whose config is a dataclass"),
+])  # fmt: skip
+def test_a_study_that_could_not_run_is_refused(change, error, says):
+    with pytest.raises(error, match=says):
+        sims.register(dataclasses.replace(STUDY, **change))
 
 
 @pytest.mark.parametrize("name, says", [
