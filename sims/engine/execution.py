@@ -169,6 +169,6 @@ def _table(work: Work, directory: RunDirectory) -> xr.Dataset:
     except (KeyError, ValueError, TypeError, IndexError) as error:
         reason = f"{type(error).__name__}: {error}".split("\n")[0][:200]
         raise RunError(
-            f"the shards in {directory.path} do not hold what {work.study.name} computes ({reason}); use another folder, "
-            "or, in a study of your own, correct its `table`"
+            f"the shards in {directory.path} do not hold what {work.study.name} computes ({reason}); "
+            "use another folder, or, in a study of your own, correct its `table`"
         ) from error
