@@ -9,13 +9,15 @@ import torch
 
 from benchmarks.report import Benchmark, Row, Section
 from benchmarks.training.accelerator import accelerator_section
-from benchmarks.training.sections import lanes_section, loss_section, steps_section
+from benchmarks.training.sections import convolutions_section, lanes_section, loss_section, steps_section
 from benchmarks.training.sizes import QUICK, Sizes
 
 
 def measure(sizes: Sizes) -> Iterator[Section]:
     """Time training."""
     yield steps_section(sizes)
+    if sizes.resnets:
+        yield convolutions_section(sizes)
     yield loss_section(sizes)
     yield lanes_section(sizes)
     if jax.default_backend() == "gpu" and torch.cuda.is_available():

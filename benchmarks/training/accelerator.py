@@ -33,7 +33,7 @@ def accelerator_section(sizes: Sizes, device: str) -> Section:
             rows.append({"dtype": dtype, "batch": batch} | rates)
             ratios[f"{dtype}, {batch}"] = timings["torch"].median / timings["mixjax"].median
     text = (
-        f"PreAct ResNet-18, x{sizes.resnets[-1]:g} channels, 28x28; images of training a second, data on the device, "
+        f"{sizes.resnets[-1].name}; images of training a second, data on the device, "
         "compilation left out; float32 is TF32 in both. torch.compile over mixjax: "
         + ", ".join(f"{name} {ratio:.2f}" for name, ratio in ratios.items())
         + "."

@@ -41,6 +41,17 @@ def images(rows: int, shape: tuple[int, int, int]) -> tuple[np.ndarray, np.ndarr
     return pixels, labels
 
 
+class ResNet(NamedTuple):
+    """A pre-activation ResNet-18, by its channels over 64, 128, 256 and 512, and the shape of its images."""
+
+    multiplier: float
+    shape: tuple[int, int, int] = (28, 28, 1)
+
+    @property
+    def name(self) -> str:
+        return f"ResNet-18, x{self.multiplier:g} channels, {'x'.join(map(str, self.shape))}"
+
+
 class Ours:
     """One epoch at a time of nets of one shape."""
 
@@ -76,12 +87,10 @@ def mlp(net: Net, rows: int, seeds: int = 1) -> tuple[Ours, np.ndarray, np.ndarr
     return Ours(MLPShape(net.width, net.depth, init="torch"), pixels, labels, seeds), pixels, labels
 
 
-def resnet(
-    multiplier: float, rows: int, batch: int = BATCH, dtype: DType = "float32"
-) -> tuple[Ours, np.ndarray, np.ndarray]:
+def resnet(net: ResNet, rows: int, batch: int = BATCH, dtype: DType = "float32") -> tuple[Ours, np.ndarray, np.ndarray]:
     """A ResNet and its data."""
-    pixels, labels = images(rows, (28, 28, 1))
-    return Ours(ResNetShape(multiplier), pixels, labels, batch=batch, dtype=dtype), pixels, labels
+    pixels, labels = images(rows, net.shape)
+    return Ours(ResNetShape(net.multiplier), pixels, labels, batch=batch, dtype=dtype), pixels, labels
 
 
 Epoch = Callable[[], np.ndarray]

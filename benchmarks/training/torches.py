@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from benchmarks.training.ours import BATCH, CLASSES, Net
+from benchmarks.training.ours import BATCH, CLASSES, Net, ResNet
 
 
 class Block(nn.Module):
@@ -43,9 +43,9 @@ def mlp(net: Net) -> nn.Module:
     return nn.Sequential(*layers, nn.Linear(net.width, CLASSES))
 
 
-def resnet(multiplier: float) -> nn.Module:
-    channels = [max(1, round(multiplier * count)) for count in (64, 128, 256, 512)]
-    blocks: list[nn.Module] = [nn.Conv2d(1, channels[0], 3, 1, 1, bias=False)]
+def resnet(net: ResNet) -> nn.Module:
+    channels = [max(1, round(net.multiplier * count)) for count in (64, 128, 256, 512)]
+    blocks: list[nn.Module] = [nn.Conv2d(net.shape[-1], channels[0], 3, 1, 1, bias=False)]
     for stage, outputs in enumerate(channels):
         inputs = channels[max(stage - 1, 0)]
         blocks += [Block(inputs, outputs, 1 if stage == 0 else 2), Block(outputs, outputs, 1)]
@@ -60,6 +60,7 @@ class Torch:
       batch: rows of a step.
       device: where all is.
       half: whether products are bfloat16, by autocast.
+      channels_last: whether images and kernels lie in memory with channels last.
     """
 
     def __init__(
@@ -70,8 +71,11 @@ class Torch:
         batch: int = BATCH,
         device: str = "cpu",
         half: bool = False,
+        channels_last: bool = False,
     ):
-        self.net, self.batch, self.device, self.half = net.to(device), batch, device, half
+        self.layout = torch.channels_last if channels_last else torch.contiguous_format
+        self.net = net.to(device, memory_format=self.layout)
+        self.batch, self.device, self.half = batch, device, half
         self.pixels = torch.from_numpy(np.ascontiguousarray(np.moveaxis(pixels, -1, 1))).to(device)
         self.labels = torch.from_numpy(labels.astype(np.int64)).to(device)
         axes = (0, 2, 3)
@@ -85,7 +89,7 @@ class Torch:
         losses = []
         for first in range(0, len(order) - self.batch + 1, self.batch):
             rows = order[first : first + self.batch]
-            images = (self.pixels[rows].float() - self.mean) / self.sd
+            images = ((self.pixels[rows].float() - self.mean) / self.sd).contiguous(memory_format=self.layout)
             self.optimizer.zero_grad()
             with torch.autocast(self.device, torch.bfloat16, enabled=self.half):
                 logits = self.net(images)
