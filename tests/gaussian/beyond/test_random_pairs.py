@@ -71,6 +71,12 @@ def test_equals_literal_simulation(configuration, key, rng):
             assert stats.ks_2samp(*(np.round(v, 4) for v in samples), method="asymp").pvalue > KS_LEVEL
 
 
+def test_a_wrong_alpha_leaves_the_plain_classifier_no_number_either(key):
+    cell = {"p": 3.0, "theta_norm": 1.0, "beta": 2.0}
+    draw = jax.jit(lambda alpha: sample_pairs_scores(key, n=4, num_pairs=(3,), replicates=3, alpha=alpha, **cell))
+    assert np.isnan(draw(np.nan)).all()
+
+
 @pytest.mark.slow
 def test_the_librarys_literal_estimator_has_this_law(key):
     """`random_pairs_estimator` of `sample_data`, by KS."""
