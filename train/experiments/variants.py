@@ -72,9 +72,8 @@ def variants(config: VariantsConfig) -> dict[str, Variant]:
 
 def jobs(config: VariantsConfig) -> tuple[Job, ...]:
     """Return a job for each variant and shape."""
-    seeds = tuple(range(config.seeds))
     return tuple(
-        Job(f"{shape.name}-{arm.slug}", variant.recipe(config, shape), (arm,), seeds, config.single_phase)
+        Job(f"{shape.name}-{arm.slug}", variant.recipe(config, shape), (arm,), config.seed_range, config.single_phase)
         for shape in config.shapes
         for name, variant in variants(config).items()
         for arm in (Arm(name, (variant.alpha,)),)
