@@ -17,7 +17,9 @@ from mixjax.runs import RunError, explained
 if TYPE_CHECKING:
     from mixjax.report.reading import FilePredictions
 
-METHODS = ("temperature", "vector", "platt", "isotonic", "histogram")  # of `mixjax.report.recalibrating`
+METHODS = (  # of `mixjax.report.recalibrating`
+    "temperature", "vector", "dirichlet", "platt", "beta", "isotonic", "histogram", "venn-abers",
+)  # fmt: skip
 
 USAGE = """usage: mixjax report FILE (--logits | --probs | --binary) [options]
        mixjax report --compare A B (--logits | --probs | --binary) [options]

@@ -1,6 +1,7 @@
 """Simulation studies: `mixjax sims STUDY`, or `sims.run(study, ...)` and `sims.load(folder)` from Python.
 
-`sims.reproduce(folder, out)` runs a published study again, and compares the tables.
+`sims.reproduce(folder, out)` runs a published study again, and compares the tables. `sims.register(study)` adds a study
+of your own: a `GridStudy` of an `Experiment`, or a `PiecewiseStudy`.
 
 In a clone the folder is also `import sims` and `python -m sims`; both names are one package (`mixjax.aliases`).
 """
@@ -15,12 +16,39 @@ else:  # both are imported when they are first used, so that `python -m sims` ca
     from mixjax.commands import import_program
 
     if TYPE_CHECKING:
+        from .engine.program import Experiment
+        from .grid import grid_of
         from .loading import load
         from .reproducing import reproduce
         from .running import run
+        from .studies import register
+        from .studies.comparison import grid_dataset, mean_variables
+        from .study import GridStudy, PiecewiseStudy
 
-    __all__ = ["load", "reproduce", "run"]
-    _MODULES = {"load": ".loading", "reproduce": ".reproducing", "run": ".running"}
+    __all__ = [
+        "Experiment",
+        "GridStudy",
+        "PiecewiseStudy",
+        "grid_dataset",
+        "grid_of",
+        "load",
+        "mean_variables",
+        "register",
+        "reproduce",
+        "run",
+    ]
+    _MODULES = {
+        "Experiment": ".engine.program",
+        "GridStudy": ".study",
+        "PiecewiseStudy": ".study",
+        "grid_dataset": ".studies.comparison",
+        "grid_of": ".grid",
+        "load": ".loading",
+        "mean_variables": ".studies.comparison",
+        "register": ".studies",
+        "reproduce": ".reproducing",
+        "run": ".running",
+    }
 
     def __getattr__(name: str) -> Any:
         if name not in __all__:

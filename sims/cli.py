@@ -138,7 +138,7 @@ def _parser(prog: str, study: Study) -> argparse.ArgumentParser:
     for field in dataclasses.fields(study.config):
         kind = whole if isinstance(field.default, int) else float if isinstance(field.default, float) else str
         usual = "" if field.default is None else f" (default: {field.default})"
-        parser.add_argument(f"--{field.name.replace('_', '-')}", type=kind, help=field.metadata["help"] + usual)
+        parser.add_argument(f"--{field.name.replace('_', '-')}", type=kind, help=field.metadata.get("help", "") + usual)
     return parser
 
 

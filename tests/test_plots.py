@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import matplotlib as mpl
 import numpy as np
 import pytest
@@ -9,6 +11,7 @@ from matplotlib.figure import Figure
 
 from mixjax import plots
 from mixjax.commands import CommandLine, FolderCommand
+from mixjax.report import of_arrays
 from mixjax.runs import RunError
 
 X, Y = np.array([0.1, 1.0, 10.0]), np.array([1.0, 2.0])
@@ -120,6 +123,7 @@ def test_spare_panels_are_left_empty():
     figure, axes = plots.panels(3, 2, height=1.5)
     assert len(axes) == len(figure.axes) == 3
     assert tuple(figure.get_size_inches()) == (plots.COLUMN_WIDTH, 3.0)
+    assert [ax.xaxis.get_tick_params()["labelbottom"] for ax in axes] == [False, True, True]  # the lowest of a column
 
 
 def test_style_does_not_leak():
@@ -127,6 +131,25 @@ def test_style_does_not_leak():
     with plots.paper_style():
         assert mpl.rcParams["font.size"] == 8
     assert dict(mpl.rcParams) == before
+
+
+def test_a_missing_package_is_one_sentence(monkeypatch, tmp_path):
+    """...of whatever makes something without Axes of matplotlib, and of a report."""
+    report = of_arrays(confidence=[0.9, 0.6], correct=[1, 0])
+    for package in ("matplotlib", "rich"):
+        monkeypatch.setitem(sys.modules, package, None)
+    calls = {
+        "plots.panels needs matplotlib": lambda: plots.panels(1, 1, height=1),
+        "plots.paper_style needs matplotlib": plots.paper_style,
+        "plots.line_key needs matplotlib": lambda: plots.line_key("exact"),
+        "plots.band_key needs matplotlib": lambda: plots.band_key("most", "0.3"),
+        "mixjax.plots.paper_style needs matplotlib": lambda: report.write_html(tmp_path / "report.html"),
+        "report.CalibrationReport.print needs rich": report.print,
+        "paper_style needs matplotlib": lambda: plots.write_figures([plots.Figure("a", str, str)], 1, tmp_path),
+    }
+    for message, call in calls.items():
+        with pytest.raises(ImportError, match=rf"^[a-z.]*{message}: pip install 'mixjax\[report\]'$"):
+            call()
 
 
 def test_short_axes_have_plain_numbers(ax):

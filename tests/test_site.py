@@ -7,12 +7,14 @@ import re
 from pathlib import Path
 
 import jax
+import numpy as np
 import pytest
+from PIL import Image
 
 from docs.site.check import problems
 from docs.site.docstrings import prepare
-from docs.site.public_names import entries
-from docs.site.stored_figures import Result, finding
+from docs.site.public_names import entries as public_entries
+from docs.site.stored_figures import Result, entries
 from mixjax.sims.studies import STUDIES
 from tests.paths import DOCS, ROOT
 from tests.test_names import PUBLIC
@@ -40,7 +42,7 @@ def test_the_contents_list_every_page_once():
 
 
 def test_the_reference_documents_every_public_name():
-    documented = [entry.value for entry in entries()]
+    documented = [entry.value for entry in public_entries()]
     for package in PUBLIC:
         module = importlib.import_module(package)
         for name in module.__all__:
@@ -48,26 +50,62 @@ def test_the_reference_documents_every_public_name():
 
 
 def test_a_page_of_the_reference_holds_each_section():
-    sections = {entry.section for entry in entries()}
+    sections = {entry.section for entry in public_entries()}
     pages = [path.read_text() for path in (DOCS / "api").glob("*.rst")]
     assert sorted(sections) == sorted(title for page in pages for title in re.findall(r"reference:: (.*)", page))
 
 
+GALLERY = [
+    entry
+    for body in re.findall(r"```{gallery}\n(.*?)```", (DOCS / "gallery.md").read_text(), re.DOTALL)
+    for entry in entries(body.splitlines())
+]
+
+
 def test_the_gallery_shows_every_figure_once():
-    text = (DOCS / "gallery.md").read_text()
-    lines = [line for body in re.findall(r"```{gallery}\n(.*?)```", text, re.DOTALL) for line in body.splitlines()]
-    shown = [ROOT / line for line in lines if line.endswith(".png")]
-    results = [Result.of(ROOT / "results" / line) for line in lines if not line.endswith(".png")]
-    shown += [figure for result in results for figure in result.figures]
+    shown = [figure for entry in GALLERY for figure in entry.findings]
     assert sorted(shown) == sorted([*ROOT.glob("results/**/*.png"), *DOCS.glob("figures/*.png")])
-    assert all(result.summary and result.command for result in results)
 
 
-def test_a_finding_is_a_sentence_or_a_verdict():
-    figures = ROOT / "results" / "theorems" / "figures"
-    assert finding(figures / "theorem_5.3.png") == "Theorem 5.3: refuted."
-    sentence = "Derivative of the MCE in alpha at alpha = 0+ for lambda ~ Beta(alpha, beta), against p/n."
-    assert finding(ROOT / "results" / "capacity" / "figures" / "mce_derivative.png") == sentence
+def test_the_gallery_names_the_command_of_every_folder():
+    results = [Result.of(ROOT / "results" / entry.name) for entry in GALLERY if not entry.name.endswith(".png")]
+    assert results and all(result.summary and result.command for result in results)
+
+
+def test_no_label_of_a_stored_figure_is_cut_off():
+    """Ink at the edge of a picture belongs to a text that goes on."""
+    for figure in (figure for entry in GALLERY for figure in entry.findings):
+        with Image.open(figure) as image:
+            gray = np.asarray(image.convert("L"))
+        edges = np.concatenate([gray[0], gray[-1], gray[:, 0], gray[:, -1]])
+        assert (edges == 255).all(), figure
+
+
+def test_a_finding_is_short_and_is_said_once_in_a_folder():
+    for entry in GALLERY:
+        assert len(set(entry.findings.values())) == len(entry.findings)
+        for figure, finding in entry.findings.items():
+            assert 20 <= len(finding) <= 110 and not finding.endswith("."), figure
+
+
+def test_a_finding_of_a_theorem_begins_with_its_verdict():
+    (theorems,) = (entry for entry in GALLERY if entry.name == "theorems")
+    verdicts = 0
+    for figure, finding in theorems.findings.items():
+        caption = figure.with_suffix(".txt").read_text()
+        if verdict := re.match(r"(Theorem [\d.]+): .*Verdict: ([^.]*)\.", caption):
+            assert re.match(rf"{verdict[1]} (is )?{verdict[2]}[:,]", finding), figure
+            verdicts += 1
+    assert verdicts == 11
+
+
+def test_entries_of_a_gallery():
+    lines = ["capacity", "  slope_5.3: It falls: always", "", "docs/figures/a.png: A picture", "low"]
+    assert entries(lines) == [
+        ("capacity", {ROOT / "results/capacity/figures/slope_5.3.png": "It falls: always"}),
+        ("docs/figures/a.png", {ROOT / "docs/figures/a.png": "A picture"}),
+        ("low", {}),
+    ]
 
 
 def test_signs_of_a_docstring_mean_nothing_to_sphinx():

@@ -1,8 +1,9 @@
-"""The stored figures: those of a folder of results/, what each shows, and a small copy of it."""
+"""The stored figures: what a gallery lists, the folders of results/, and a small copy of each figure."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -11,16 +12,34 @@ from PIL import Image
 
 ROOT = Path(__file__).resolve().parents[2]
 WIDTH = 560  # pixels of a thumbnail, twice what it takes on a page
-_VERDICT = re.compile(r"(Theorem [\d.]+): .*?Verdict: ([^.]*)\.", re.DOTALL)
+
+
+class Entry(NamedTuple):
+    """What a line of a gallery names, a folder of results/ or a picture, and the finding of each of its figures."""
+
+    name: str
+    findings: dict[Path, str]
+
+
+def entries(lines: Iterable[str]) -> list[Entry]:
+    """Parse a gallery: `folder`, and below it lines `  figure: finding`; or `picture.png: finding`."""
+    found: list[Entry] = []
+    for line in filter(str.strip, lines):
+        name, _, finding = line.strip().partition(": ")
+        if line.startswith(" "):
+            figure = ROOT / "results" / found[-1].name / "figures" / f"{name}.png"
+            found[-1].findings[figure] = finding
+        else:
+            found.append(Entry(name, {ROOT / name: finding} if finding else {}))
+    return found
 
 
 class Result(NamedTuple):
-    """A folder of results/: what it is, how it was computed, and its figures."""
+    """A folder of results/: what it is, and how it was computed."""
 
     folder: Path
     summary: str
     command: str
-    figures: tuple[Path, ...]
 
     @classmethod
     def of(cls, folder: Path) -> Result:
@@ -29,15 +48,7 @@ class Result(NamedTuple):
         command = re.search(r"^\| command \| `(.*)` \|$", readme, re.MULTILINE)
         if command is None:
             raise ValueError(f"{folder.name}/README.md names no command")
-        return cls(folder, summary, command[1], tuple(sorted((folder / "figures").glob("*.png"))))
-
-
-def finding(figure: Path) -> str:
-    """Return the first sentence of a caption; of a theorem, its verdict."""
-    caption = " ".join(figure.with_suffix(".txt").read_text().split())
-    if (verdict := _VERDICT.match(caption)) is not None:
-        return f"{verdict[1]}: {verdict[2]}."
-    return re.split(r"(?<=\.) (?=[A-Z])", caption)[0]
+        return cls(folder, summary, command[1])
 
 
 @cache
@@ -51,10 +62,9 @@ def thumbnail(figure: Path, to: Path) -> tuple[int, int]:
         return image.size
 
 
-def shown_by(figure: Path) -> tuple[str, str]:
-    """Return the page of docs/ that shows a picture, and its words."""
+def shown_by(figure: Path) -> str:
+    """Return the page of docs/ that shows a picture."""
     for page in sorted((ROOT / "docs").glob("*.md")):
-        words = re.search(rf"!\[([^\]]*)\]\([^)]*{re.escape(figure.name)}\)", page.read_text())
-        if words is not None:
-            return f"docs/{page.stem}.html", " ".join(words[1].split()) + "."
+        if re.search(rf"!\[[^\]]*\]\([^)]*{re.escape(figure.name)}\)", page.read_text()):
+            return f"docs/{page.stem}.html"
     raise ValueError(f"no page of docs/ shows {figure.name}")

@@ -9,6 +9,7 @@ from mixjax.calibration.class_conditional import class_conditional_ece
 from mixjax.calibration.corp import BrierDecomposition, brier_decomposition, isotonic_regression
 from mixjax.calibration.cumulative import AsymptoticTest, kolmogorov_smirnov_test, kuiper_test
 from mixjax.calibration.debiased import DebiasedError, debiased_ece2
+from mixjax.calibration.groups import GroupIntervals, group_intervals
 from mixjax.calibration.intervals import CalibrationIntervals, Interval, bootstrap_intervals, mean_interval
 from mixjax.calibration.kde import kde_ece, kde_ece_canonical
 from mixjax.calibration.kernel import mmce
@@ -33,6 +34,7 @@ __all__ = [
     "CalibrationTest",
     "CorpCurve",
     "DebiasedError",
+    "GroupIntervals",
     "Interval",
     "Reliability",
     "RiskCoverage",
@@ -50,6 +52,7 @@ __all__ = [
     "debiased_ece2",
     "ece",
     "excess_aurc",
+    "group_intervals",
     "isotonic_regression",
     "kde_ece",
     "kde_ece_canonical",

@@ -4,12 +4,16 @@ A step solves :math:`H \delta = -g`, with the rows and columns of H scaled to a 
 value falls (L. Armijo). Near the minimum a step squares the error, so a step below the root of the machine precision is
 taken and is the last. A minimum at infinity is never mistaken for one: there the steps do not shrink below about one
 unit of the logits.
+
+Derivatives follow from the equation of the minimum, g(x, data) = 0, by the implicit function theorem: a change of the
+data that changes g by dg moves the minimum by :math:`-H^{-1} dg`, whatever the steps were that led there.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -44,12 +48,15 @@ class _Search(NamedTuple):
     evaluations: Int[Array, ""]
 
 
-def minimize(function: Callable[[jax.Array], Expansion], start: Float[Array, " P"]) -> Minimum:
-    """Minimize a convex function from `start`.
+@partial(jax.custom_jvp, nondiff_argnums=(0,))
+def minimize(function: Callable[..., Expansion], start: Float[Array, " P"], data: tuple[Any, ...]) -> Minimum:
+    """Minimize a convex function of a point and of `data`, function(point, *data), from `start`.
 
     Returns:
       The point, right to about the machine precision (relative for parameters above 1) where the Hessian is well
-      conditioned; `converged` is False after 64 evaluations, for a singular Hessian and for NaN.
+      conditioned; `converged` is False after 64 evaluations, for a singular Hessian and for NaN. The point has forward
+      and reverse derivatives of every order in `data`, and none in `start`; `function` may hold no other array that is
+      differentiated.
     """
     eps = float(jnp.finfo(start.dtype).eps)
 
@@ -63,10 +70,12 @@ def minimize(function: Callable[[jax.Array], Expansion], start: Float[Array, " P
 
     def advance(search: _Search) -> _Search:
         point = search.point + search.length * search.step
-        there = function(point)
+        there = function(point, *data)
         promised = 1e-4 * search.length * jnp.sum(search.here.gradient * search.step)
         fell = there.value <= search.here.value + promised + 16 * eps * jnp.abs(search.here.value)
-        moved = _Search(point, there, _step(there), jnp.ones_like(search.length), search.evaluations)
+        moved = _Search(
+            point, there, _step(there.hessian, there.gradient), jnp.ones_like(search.length), search.evaluations
+        )
         halved = search._replace(length=0.5 * search.length)
         search = jax.tree.map(lambda a, b: jnp.where(fell | (search.evaluations == 0), a, b), moved, halved)
         return search._replace(evaluations=search.evaluations + 1)
@@ -80,13 +89,29 @@ def minimize(function: Callable[[jax.Array], Expansion], start: Float[Array, " P
     return Minimum(point, jnp.sqrt(jnp.sum(search.here.gradient**2)), converged)
 
 
-def _step(there: Expansion) -> jax.Array:
+@minimize.defjvp
+def _minimize_jvp(
+    function: Callable[..., Expansion], primals: tuple[Any, Any], tangents: tuple[Any, Any]
+) -> tuple[Minimum, Minimum]:
+    """Differentiate gradient(point, data) = 0."""
+    start, data = primals
+    minimum = minimize(function, start, data)
+
+    def gradient(*data: Any) -> tuple[jax.Array, jax.Array]:
+        there = function(minimum.point, *data)
+        return there.gradient, there.hessian
+
+    _, change, hessian = jax.jvp(gradient, data, tangents[1], has_aux=True)
+    still: Any = np.zeros(minimum.converged.shape, jax.dtypes.float0)  # a boolean has no derivative
+    return minimum, Minimum(_step(hessian, change), jnp.zeros_like(minimum.gradient_norm), still)
+
+
+def _step(hessian: jax.Array, gradient: jax.Array) -> jax.Array:
     """Return Newton's step; NaN if the Hessian is not positive definite."""
-    diagonal = jnp.diagonal(there.hessian)
-    scale = 1.0 / jnp.sqrt(diagonal)
-    scaled = there.hessian * scale[:, None] * scale[None]
+    scale = 1.0 / jnp.sqrt(jnp.diagonal(hessian))
+    scaled = hessian * scale[:, None] * scale[None]
     factor = jax.scipy.linalg.cho_factor(scaled, lower=True)
-    return -scale * jax.scipy.linalg.cho_solve(factor, scale * there.gradient)
+    return -scale * jax.scipy.linalg.cho_solve(factor, scale * gradient)
 
 
 class Standardized(NamedTuple):
@@ -98,7 +123,7 @@ class Standardized(NamedTuple):
     constant: Bool[Array, "*K"]
 
 
-def standardized(values: Float[Array, "N *K"], share: Float[Array, " N *K"]) -> Standardized:
+def standardized(values: Float[Array, "N *K"], share: Float[Array, "N *L"]) -> Standardized:
     """Standardize each column over the entries that have a share, or rows if [N], without overflow of squares."""
     weight = share.reshape(share.shape + (1,) * (values.ndim - share.ndim))
     counts = weight > 0
@@ -109,5 +134,5 @@ def standardized(values: Float[Array, "N *K"], share: Float[Array, " N *K"]) -> 
     scaled = jnp.where(counts, values, 0.0) / unit[None]
     shift = jnp.sum(weight * scaled, axis=0)
     centered = jnp.where(counts & ~constant[None], scaled - shift[None], 0.0)
-    spread = jnp.where(constant, 1.0, jnp.sqrt(jnp.sum(weight * centered**2, axis=0)))
+    spread = jnp.sqrt(jnp.where(constant, 1.0, jnp.sum(weight * centered**2, axis=0)))  # has a derivative at 0
     return Standardized(centered / spread[None], shift * unit, spread * unit, constant)

@@ -1,6 +1,6 @@
 """Pictures of stored results: drawn on the Axes that you give, in the style of a paper, and written with captions.
 
-Importing this needs no matplotlib: it is imported where something is drawn.
+Importing this needs no matplotlib: it is imported where something is drawn, and an ImportError says how to install it.
 """
 
 from mixjax.plots.axes import (

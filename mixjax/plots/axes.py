@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mixjax.plots.packages import needs
 from mixjax.plots.style import BAND
 from mixjax.typing import ArrayLike, Real
 
@@ -116,6 +117,7 @@ def cased_line(
     ax.plot(np.asarray(x), np.asarray(y), path_effects=_casing(casing, linewidth), linewidth=linewidth, **style)
 
 
+@needs("matplotlib")
 def line_key(label: str, *, casing: str | None = None, linewidth: Real = 0.9, **style: Any) -> Line2D:
     """Make the legend entry of a line.
 
@@ -130,6 +132,7 @@ def line_key(label: str, *, casing: str | None = None, linewidth: Real = 0.9, **
     return Line2D([], [], label=label, linewidth=linewidth, path_effects=effects, **style)
 
 
+@needs("matplotlib")
 def band_key(label: str, color: str) -> Patch:
     """Make the legend entry of a band.
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Literal
 
+from mixjax.plots.packages import needs
 from mixjax.typing import Real
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ BAND = 0.15  # opacity
 MARKERS = ("o", "s", "^", "D", "v", "P")
 
 
+@needs("matplotlib")
 def paper_style() -> AbstractContextManager[Any]:
     """Return a context in which text is legible at one column, and embedded in PDF files as text.
 
@@ -46,10 +48,11 @@ def paper_style() -> AbstractContextManager[Any]:
     )
 
 
+@needs("matplotlib")
 def panels(
     count: int, columns: int, *, height: Real, share_y: bool | Literal["row"] = True, width: Real = COLUMN_WIDTH
 ) -> tuple[Any, Sequence[Axes]]:
-    """Make a figure of panels with a common x axis; unused places in the last row stay empty.
+    """Make a figure of panels with a common x axis, labelled below the lowest of each column.
 
     Args:
       count: of panels, > 0.
@@ -73,8 +76,9 @@ def panels(
     rows = -(-count // columns)
     figure = Figure(figsize=(width, height * rows), layout="constrained")
     axes = figure.subplots(rows, columns, sharex=True, sharey=share_y, squeeze=False).ravel()
-    for spare in axes[count:]:
+    for spare, above in zip(axes[count:], axes[count - columns :], strict=False):
         spare.remove()
+        above.tick_params(labelbottom=True)
     return figure, list(axes[:count])
 
 

@@ -1,4 +1,4 @@
-"""The prediction in words: what is best, what Mixup buys over the best weight decay alone, what a temperature leaves.
+"""The prediction in words: what is best, what Mixup gains over the best weight decay alone, what a temperature leaves.
 
 To lower or raise the NLL is to change it by one percent and by 0.001 nats, or more.
 """
@@ -88,9 +88,9 @@ def _answer(prediction: Prediction) -> str:
         if prediction.best("nll") == (arm, penalty):
             advice += f", and {other} helps more"
     elif scaled == "lower":
-        advice = f"Mixup helps only with temperature scaling; without it, take {other}"
+        advice = f"Mixup helps only with temperature scaling; without it, use {other}"
     else:
-        advice = f"Mixup does not help; take {other}"
+        advice = f"Mixup does not help; use {other}"
     return (
         f"{advice}: Mixup is predicted to {plain} the NLL of the best weight decay alone, and to {scaled} it once each "
         "has its best temperature."
@@ -110,8 +110,8 @@ def _crossing(prediction: Prediction) -> str:
         return ""
     below, above = ("over", "under") if found[1] else ("under", "over")
     return (
-        f"Weight decay alone is {below}confident below penalty {found[0]:.2g} and {above}confident above it; there its "
-        "predicted ECE is 0."
+        f"Weight decay alone is {below}confident below penalty {found[0]:.2g} and {above}confident above it; at "
+        "this penalty its predicted ECE is 0."
     )
 
 
@@ -121,8 +121,8 @@ def _bought(prediction: Prediction, kind: str, name: str, check: Check | None) -
         best, decay = prediction.best(number, (kind,)), prediction.best(number, ("decay",))
         first, second = (rounded(prediction.at(number, cell)) for cell in (decay, best))
         measured = _measured(check, number, best, decay, gain(prediction, kind, number)) if check else ""
-        parts.append(f"{what} {second} for {first}{measured}")
-    return f"{name} in place of the best weight decay alone: {parts[0]}; {parts[1]}."
+        parts.append(f"{what} {second} against {first}{measured}")
+    return f"{name} instead of the best weight decay alone: {parts[0]}; {parts[1]}."
 
 
 def _all_measured(predictions: Sequence[Prediction], checks: Sequence[Check | None], number: str) -> list[str]:
@@ -137,7 +137,7 @@ def _all_measured(predictions: Sequence[Prediction], checks: Sequence[Check | No
     if not remarks:
         return []
     counts = ", ".join(f"{words} in {remarks.count(words)}" for words in _REMARKS)
-    return [f"Measured, that change is {counts}."]
+    return [f"The measured change is {counts}."]
 
 
 _REMARKS = ("of the predicted sign", "of the other sign", "not clear of 0")

@@ -79,7 +79,7 @@ def _covariances(prediction: Prediction) -> str:
     first, second = prediction.variances
     return (
         f"The covariances of the classes differ: {difference:.2f} on a scale from 0 (equal) to 1, where {noise:.2f} "
-        f"would be noise; the total variances are {first:.3g} and {second:.3g}. The prediction takes their mean."
+        f"would be noise; the total variances are {first:.3g} and {second:.3g}. The prediction uses their mean."
     )
 
 
@@ -100,7 +100,7 @@ def _easy(prediction: Prediction) -> str:
     if best <= _ACCURACY:
         return ""
     return (
-        f"The classes are easy to tell apart (accuracy {best:.3f}): the NLL, above all after a temperature, is that "
+        f"The classes are easy to tell apart (accuracy {best:.3f}): the NLL, especially after a temperature, is that "
         "of a few rows in the far tail of the score, where a Gaussian is a guess."
     )
 
@@ -111,8 +111,8 @@ def _few_rows(prediction: Prediction) -> str:
         return ""
     fewer = "fewer rows than features" if rows < p else "few rows for the number of features"
     return (
-        f"There are {fewer} ({rows} and {p}), and the covariance is not known well: a fit does worse than predicted, "
-        "above all with small penalties."
+        f"There are {fewer} ({rows} and {p}), so the covariance is poorly known: a fit does worse than predicted, "
+        "especially with small penalties."
     )
 
 

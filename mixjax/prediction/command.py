@@ -54,24 +54,13 @@ def _parser() -> argparse.ArgumentParser:
         "--pair", type=_pair, metavar="A,B", help="labels of two classes (default: every pair; write --pair=-1,1)"
     )
     parser.add_argument(
-        "--penalties",
-        type=_numbers,
-        metavar="MU,...",
-        help="weights of |w|^2 / 2 (default: fifteen, from the features' scale)",
+        "--penalties", type=_numbers, metavar="MU,...", help="of |w|^2 / 2 (default: 15, from the features' scale)"
     )
     parser.add_argument(
-        "--alphas",
-        type=_numbers,
-        metavar="A,...",
-        default=(0.2, 1.0),
-        help="parameters of Mixup's Beta law (default: 0.2,1)",
+        "--alphas", type=_numbers, metavar="A,...", default=(0.2, 1.0), help="of Mixup's Beta law (default: 0.2,1)"
     )
     parser.add_argument(
-        "--smoothings",
-        type=_numbers,
-        metavar="EPS,...",
-        default=(0.05, 0.2),
-        help="amounts of label smoothing (default: 0.05,0.2)",
+        "--smoothings", type=_numbers, metavar="EPS,...", default=(0.05, 0.2), help="of labels (default: 0.05,0.2)"
     )
     parser.add_argument(
         "--check", type=whole, nargs="?", const=SUBSETS, metavar="SUBSETS",

@@ -15,16 +15,15 @@ from mixjax.report.html import html_page, html_picture, html_table
 from mixjax.report.numbers import rounded
 
 _CAPTION = (
-    "Above 0 a classifier is overconfident, below 0 underconfident. Filled markers are at the least NLL of an arm; "
-    "hollow ones, where drawn, were measured, with the interval of their mean over subsets; arms are drawn beside each "
-    "other."
+    "Above 0 a classifier is overconfident, below 0 underconfident. A filled marker shows the least NLL of an arm. "
+    "Hollow markers, if any, were measured, with the interval of their mean over subsets; arms are drawn side by side."
 )
 _MEANING = (
     "Mixup is lambda ~ Beta(alpha, alpha) over all pairs of rows. The penalty multiplies |w|^2 / 2 on the scale of the "
-    "mean loss (scikit-learn's C is 1 / (penalty n)). NLL is in nats, and scaled where the score has its best "
-    "temperature: of the prediction that of held-out rows without end, of a fit that of the rows it is scored on. What "
-    "Mixup buys is NLL, over the best weight decay alone. Measured ECEs have 15 bins of equal width, and are biased "
-    "upwards by noise."
+    'mean loss (scikit-learn\'s C is 1 / (penalty n)). NLL is in nats. "Scaled" means after the best '
+    "temperature: for the prediction that of infinitely many held-out rows, for a fit that of the rows it is "
+    "scored on. Mixup gain is how far Mixup lowers the NLL of the best weight decay alone. Measured ECEs have 15 bins "
+    "of equal width, and noise biases them upwards."
 )
 
 

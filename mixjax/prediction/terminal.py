@@ -13,7 +13,7 @@ from mixjax.report.numbers import rounded
 from mixjax.report.terminal import plain_console, titled_table
 
 ARM_HEADINGS = ("", "penalty", "accuracy", "signed gap", "ECE", "NLL", "NLL, scaled")
-PAIR_HEADINGS = ("pair", "best arm", "penalty", "NLL", "decay alone", "Mixup buys", "scaled", "cautions")
+PAIR_HEADINGS = ("pair", "best arm", "penalty", "NLL", "decay alone", "Mixup gain", "scaled", "cautions")
 
 
 def print_predictions(predictions: Sequence[Prediction], checks: Sequence[Check | None]) -> None:
@@ -36,7 +36,7 @@ def title(predictions: Sequence[Prediction]) -> str:
     """Describe what is predicted."""
     first = predictions[0]
     of = f"of classes {first.pair[0]} and {first.pair[1]}" if len(predictions) == 1 else "of two classes"
-    rows = f" ({sum(first.rows)} rows at hand)" if len(predictions) == 1 else ""
+    rows = f" ({sum(first.rows)} rows in the file)" if len(predictions) == 1 else ""
     features = f"{first.num_features} feature{'s' * (first.num_features > 1)}"
     return f"Predicted for a logistic fit to {first.settings.n} rows {of}{rows}, {features}:"
 
@@ -77,7 +77,7 @@ def pair_cells(prediction: Prediction) -> tuple[str, ...]:
 def pairs_table(predictions: Sequence[Prediction]) -> Any:
     """Return a rich table of pairs."""
     table = titled_table(
-        "each pair of classes, the best arm by NLL; what Mixup buys is NLL, over the best weight decay alone"
+        "each pair of classes, the best arm by NLL; Mixup gain: NLL below that of the best weight decay alone"
     )
     table.padding = (0, 1, 0, 0)
     for k, heading in enumerate(PAIR_HEADINGS):

@@ -114,11 +114,12 @@ def _in_the_large(clean: CleanLogits) -> tuple[jax.Array, jax.Array]:
     """Return the best intercept at the slope 1, and whether it was found."""
     target = clean.labels.astype(clean.logits.dtype)
 
-    def at(point: jax.Array) -> Expansion:
-        both = expansion(jnp.stack([jnp.ones_like(point[0]), point[0]]), clean.logits, target, clean.share)
+    def of_intercept(point: jax.Array, columns: jax.Array, target: jax.Array, share: jax.Array) -> Expansion:
+        both = expansion(jnp.stack([jnp.ones_like(point[0]), point[0]]), columns, target, share)
         return Expansion(both.value, both.gradient[1:], both.hessian[1:, 1:])
 
-    minimum = minimize(at, clean.zeros(1))
+    columns = jnp.stack([clean.logits, jnp.ones_like(clean.logits)])
+    minimum = minimize(of_intercept, clean.zeros(1), (columns, target, clean.share))
     return minimum.point[0], minimum.converged
 
 

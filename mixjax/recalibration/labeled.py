@@ -7,7 +7,7 @@ and give NaN where they are traced.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -31,8 +31,6 @@ from mixjax.numerics.meshes import pooled
 from mixjax.recalibration.likelihood import one_hot
 from mixjax.typing import ArrayLike
 
-Parameters = TypeVar("Parameters")
-
 
 class CleanLogits(NamedTuple):
     """Rows to compute with.
@@ -54,6 +52,13 @@ class CleanLogits(NamedTuple):
     def zeros(self, size: int) -> Float[Array, " size"]:
         """Return zeros that vary over devices, in `shard_map`, as the rows do."""
         return jnp.zeros(size, self.share.dtype) + jnp.where(self.lost, 0.0, jnp.zeros((), self.share.dtype))
+
+    def of_classes(self) -> CleanLogits:
+        """Return logits of the positive class as those of two classes, (0, logit)."""
+        if self.logits.ndim == 2:
+            return self
+        logits, possible = jnp.stack([jnp.zeros_like(self.logits), self.logits], axis=1), self.possible[:, None]
+        return self._replace(logits=logits, possible=jnp.concatenate([possible, possible], axis=1))
 
 
 class FitResult(NamedTuple):
@@ -78,6 +83,20 @@ class FitResult(NamedTuple):
         status = jnp.where(lost, 0, status)
         good = (status == 0) & ~lost
         return cls(tuple(jnp.where(good, value, jnp.nan) for value in parameters), status, norm)
+
+    def parameters_or_reason(self, rows: Any, reasons: Sequence[str]) -> tuple[jax.Array, ...]:
+        """Return the parameters of a fit to rows, or raise the reason why there are none.
+
+        Raises:
+          ValueError: for data that have no minimum.
+          RuntimeError: for the last of the reasons, with the norm of the gradient.
+        """
+        status = int(self.status) if known_nan(rows, self.parameters) else 0
+        if status == len(reasons):
+            raise RuntimeError(f"{reasons[-1]} (the norm of the gradient is {float(self.gradient_norm):.3g})")
+        if status:
+            raise ValueError(reasons[status - 1])
+        return self.parameters
 
 
 class LabeledLogits(NamedTuple):
@@ -154,12 +173,7 @@ class LabeledLogits(NamedTuple):
         """
         if known_nan(self, result.parameters):
             self._refuse_wrong()
-            status = int(result.status)
-            if status == len(reasons):
-                raise RuntimeError(f"{reasons[-1]} (the norm of the gradient is {float(result.gradient_norm):.3g})")
-            if status:
-                raise ValueError(reasons[status - 1])
-        return result.parameters
+        return result.parameters_or_reason(self, reasons)
 
     def _right_logits(self) -> jax.Array:
         """Return whether each row is finite, but for classes of probability 0, of which the label is none."""

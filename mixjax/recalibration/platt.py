@@ -106,7 +106,7 @@ def fit_platt(
 
 @jitted(rows=True)
 def _apply(logits: jax.Array, scale: jax.Array, bias: jax.Array) -> jax.Array:
-    return jax.nn.sigmoid(scale * logits + bias)
+    return jnp.where(logits < jnp.inf, jax.nn.sigmoid(scale * logits + bias), jnp.nan)
 
 
 @jitted(static=("smoothing",))
@@ -116,7 +116,8 @@ def fit_line(rows: LabeledLogits, smoothing: bool) -> FitResult:
     target = _targets(clean) if smoothing else clean.labels.astype(clean.logits.dtype)
     score = standardized(clean.logits, clean.share)
     separated = jnp.zeros((), bool) if smoothing else _separated(clean)
-    minimum = minimize(lambda point: expansion(point, score.values, target, clean.share), clean.zeros(2))
+    columns = jnp.stack([score.values, jnp.ones_like(score.values)])
+    minimum = minimize(expansion, clean.zeros(2), (columns, target, clean.share))
     scale = minimum.point[0] / score.scale
     problems = (score.constant, separated, ~minimum.converged)
     return FitResult.of((scale, minimum.point[1] - scale * score.shift), problems, minimum.gradient_norm, clean.lost)
@@ -141,13 +142,16 @@ def _separated(clean: CleanLogits) -> jax.Array:
     return (high <= other_low) | (other_high <= low)
 
 
-def expansion(point: jax.Array, score: jax.Array, target: jax.Array, share: jax.Array) -> Expansion:
-    """Return the mean cross-entropy of the targets, and its derivatives in (scale, bias)."""
-    logits = point[0] * score + point[1]
+def expansion(point: jax.Array, columns: Float[Array, "P N"], target: jax.Array, share: jax.Array) -> Expansion:
+    """Return the mean cross-entropy of the targets under sigmoid(sum_j point_j columns_j), and its derivatives."""
+    logits = jnp.sum(point[:, None] * columns, axis=0)
     one, zero = jax.nn.sigmoid(logits), jax.nn.sigmoid(-logits)
     loss = target * jax.nn.softplus(-logits) + (1.0 - target) * jax.nn.softplus(logits)
     residual = (1.0 - target) * one - target * zero  # one - target, also where they are close
     spread = one * zero
-    gradient = [total(share * row) for row in (residual * score, residual)]
-    square, cross, last = (total(share * row) for row in (spread * score**2, spread * score, spread))
-    return Expansion(total(share * loss), jnp.stack(gradient), jnp.stack([square, cross, cross, last]).reshape(2, 2))
+    gradient = [total(share * residual * column) for column in columns]
+    products = {
+        (j, k): total(share * spread * columns[j] * columns[k]) for k in range(len(columns)) for j in range(k + 1)
+    }
+    hessian = [[products[min(j, k), max(j, k)] for j in range(len(columns))] for k in range(len(columns))]
+    return Expansion(total(share * loss), jnp.stack(gradient), jnp.stack([jnp.stack(row) for row in hessian]))

@@ -1,4 +1,4 @@
-r"""Temperature scaling: softmax(logits / T), with one number T for all classes.
+r"""Temperature scaling: softmax(logits / T), with one number T for all classes; of two classes sigmoid(logit / T).
 
 The negative log likelihood is convex in the inverse temperature,
 
@@ -6,12 +6,13 @@ The negative log likelihood is convex in the inverse temperature,
 
 and has a minimum with 0 < beta < infinity if and only if L'(0) < 0, that is if the logits of the labels are above the
 average of their rows, and some label has not the largest logit. Both are decided from the data before anything is
-iterated. Reference: C. Guo, G. Pleiss, Y. Sun, K. Q. Weinberger (ICML 2017).
+iterated. A logit of the positive class is the pair (0, logit). Reference: C. Guo, G. Pleiss, Y. Sun, K. Q. Weinberger
+(ICML 2017).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import jax
 import jax.numpy as jnp
@@ -20,7 +21,7 @@ from jax import lax
 from jaxtyping import Array, Float
 
 from mixjax.calibration.rows.sums import total
-from mixjax.numerics.arguments import as_floats
+from mixjax.numerics.arguments import as_array, as_floats
 from mixjax.numerics.meshes import jitted
 from mixjax.numerics.newton import Expansion, minimize
 from mixjax.numerics.pytree import pytree
@@ -43,10 +44,11 @@ _REASONS = (
 @pytree
 @dataclass(frozen=True, eq=False)
 class Temperature:
-    """The map softmax(logits / temperature).
+    """The map from logits to the probabilities softmax(logits / temperature), or of two classes sigmoid.
 
     Attributes:
       temperature: a scalar above 0; above 1 it lowers confidence.
+      binary: True for logits of the positive class, static; False for logits of K classes.
 
     Example:
       >>> import jax.numpy as jnp
@@ -56,14 +58,17 @@ class Temperature:
     """
 
     temperature: Float[Array, ""]
+    binary: bool = field(default=False, metadata={"static": True})
 
-    def __call__(self, logits: ArrayLike) -> Float[Array, "*batch K"]:
-        """Return probabilities in the shape and dtype (float32 at least) of `logits`, classes along the last axis.
+    def __call__(self, logits: ArrayLike) -> Float[Array, "*batch"]:
+        """Return probabilities, not logits, in the shape and dtype (float32 at least) of `logits`.
 
-        A logit of infinity raises ValueError, and is NaN under `jit`; -inf is a probability of 0.
+        Classes are along the last axis; binary logits give probabilities of the positive class. A logit of infinity
+        raises ValueError, and is NaN under `jit`; -inf is a probability of 0.
         """
         (logits,) = as_floats(logits=logits)
-        return raise_if_infinite(logits, _apply(logits, jnp.asarray(self.temperature, logits.dtype)))
+        temperature = jnp.asarray(self.temperature, logits.dtype)
+        return raise_if_infinite(logits, _apply(logits, temperature, binary=self.binary))
 
 
 def fit_temperature(
@@ -73,12 +78,13 @@ def fit_temperature(
 
     Args:
       logits: shape [N, K] or [..., K], K >= 2, below infinity; -inf is a class of probability 0, which may not be
-        the label.
-      labels: whole numbers in [0, K), of the shape of `logits` without its last axis.
+        the label. Or [N], of the positive class of two, finite.
+      labels: whole numbers in [0, K), of the shape of `logits` without its last axis; 0 or 1 for binary logits.
       weights, where: as in docs/conventions.md.
 
     Returns:
-      A function of logits, and a pytree. NaN as in `mixjax.recalibration`.
+      A function of logits that returns probabilities, and a pytree. NaN as in `mixjax.recalibration`. The temperature
+      has forward and reverse derivatives in the logits and the weights, by the implicit function theorem.
 
     Raises:
       ValueError: for wrong shapes or values, with the first offending row; and if there is no best temperature: all
@@ -96,19 +102,23 @@ def fit_temperature(
       >>> round(float(fit_temperature(logits, labels).temperature), 3)
       1.443
     """
-    rows = LabeledLogits.of(logits, labels, weights, where)
-    return Temperature(*rows.raise_if_invalid(_fit(rows), _REASONS))
+    binary = as_array("logits", logits).ndim == 1
+    rows = (LabeledLogits.binary if binary else LabeledLogits.of)(logits, labels, weights, where)
+    (temperature,) = rows.raise_if_invalid(_fit(rows), _REASONS)
+    return Temperature(temperature, binary)
 
 
-@jitted(rows=True)
-def _apply(logits: jax.Array, temperature: jax.Array) -> jax.Array:
+@jitted(rows=True, static=("binary",))
+def _apply(logits: jax.Array, temperature: jax.Array, binary: bool) -> jax.Array:
+    if binary:
+        return jnp.where(logits < jnp.inf, jax.nn.sigmoid(logits / temperature), jnp.nan)
     below = logits - lax.stop_gradient(jnp.max(logits, axis=-1, keepdims=True))  # cannot overflow to infinity
     return jax.nn.softmax(below / temperature, axis=-1)
 
 
 @jitted()
 def _fit(rows: LabeledLogits) -> FitResult:
-    clean = rows.clean()
+    clean = rows.clean().of_classes()
     is_label = one_hot(clean.labels, clean.logits.shape[1])
     counts = (clean.share > 0)[:, None] & clean.possible
     num_possible = jnp.sum(clean.possible, axis=-1, dtype=np.int32).astype(clean.share.dtype)
@@ -117,9 +127,10 @@ def _fit(rows: LabeledLogits) -> FitResult:
     equal, right = largest == 0, ~jnp.any(margins > 0)
     unit = jnp.where(equal, 1.0, largest)
     unit *= jnp.where(equal, 1.0, jnp.sqrt(total(clean.share * jnp.sum((margins / unit) ** 2, axis=-1) / num_possible)))
+    unit = lax.stop_gradient(unit)  # the temperature does not depend on it
     margins /= unit
     worse = ~(total(clean.share * jnp.sum(margins, axis=-1) / num_possible) < 0)
-    minimum = minimize(lambda beta: _expansion(beta, margins, is_label, clean), clean.zeros(1))
+    minimum = minimize(_expansion, clean.zeros(1), (margins, is_label, clean))
     failed = ~minimum.converged | ~(minimum.point[0] > 0)
     problems = (equal, right, worse, failed)
     return FitResult.of((unit / minimum.point[0],), problems, minimum.gradient_norm, clean.lost)

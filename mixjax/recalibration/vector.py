@@ -120,9 +120,7 @@ def _fit(rows: LabeledLogits) -> FitResult:
     counts = (clean.share > 0)[:, None]
     occurs, possible = (jnp.any(counts & classes, axis=0) for classes in (is_label, clean.possible))
     features = standardized(clean.logits, clean.share[:, None] * clean.possible.astype(clean.share.dtype))
-    minimum = minimize(
-        lambda point: _expansion(point, features.values, is_label, clean, possible), clean.zeros(2 * num_classes)
-    )
+    minimum = minimize(_expansion, clean.zeros(2 * num_classes), (features.values, is_label, clean, possible))
     scale = jnp.where(possible, minimum.point[:num_classes] / features.scale, 1.0)
     bias = minimum.point[num_classes:] - scale * features.shift
     bias = jnp.where(possible, bias, 0.0)

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 import jax
 import numpy as np
 
+from mixjax.calibration.groups import group_names
 from mixjax.calibration.rows.bins import Binning, Closed
 from mixjax.calibration.rows.clean import Rows, as_mask
 from mixjax.calibration.rows.predictions import Predictions
 from mixjax.calibration.summary import Kind, kind_given
 from mixjax.commands.origin import versions
-from mixjax.numerics.arguments import as_floats
+from mixjax.numerics.arguments import as_array, as_floats
 from mixjax.numerics.meshes import pooled
 from mixjax.report.comparison import check_pair
 from mixjax.report.metrics import Settings
@@ -35,6 +36,7 @@ def of_arrays(
     labels: ArrayLike | None = None,
     correct: Scores | None = None,
     where: ArrayLike | None = None,
+    groups: ArrayLike | Sequence[str] | None = None,
     num_bins: int = 15,
     binning: Binning = "equal-width",
     closed: Closed = "left",
@@ -49,6 +51,8 @@ def of_arrays(
       labels: whole numbers in [0, K), shape [N].
       correct: 0 or 1, shape [N]; for two models a mapping too.
       where: shape [N]: rows that are False are left out.
+      groups: shape [N]: of each row the name or the number of its group. The report has accuracy, ECE and signed gap of
+        each group, by `group_intervals`.
       num_bins, binning, closed: as for `ece`.
       level: of every interval and band, in (0, 1).
       seed: of the bootstrap and of the test.
@@ -58,8 +62,8 @@ def of_arrays(
 
     Raises:
       TypeError: unless exactly one kind of scores is given, with its labels or correctness.
-      ValueError: for more than two models; for two with different numbers of rows or classes; without rows, for NaN in
-        a row, and as the functions of `mixjax.calibration`.
+      ValueError: for more than two models; for two with different numbers of rows or classes; for groups of another
+        shape; without rows, for NaN in a row, and as the functions of `mixjax.calibration`.
 
     Example:
       >>> from mixjax.report import of_arrays
@@ -75,7 +79,7 @@ def of_arrays(
     if len(scores) not in (1, 2):
         raise ValueError(f"a report takes one model or two, got {len(scores)}")
     with jax.enable_x64(True):
-        files = [_predictions(name, kind, scores[name], right[name], where) for name in scores]
+        files = [_predictions(name, kind, scores[name], right[name], where, groups) for name in scores]
         if len(files) == 1:
             return CalibrationReport.of(files, list(scores), settings, versions())
         try:
@@ -96,7 +100,12 @@ def _by_name(values: Any, names: Mapping[str, Any] | None = None) -> Mapping[str
 
 
 def _predictions(
-    name: str, kind: Kind, scores: ArrayLike, right: ArrayLike, where: ArrayLike | None
+    name: str,
+    kind: Kind,
+    scores: ArrayLike,
+    right: ArrayLike,
+    where: ArrayLike | None,
+    groups: ArrayLike | Sequence[str] | None,
 ) -> FilePredictions:
     """Check the rows that count of one model.
 
@@ -120,6 +129,8 @@ def _predictions(
     if not kept.any():
         raise ValueError(f"{kind} must have rows that count, got none of {len(kept)}")
     rows_of = {"scores": np.asarray(values)[kept], "labels": np.asarray(labels)[kept].astype(np.int64)}
+    if groups is not None:
+        rows_of["groups"] = group_names(groups, kept.reshape(np.shape(as_array("labels", right)))).ravel()[kept]
     missing = np.zeros(int(kept.sum()), bool)
     return FilePredictions(
         name, "", "binary" if kind == "confidence" else kind, missing=missing, row_name=_row, **rows_of

@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
@@ -19,6 +20,8 @@ import numpy as np
 
 from mixjax.commands import missing_package
 from mixjax.report.cells import Labels, numbered, numbers_of
+from mixjax.report.lists import count_of_numbers, is_list_of_numbers, of_lists
+from mixjax.report.numbers import row_count
 from mixjax.runs import RunError
 from mixjax.runs.npz import read_arrays
 from mixjax.runs.untrusted import printable
@@ -36,15 +39,23 @@ class Columns(NamedTuple):
     row_name: Callable[[int], str]
 
 
-def read_columns(path: Path, wanted: Callable[[str], bool], labels: Labels | None = None) -> Columns:
+def read_columns(
+    path: Path, wanted: Callable[[str], bool], labels: Labels | None = None, listed: str | None = None
+) -> Columns:
     """Read the columns whose names are wanted; arrays of an npz file may have any shape.
+
+    A parquet file may have a column `listed`, too, of lists of numbers, whose array has a row for each list.
 
     Labels of a csv file must be whole numbers, 1.0 among them; other files state their dtypes.
 
     Raises:
       RunError: for a file that cannot be read, is empty or of an unknown kind, and for a cell that is not a number.
     """
-    readers = {".npz": _npz, ".csv": _csv, ".parquet": _parquet}
+    readers: dict[str, Callable[[Path, Callable[[str], bool], Labels | None], Columns]] = {
+        ".npz": _npz,
+        ".csv": _csv,
+        ".parquet": partial(_parquet, listed=listed),
+    }
     if path.suffix.lower() not in readers:
         raise RunError(f"{path}: the name must end in {', '.join(readers)}")
     try:
@@ -72,10 +83,12 @@ def _refuse_twice(path: Path, names: list[str]) -> None:
         raise RunError(f"{path}: two columns have the name '{printable(name, 40)}'")
 
 
-def _refuse_many(path: Path, rows: int, columns: int) -> None:
+def _refuse_many(path: Path, rows: int, numbers: int, columns: int) -> None:
     """Raise RunError for too many numbers, which a few bytes of parquet can stand for."""
-    if 8 * rows * columns > max(_LIMIT, path.stat().st_size):
-        raise RunError(f"{path} has {rows} rows in {columns} columns, which is more than {_LIMIT} bytes of numbers")
+    if 8 * numbers > max(_LIMIT, path.stat().st_size):
+        raise RunError(
+            f"{path} has {row_count(rows)} in {columns} columns, which is more than {_LIMIT} bytes of numbers"
+        )
 
 
 def _row(row: int) -> str:
@@ -157,7 +170,7 @@ def _cells(path: Path, reader: Any, width: int, lines: list[int]) -> Iterator[li
         yield cells
 
 
-def _parquet(path: Path, wanted: Callable[[str], bool], _: Labels | None) -> Columns:
+def _parquet(path: Path, wanted: Callable[[str], bool], _: Labels | None, listed: str | None) -> Columns:
     try:
         import pyarrow
         import pyarrow.parquet
@@ -167,14 +180,19 @@ def _parquet(path: Path, wanted: Callable[[str], bool], _: Labels | None) -> Col
         file = pyarrow.parquet.ParquetFile(path)
         names = file.schema_arrow.names
         _refuse_twice(path, names)
-        chosen = [name for name in names if wanted(name)]
+        kinds = {name: file.schema_arrow.field(name).type for name in names}
+        lists = [name for name in names if name == listed and is_list_of_numbers(kinds[name])]
+        chosen = [name for name in names if wanted(name) and name not in lists]
         for name in chosen:
-            _refuse_other_kinds(path, name, file.schema_arrow.field(name).type)
-        _refuse_many(path, _rows_of(file.metadata), len(chosen))
-        table = file.read(chosen)
+            _refuse_other_kinds(path, name, kinds[name])
+        rows = _rows_of(file.metadata)
+        counts = [rows] * len(chosen) + [count_of_numbers(file.metadata, name) for name in lists]
+        _refuse_many(path, rows, sum(counts), len(counts))
+        table = file.read(chosen + lists)
     except (pyarrow.ArrowException, ValueError) as error:
         raise RunError(f"{path} is damaged, or is not a parquet file: {printable(_first_line(error))}") from None
-    return Columns(names, {name: _of_arrow(table.column(name)) for name in table.column_names}, _row)
+    arrays = {name: _of_arrow(table.column(name)) for name in chosen}
+    return Columns(names, arrays | {name: of_lists(path, name, table.column(name)) for name in lists}, _row)
 
 
 def _rows_of(metadata: Any) -> int:

@@ -6,13 +6,15 @@ Clopper and Pearson's, means of losses have normal ones.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import NamedTuple
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 
 from mixjax import calibration, scores
+from mixjax.calibration.groups import GroupIntervals, group_intervals
 from mixjax.calibration.intervals import Interval, bootstrap_intervals
 from mixjax.calibration.reliability_table import Reliability, check_level, clopper_pearson, reliability
 from mixjax.calibration.rows.bins import Binning, Bins, Closed
@@ -83,6 +85,7 @@ class Report:
     table: Reliability
     histogram: np.ndarray  # rows in equal-width bins, also if the bins of the table are not
     classes: tuple[ClassMetrics, ...] = ()
+    groups: Mapping[Any, GroupIntervals] = field(default_factory=dict)
 
     def metric(self, name: str) -> Metric:
         """Return the metric of a name."""
@@ -116,6 +119,7 @@ def report_on(file: FilePredictions, settings: Settings) -> Report:
         reliability(confidence, correct, **settings.bins),
         _histogram(confidence, correct, settings),
         () if file.kind == "binary" else _classwise(key_classes, file, settings),
+        _groupwise(jax.random.fold_in(key_classes, file.num_classes), file, confidence, correct, settings),
     )
 
 
@@ -205,6 +209,14 @@ def _classwise(key: jax.Array, file: FilePredictions, settings: Settings) -> tup
         return ClassMetrics(int(correct.sum()), mean, float(correct.mean()), found.ece, found.signed_gap, table)
 
     return tuple(of_class(k) for k in range(file.num_classes))
+
+
+def _groupwise(
+    key: jax.Array, file: FilePredictions, confidence: jax.Array, correct: jax.Array, settings: Settings
+) -> dict[Any, GroupIntervals]:
+    if file.groups is None:
+        return {}
+    return group_intervals(key, confidence, correct, file.groups, **settings.bootstrap)
 
 
 def _at_least_float32(values: np.ndarray) -> np.ndarray:

@@ -10,7 +10,7 @@ from mixjax.report.figures import MOST_PANELS
 from mixjax.report.html import html_page, html_picture, html_table
 from mixjax.report.metrics import Metric, Report
 from mixjax.report.numbers import ends, estimate, row_count
-from mixjax.report.terminal import class_cells, sentence_on_test
+from mixjax.report.terminal import class_cells, group_cells, group_headings, sentence_on_test
 
 
 def report_page(report: Report, pictures: Mapping[str, bytes], made: Mapping[str, object]) -> str:
@@ -29,6 +29,7 @@ def report_page(report: Report, pictures: Mapping[str, bytes], made: Mapping[str
         _metrics(report.metrics, report.settings.level),
         f"<p>{escape(_sentence(report))}</p>",
         *_classes(report, pictures),
+        *_groups(report),
         *_settings((report,), made),
     ]
     return html_page(f"Calibration of {report.file.name}", parts)
@@ -45,14 +46,14 @@ def comparison_page(
         f"<p>{escape(_rows(reports[0]))}, the same under both models.</p>",
         html_picture("Reliability diagram of both models", pictures["reliability.svg"], _caption(reports[0])),
         "<h2>Differences</h2>",
-        "<p>B minus A, with paired intervals: losses row by row; binned errors by resampling how many rows fall into "
-        "each pair of bins. For errors, below 0 means that B is better.</p>",
+        "<p>B minus A, with paired intervals: for losses, row by row; for binned errors, by resampling how many rows "
+        "fall into each pair of bins. For errors, below 0 means that B is better.</p>",
         _metrics(comparison.differences, reports[0].settings.level),
     ]
     for report, label in zip(reports, labels, strict=True):
         parts += [f"<h2>{escape(label)}</h2>", _metrics(report.metrics, report.settings.level)]
         parts.append(f"<p>{escape(_sentence(report))}</p>")
-        parts += _classes(report, {}, 3)
+        parts += [*_classes(report, {}, 3), *_groups(report, 3)]
     return html_page(title, [*parts, *_settings(reports, made)])
 
 
@@ -68,7 +69,7 @@ def _classes(report: Report, pictures: Mapping[str, bytes], heading: int = 2) ->
     headings = ("class", "rows", "frequency", "mean probability", "ECE", level, "signed gap", level)
     rows = [class_cells(report, k) for k in range(len(report.classes))]
     parts = [f"<h{heading}>Class by class</h{heading}>"]
-    parts.append("<p>Of each class, its probability against whether it is the label.</p>")
+    parts.append("<p>For each class: its probability against whether it is the label.</p>")
     if "classes.svg" in pictures:
         which = "" if len(report.classes) <= MOST_PANELS else f" The {MOST_PANELS} classes with the largest ECE."
         parts.append(
@@ -77,6 +78,14 @@ def _classes(report: Report, pictures: Mapping[str, bytes], heading: int = 2) ->
             )
         )
     return [*parts, html_table(headings, rows, range(8))]
+
+
+def _groups(report: Report, heading: int = 2) -> list[str]:
+    if not report.groups:
+        return []
+    said = "Small groups have wide intervals, and their ECE is biased upwards the most: compare signed gaps."
+    table = html_table(group_headings(report.settings.level), group_cells(report), range(1, 8))
+    return [f"<h{heading}>Group by group</h{heading}>", f"<p>{said}</p>", table]
 
 
 def _rows(report: Report) -> str:
@@ -90,9 +99,9 @@ def _rows(report: Report) -> str:
 def _caption(report: Report) -> str:
     level = report.settings.level
     return (
-        "Points are the bins that hold rows, at their mean confidence and accuracy; below the diagonal is "
-        "overconfident. Bars are Clopper and Pearson's intervals; the grey band, where drawn, is where the points of "
-        f"calibrated scores lie. The level of both is {level:g}, for each bin by itself. Below, the histogram of "
+        "Each point is a bin with rows, at its mean confidence and accuracy. Points below the diagonal are "
+        "overconfident. Bars are Clopper and Pearson's intervals. The grey band, where drawn, shows where the points "
+        f"of calibrated scores lie. Both have level {level:g}, for each bin by itself. Below: the histogram of "
         "confidence."
     )
 

@@ -6,6 +6,8 @@
 | probs | `probs` [N, K], `labels` [N] | `prob_0` to `prob_{K-1}`, `label` |
 | binary | `confidence` [N], `correct` [N] | `confidence`, `correct` |
 
+The logits or probabilities of a parquet file may also be lists, in one column `logits` or `probs`.
+
 Every failure is a `RunError`: one sentence with the row (counted from 0; the line of a csv file) and the column.
 """
 
@@ -64,6 +66,7 @@ class FilePredictions:
       missing: True for a row with a NaN or an empty cell, shape [N].
       row_name: the file's name of a row.
       dropped: number of rows left out.
+      groups: the name or number of the group of each row, shape [N], or None.
     """
 
     name: str
@@ -74,6 +77,7 @@ class FilePredictions:
     missing: np.ndarray
     row_name: Callable[[int], str]
     dropped: int = 0
+    groups: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -129,8 +133,9 @@ def _classes(path: Path, kind: Kind, names: Names, rules: Rules) -> tuple:
     if table:
         named = [f"{scores_name}{name}" for name in names.classes]
         others = {labels_name, *named}
-        columns = read_columns(path, lambda name: name in others or _is_of_class(name, scores_name), of_labels)
-        scores = _stacked(path, columns, scores_name, named)
+        listed = names.scores or kind
+        columns = read_columns(path, lambda name: name in others or _is_of_class(name, scores_name), of_labels, listed)
+        scores = _stacked(path, columns, scores_name, named, listed)
     else:
         columns = read_columns(path, lambda name: name in (scores_name, labels_name), of_labels)
         scores = column(path, columns, scores_name)
@@ -183,9 +188,11 @@ def _is_of_class(name: str, prefix: str) -> bool:
     return name.startswith(prefix) and re.fullmatch("0|[1-9][0-9]*", name.removeprefix(prefix)) is not None
 
 
-def _stacked(path: Path, columns: Columns, prefix: str, named: Sequence[str]) -> np.ndarray:
-    """Stack the columns of the named classes, if there is one, or those of classes 0 to K - 1."""
+def _stacked(path: Path, columns: Columns, prefix: str, named: Sequence[str], listed: str) -> np.ndarray:
+    """Stack the columns of the named classes, if there is one, or those of classes 0 to K - 1, or return the lists."""
     count = sum(_is_of_class(name, prefix) for name in columns.names)
+    if count == 0 and not set(named) & set(columns.names) and listed in columns.arrays:
+        return column(path, columns, listed)
     numbered = [f"{prefix}{k}" for k in range(max(count, 1))]
     parts = [column(path, columns, name) for name in (named if set(named) & set(columns.names) else numbered)]
     return np.ma.stack(parts, axis=1)

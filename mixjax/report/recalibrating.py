@@ -15,9 +15,12 @@ from mixjax.runs import RunError
 METHODS: dict[str, tuple[Kind, str, Callable[..., Any]]] = {  # kind of scores, name in a sentence, fit
     "temperature": ("logits", "temperature scaling", recalibration.fit_temperature),
     "vector": ("logits", "vector scaling", recalibration.fit_vector_scaling),
+    "dirichlet": ("logits", "Dirichlet calibration", recalibration.fit_dirichlet_calibration),
     "platt": ("logits", "Platt scaling", recalibration.fit_platt),
+    "beta": ("binary", "beta calibration", recalibration.fit_beta_calibration),
     "isotonic": ("binary", "isotonic regression", recalibration.fit_isotonic),
     "histogram": ("binary", "histogram binning", recalibration.fit_histogram_binning),
+    "venn-abers": ("binary", "Venn-Abers prediction", recalibration.fit_venn_abers),
 }
 
 
@@ -73,7 +76,7 @@ def _description(name: str, fitted: Any) -> str:
     numbers = {
         field.name: np.asarray(getattr(fitted, field.name))
         for field in dataclasses.fields(fitted)
-        if field.name in ("temperature", "scale", "bias")
+        if field.name in ("temperature", "scale", "bias", "a", "b", "c")
     }
     shown = [f"{field} {float(value):.4g}" for field, value in numbers.items() if value.ndim == 0]
     return f"{name} ({', '.join(shown)})" if shown else name

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from shutil import get_terminal_size
 from typing import Any
 
+from mixjax.calibration.groups import GroupIntervals
 from mixjax.report.comparison import Comparison
 from mixjax.report.metrics import Metric, Report
 from mixjax.report.numbers import decimals, ends, estimate, p_value, rounded, row_count
@@ -14,10 +15,12 @@ MOST_CLASSES = 10  # classes to list, those with the largest ECE
 
 
 def print_report(report: Report) -> None:
-    """Print metrics with intervals, the calibration test, and the classes."""
+    """Print metrics with intervals, the calibration test, the classes, and the groups."""
     tables = [metrics_table(report.metrics, _title(report), report.settings.level)]
     if report.classes:
         tables.append(_classes_table(report))
+    if report.groups:
+        tables.append(_groups_table(report, "groups"))
     console = plain_console(piped=160)
     console.print(tables[0])
     console.print(sentence_on_test(report), highlight=False, markup=False)
@@ -42,6 +45,8 @@ def print_comparison(comparison: Comparison, labels: Sequence[str]) -> None:
     console.print(table)
     for report, label in zip((comparison.first, comparison.second), labels, strict=True):
         console.print(f"{label}, {sentence_on_test(report)}", highlight=False, markup=False)
+        if report.groups:
+            console.print(_groups_table(report, f"{label}, groups"))
 
 
 def sentence_on_test(report: Report) -> str:
@@ -88,6 +93,35 @@ def _classes_table(report: Report) -> Any:
         table.add_column(heading, justify="right")
     for k in shown:
         table.add_row(*class_cells(report, k)[:-1])
+    return table
+
+
+def group_headings(level: float) -> tuple[str, ...]:
+    """Return the headings over `group_cells`."""
+    interval = f"interval, {level:g}"
+    return ("group", "rows", "accuracy", interval, "ECE", interval, "signed gap", interval)
+
+
+def group_cells(report: Report) -> list[tuple[str, ...]]:
+    """Format name, rows, accuracy, ECE and signed gap of each group; the same digits in all rows."""
+    names = ("accuracy", "ece", "signed_gap")
+    digits = {name: max(decimals(getattr(group, name)) for group in report.groups.values()) for name in names}
+
+    def cells(group: GroupIntervals) -> Iterator[str]:
+        for name in names:
+            yield from (form(getattr(group, name), digits[name]) for form in (estimate, ends))
+
+    return [(str(name), str(group.num_rows), *cells(group)) for name, group in report.groups.items()]
+
+
+def _groups_table(report: Report, title: str) -> Any:
+    from rich.text import Text
+
+    table = titled_table(title)
+    for heading in group_headings(report.settings.level):
+        table.add_column(heading, justify="left" if heading == "group" else "right")
+    for name, *numbers in group_cells(report):
+        table.add_row(Text(name), *numbers)
     return table
 
 

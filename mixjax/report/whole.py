@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
+from mixjax.calibration.groups import GroupIntervals
 from mixjax.calibration.intervals import Interval
+from mixjax.plots.packages import needs
 from mixjax.report.comparison import Comparison, compare
 from mixjax.report.figures import pictures
 from mixjax.report.metrics import Metric, Report, Settings, report_on
@@ -53,10 +56,16 @@ class CalibrationReport:
         return {report.file.name: _by_name(report.metrics) for report in self.reports}
 
     @property
+    def groups(self) -> dict[str, Mapping[Any, GroupIntervals]]:
+        """What `group_intervals` returns, by the name of the model; of each nothing unless groups were given."""
+        return {report.file.name: report.groups for report in self.reports}
+
+    @property
     def differences(self) -> dict[str, Interval]:
         """The second model minus the first, with paired intervals; empty for one model."""
         return {} if self.comparison is None else _by_name(self.comparison.differences)
 
+    @needs("rich")
     def print(self) -> None:
         """Print the tables that the command prints; needs rich."""
         if self.comparison is None:

@@ -17,6 +17,7 @@ from .marks import legend
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+MEANS = ("signed gap", "NLL", "Brier score")
 SHOWN = ("ECE, equal width", "ECE, equal mass", "ECE, sweep", "smooth ECE", "KDE ECE", "ECE_2, debiased", "signed gap")
 
 
@@ -52,10 +53,14 @@ def _coverage(table: xr.Dataset) -> Any:
         ax.axhline(0.95, color="0.4", linewidth=0.6, linestyle="--", zorder=0)
         ax.set_ylim(0, 1.05)
 
+    return _drawn(table, draw, "coverage of 95 % intervals", _least_covered(table))
+
+
+def _least_covered(table: xr.Dataset) -> str:
+    """Say the least coverage of the intervals of means, and of those of binned errors."""
     least = table["coverage"].sel(bins=usual_bins(table)).min(("law", "size"))
-    ends = ", ".join(f"{float(least.sel(interval=name)):.2f} ({name})" for name in ("ECE, equal width", "NLL"))
-    finding = f"Least coverage: {ends}"
-    return _drawn(table, draw, "coverage of 95 % intervals", finding)
+    binned, means = (float(least.sel(interval=least["interval"].isin(MEANS) == of).min()) for of in (False, True))
+    return f"Least coverage: {means:.2f} (gap, losses), {binned:.2f} (binned)"
 
 
 def _drawn(table: xr.Dataset, draw: Callable[[Axes, xr.Dataset], None], label: str, finding: str) -> Any:
@@ -90,7 +95,8 @@ def _bias_caption(table: xr.Dataset) -> str:
 def _coverage_caption(table: xr.Dataset) -> str:
     return (
         "Share of 95 % intervals that hold the exact population value: those of binned errors are bootstrap "
-        "intervals, which inherit the bias of their estimates; those of means (NLL, Brier score) are normal. "
+        "intervals, which inherit the bias of their estimates; those of means (NLL, Brier score) are normal, and "
+        "that of the signed gap comes from a posterior. "
         f"{SHARE_BARS}{_settings(table)}"
     )
 

@@ -88,7 +88,7 @@ def _epochs(table: xr.Dataset) -> Any:
         at = weakest["accuracy"].sel(arm=arm).interp(ratio=1.0)
         label = "no Mixup, limit" if arm == "plain" else "Mixup, all pairs, limit"
         ax.axhline(float(at), color=color, linewidth=0.8, linestyle="dashed", label=label)
-    ax.set(xscale="log", xlabel="random pairs / n", ylabel="accuracy at $p = n$")
+    ax.set(xscale="log", xlabel="random pairs / $n$", ylabel="accuracy at $p = n$")
     decades(ax, x=True)
     legend(figure, ax, 2, title=_epochs_finding(table))
     return figure
@@ -146,7 +146,7 @@ def _ends(accuracy: xr.DataArray, dim: str, words: str) -> str:
     near = _near_one(accuracy)
     change = (near.sel(arm="Mixup") - near.sel(arm="plain")).sortby(dim)
     parts = [f"{signed(round(float(end), 2))} ({words.format(float(end[dim]))})" for end in (change[0], change[-1])]
-    return f"Accuracy by Mixup at $p/n = {float(near['ratio']):.2g}$: {', '.join(parts)}"
+    return f"Mixup at $p/n = {float(near['ratio']):.2g}$: accuracy {', '.join(parts)}"
 
 
 def _epochs_finding(table: xr.Dataset) -> str:

@@ -18,7 +18,7 @@ LABELS = {
     "ece": "ECE(mix) $-$ ECE  (blue: Mixup better)",
     "signed": "change of confidence $-$ accuracy by Mixup",
     "accuracy": "accuracy(mix) $-$ accuracy  (red: Mixup better)",
-    "nll_scaled": "change of NLL, temperature tuned  (blue: Mixup better)",
+    "nll_scaled": "change of NLL at best temperature  (blue: better)",
 }
 
 

@@ -119,7 +119,6 @@ def _all_tie(panel: xr.Dataset, metric: str) -> xr.DataArray:
 def _label_axes(axes: Any, columns: int) -> None:
     for ax in axes[-columns:]:
         ax.set_xlabel("$p/n$")
-        ax.tick_params(labelbottom=True)
     for ax in axes[::columns]:
         ax.set_ylabel(r"$|\theta|/\sigma$")
 

@@ -23,7 +23,8 @@ def legend(figure: Any, handles: Any, columns: int, *, where: str = "upper", **s
     """
     entries = handles if isinstance(handles, list) else handles.get_legend_handles_labels()[0]
     look = {"frameon": False, "title_fontsize": "medium"} | style
-    figure.legend(handles=entries, loc=f"outside {where} center", ncols=columns, **look)
+    drawn = figure.legend(handles=entries, loc=f"outside {where} center", ncols=columns, **look)
+    drawn.get_title().set_multialignment("center")
 
 
 def color_bar(figure: Any, mesh: Any, axes: Any, label: str, **style: Any) -> Any:

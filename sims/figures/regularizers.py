@@ -44,7 +44,7 @@ def _gain(table: xr.Dataset) -> Any:
         _line(ax, _changes(table, criterion, "best_decay").sel(arm=arm), decaying, color="black", linestyle="--")
         ax.set(xscale="log")
         ax.set_yscale("symlog", linthresh=_LINEAR)
-        ax.set_yticks([-1e-2, -1e-4, 0] if "," in arm else [0, 1e-2, 1])
+        ax.set_yticks([-1e-2, -1e-4, 0] if "," in arm else [-1e-2, 0, 1e-2, 1])
         decades(ax, x=True)
         if number % 2 == 0:
             ax.set_ylabel(_SHOWN[arm])
@@ -69,7 +69,7 @@ def _finding(table: xr.Dataset) -> str:
     )
     bought = "nothing" if equal < _NOTHING else f"at most {equal:.1g} of NLL"
     rest = f"where eigenvalues decay, at most {max(decaying, 0.0):.1g} of NLL"
-    return f"Beside a tuned weight decay Mixup buys {bought};\n{rest}"
+    return f"On top of a tuned weight decay Mixup buys {bought};\n{rest}"
 
 
 def _changes(table: xr.Dataset, criterion: str, kind: str) -> xr.DataArray:

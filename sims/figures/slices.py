@@ -101,7 +101,6 @@ def label_slices(axes: Any, label: str, *, columns: int, plain: bool) -> None:
     """Name the horizontal axis below the lowest panel of each column."""
     for ax in axes[-columns:]:
         ax.set_xlabel(label)
-        ax.tick_params(labelbottom=True)
     if plain:
         decades(axes[0], x=True)  # the axis is shared
 

@@ -77,7 +77,7 @@ def draw_mce_derivative(table: xr.Dataset) -> Any:
                 color=plots.COLORS[order])  # fmt: skip
     ax.annotate("", (0.2, -0.1), (0.02, -0.055), arrowprops={"arrowstyle": "->", "color": "0.3", "linewidth": 0.9})
     ax.text(0.012, -0.045, "claimed direction", fontsize=7, color="0.3")
-    ax.set(xscale="log", xlabel="$p/n$", ylabel=r"$d\,$MCE(mix)$/d\alpha$ at $0+$")
+    ax.set(xscale="log", xlabel="$p/n$", ylabel=r"$d\,$MCE(mix)$/d\alpha$ at $0^+$")
     ax.set_title("5.3 is refuted: the derivative rises with $p/n$", pad=3)
     legend(figure, ax, 3, where="lower", columnspacing=1.0)
     return figure

@@ -44,3 +44,20 @@ STUDIES: dict[str, Study] = {
         real_fits.STUDY,
     )
 }
+_OURS = frozenset(STUDIES)
+
+
+def register(study: Study) -> None:
+    """Add a study of your own to those that `sims.run` and the command line find by name.
+
+    Registering a name again replaces your earlier study, so that a notebook cell may run twice. A run records which
+    code of mixjax made it, not yours: choose another folder after you change what your study computes.
+
+    Raises:
+      ValueError: for the name of one of mixjax's studies, or one that is no word of letters, digits and underscores.
+    """
+    if study.name in _OURS:
+        raise ValueError(f"mixjax has a study {study.name!r} already; choose another name")
+    if not study.name.isidentifier():
+        raise ValueError(f"the name of a study must be a word of letters, digits and underscores, got {study.name!r}")
+    STUDIES[study.name] = study

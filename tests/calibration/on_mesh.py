@@ -64,6 +64,7 @@ CALLS = {
     "test": (partial(calibration.calibration_test, KEY, num_draws=9, max_bins=8), ROWS),
     "bootstrap": (partial(calibration.bootstrap_intervals, KEY, **FEW), ROWS),
     "mean interval": (calibration.mean_interval, (CONFIDENCE,)),
+    "group intervals": (lambda c, y: calibration.group_intervals(KEY, c, y, LABELS, **FEW), ROWS),
     "state": (lambda c, y: updated(c, y).ece(), ROWS),
     "state of classes": (lambda p, y: updated(p, y, num_classes=K).mce(), OF_PROBS),
     "states together": (lambda c, y: updated(c, y).merge(updated(c, y)).ece(), ROWS),
@@ -72,6 +73,10 @@ CALLS = {
     "binary from logits": (scores.binary_from_logits, (LOGITS[:, 0], LABELS > 0)),
     "temperature": (lambda z, y: recalibration.fit_temperature(z, y)(z), OF_LOGITS),
     "vector": (lambda z, y: recalibration.fit_vector_scaling(z, y)(z), OF_LOGITS),
+    "temperature of two": (lambda z, y: recalibration.fit_temperature(z, y)(z), (LOGITS[:, 0], LABELS == 0)),
+    "dirichlet": (lambda z, y: recalibration.fit_dirichlet_calibration(z, y)(z), OF_LOGITS),
+    "beta": (lambda c, y: recalibration.fit_beta_calibration(c, y)(c), ROWS),
+    "venn": (lambda c, y: recalibration.fit_venn_abers(c, y)(c), ROWS),
     "platt": (lambda z, y: recalibration.fit_platt(z, y)(z), (LOGITS[:, 0], LABELS > 0)),
     "isotonic": (lambda c, y: recalibration.fit_isotonic(c, y)(c), ROWS),
     "histogram": (lambda c, y: recalibration.fit_histogram_binning(c, y)(c), ROWS),
@@ -90,12 +95,17 @@ CALLS = {
     "regmixup": (partial(regmixup, KEY, alpha=1.0), (IMAGES, TARGETS)),
     "cutmix": (partial(cutmix, KEY, alpha=1.0), (IMAGES, TARGETS)),
 }
-SHARDED = ("top label", "binary", "temperature", "vector", "platt", "isotonic", "histogram", "mix", "regmix", "cut")
+SHARDED = (
+    "top label", "binary", "temperature", "vector", "dirichlet", "platt", "beta", "isotonic", "histogram", "venn",
+    "mix", "regmix", "cut",
+)  # fmt: skip
+HOST = ("bootstrap", "mean interval", "group intervals", "slope")  # these compute there
+STEPS = ("isotonic", "venn")  # of the derivative 0: JAX itself refuses a constant gradient without `set_mesh`
 LEFT_OUT = {
     "eager": (),
-    "jit": ("bootstrap", "mean interval", "slope"),  # these compute on the host
-    "vmap": ("bootstrap", "mean interval", "slope", "mask of one device"),
-    "grad": ("bootstrap", "mean interval", "slope", "temperature", "vector", "platt"),  # fits loop until they converge
+    "jit": HOST,
+    "vmap": (*HOST, "mask of one device"),
+    "grad": (*HOST, *STEPS, "beta"),  # whose gradient loses more digits than others do to the order of sums
 }
 
 

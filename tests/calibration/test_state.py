@@ -170,10 +170,13 @@ labels = np.where(rng.random(256) < 0.5, logits.argmax(1), 0)
 def fitted(fit):
     return lambda scores, labels: jax.tree.leaves(fit(scores, labels))
 
+check(fitted(recalibration.fit_beta_calibration), *rows)
 check(fitted(recalibration.fit_isotonic), *rows)
+check(fitted(recalibration.fit_venn_abers), *rows)
 check(fitted(recalibration.fit_platt), logits[:, 0], rows[1])
 check(fitted(recalibration.fit_temperature), logits, labels)
 check(fitted(recalibration.fit_vector_scaling), logits, labels)
+check(fitted(recalibration.fit_dirichlet_calibration), logits, labels)
 """
     )
 

@@ -26,15 +26,15 @@ def with_nll(prediction, plain, scaled):
     ((0.5, 0.4, 0.6), (0.5, 0.4, 0.5), "Mixup helps: Mixup is predicted to lower the NLL"),
     ((0.5, 0.4, 0.6), (0.4, 0.4, 0.4), "Mixup helps, but no more than temperature scaling: "),
     ((0.5, 0.4, 0.3), (0.5, 0.4, 0.5), "Mixup helps, and label smoothing 0.1 (penalty 0.01) helps more: "),
-    ((0.5, 0.6, 0.4), (0.4, 0.4, 0.4), "Mixup does not help; take label smoothing 0.1 (penalty 0.01): "),
-    ((0.5, 0.6, 0.6), (0.5, 0.4, 0.5), "Mixup helps only with temperature scaling; without it, take weight decay"),
-    ((0.5, 0.6, 0.6), (0.4, 0.402, 0.4), "Mixup does not help; take weight decay alone (penalty 0.01): "),
+    ((0.5, 0.6, 0.4), (0.4, 0.4, 0.4), "Mixup does not help; use label smoothing 0.1 (penalty 0.01): "),
+    ((0.5, 0.6, 0.6), (0.5, 0.4, 0.5), "Mixup helps only with temperature scaling; without it, use weight decay"),
+    ((0.5, 0.6, 0.6), (0.4, 0.402, 0.4), "Mixup does not help; use weight decay alone (penalty 0.01): "),
 ])  # fmt: skip
 def test_the_answer_comes_first(prediction, plain, scaled, says):
     found = sentences(with_nll(prediction, plain, scaled), None)
     assert found[0].startswith(says)
     assert any(
-        f"Mixup in place of the best weight decay alone: NLL {plain[1]:.4f} for 0.5000" in each for each in found
+        f"Mixup instead of the best weight decay alone: NLL {plain[1]:.4f} against 0.5000" in each for each in found
     )
 
 
@@ -77,9 +77,7 @@ def test_checks_of_several_pairs_are_counted(prediction):
         values = np.stack([[0.0, change, 0.0] for change in measured])
         checks.append(Check([(0, 1), (1, 1), (2, 1)], Numbers(*[values] * 5), 0.95))
     found = summary(pairs, checks)
-    assert (
-        found[1] == "Measured, that change is of the predicted sign in 1, of the other sign in 1, not clear of 0 in 1."
-    )
+    assert found[1] == "The measured change is of the predicted sign in 1, of the other sign in 1, not clear of 0 in 1."
 
 
 def test_without_mixup_there_is_no_answer_about_it(prediction):

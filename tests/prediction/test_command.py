@@ -76,7 +76,7 @@ def test_two_classes(here, capsys):
     assert max(map(len, out.splitlines())) <= 80 and "…" not in out
     said = " ".join(out.split())
     assert said.startswith(
-        "Predicted for a logistic fit to 60 rows of classes 2 and 5 (200 rows at hand), 8 features: Mixup"
+        "Predicted for a logistic fit to 60 rows of classes 2 and 5 (200 rows in the file), 8 features: Mixup"
     )
     assert "Best by NLL: " in said and "Best by ECE: " in said and "measured change" in said
     place = here / "two_prediction"
@@ -118,7 +118,7 @@ def test_labels_of_either_sign(here, capsys):
     with np.load(here / "two.npz") as arrays:
         np.savez(here / "signs.npz", x=arrays["features"], labels=np.where(arrays["labels"] == 2, -1, 1))
     assert main(["predict", "signs.npz", *SAME, "--features-name", "x", "--pair=-1,1"]) == 0
-    assert "60 rows of classes -1 and 1 (200 rows at hand)" in " ".join(capsys.readouterr().out.split())
+    assert "60 rows of classes -1 and 1 (200 rows in the file)" in " ".join(capsys.readouterr().out.split())
     text = checked_page(here / "signs_prediction" / "prediction.html")
     assert "mixjax predict signs.npz --n 60 --pair=-1,1 --penalties 0.0001,0.01,1" in text
 
@@ -126,5 +126,5 @@ def test_labels_of_either_sign(here, capsys):
 def test_one_pair_of_three_classes(here, capsys):
     assert main(["predict", "rows.npz", *SAME, "--pair", "7,2"]) == 0
     said = " ".join(capsys.readouterr().out.split())
-    assert "60 rows of classes 7 and 2 (200 rows at hand)" in said
+    assert "60 rows of classes 7 and 2 (200 rows in the file)" in said
     assert (here / "rows_prediction" / "prediction_7_2.png").exists()

@@ -37,6 +37,26 @@ def test_scikit_learn_agrees_at_the_rows_and_interpolates_between():
     assert (float(ours(few([0.05], [0])[0])[0]), theirs([0.05])) == (0, pytest.approx(0.25))
 
 
+def test_scikit_learn_agrees_between_the_rows_too(rng):
+    """With `interpolate`: ties, weights, masked rows, and beyond the first and the last."""
+    isotonic_regression = pytest.importorskip("sklearn.isotonic").IsotonicRegression
+    confidence, correct = scored(rng)
+    confidence = 0.125 + 0.75 * confidence
+    weights, where = rng.integers(1, 4, N).astype(np.float32), rng.random(N) < 0.5
+    theirs = isotonic_regression(out_of_bounds="clip").fit(confidence[where], correct[where], weights[where]).predict
+    hidden = np.where(where, confidence, np.nan), np.where(where, correct, 7)
+    ours = fit_isotonic(*hidden, interpolate=True, weights=weights, where=where)
+    grid = np.linspace(0, 1, N, dtype=np.float32)
+    np.testing.assert_allclose(ours(grid), theirs(grid), atol=1e-6)
+    np.testing.assert_allclose(ours(grid[:, None]), theirs(grid)[:, None], atol=1e-6)
+    nothing = fit_isotonic(*hidden, interpolate=True, weights=weights, where=~EVERY)
+    assert np.isnan(nothing(grid)).all()
+    assert np.isnan(ours(np.full(N, np.nan, np.float32))).all()
+    assert np.isnan(fit_isotonic([], [], interpolate=True)(0.5))
+    with pytest.raises(TypeError, match="interpolate must be a bool, got int"):
+        fit_isotonic([0.5], [1], interpolate=1)
+
+
 def test_weights_repeat_rows_and_a_mask_removes_them(rng):
     confidence, correct = scored(rng)
     weights, where = rng.integers(1, 4, N).astype(np.float32), rng.random(N) < 0.7

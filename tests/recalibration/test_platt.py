@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import jax
 import numpy as np
 import pytest
 from scipy.optimize import minimize, root
 from scipy.special import expit, log_expit
 
-from mixjax.recalibration import fit_platt
+from mixjax.recalibration import Platt, fit_platt
 from tests.recalibration.samples import EVERY, N, binary, in_float32
 
 TRUTHS = ((0.6, -0.5), (-1.5, 0.0), (0.0, -2.5), (4.0, 3.0))
@@ -145,3 +146,11 @@ def test_static_facts_are_refused():
         fit_platt(np.zeros((2, 2)), [0, 1])
     with pytest.raises(TypeError, match="smoothing must be a bool, got int"):
         fit_platt(np.zeros(2), [0, 1], smoothing=1)
+
+
+def test_an_infinite_logit_is_refused():
+    """...as the docstring says; it was a probability of 1."""
+    fitted = Platt(np.float64(0.5), np.float64(0.0))
+    with pytest.raises(ValueError, match="logits must be below infinity, got inf in row 1"):
+        fitted([0.0, np.inf])
+    np.testing.assert_array_equal(jax.jit(fitted)(np.array([0.0, np.inf, np.nan])), [0.5, np.nan, np.nan])

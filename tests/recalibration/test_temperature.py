@@ -7,10 +7,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy.optimize import brentq, minimize_scalar
-from scipy.special import softmax
+from scipy.special import expit, softmax
 
 from mixjax.recalibration import Temperature, fit_temperature
-from tests.recalibration.samples import EVERY, K, N, drawn, in_float32, mean_nll
+from tests.recalibration.samples import EVERY, K, N, binary, drawn, in_float32, mean_nll
 
 TRUTHS = (0.05, 0.6, 1.0, 1.7, 8.0)
 
@@ -187,12 +187,12 @@ def test_no_rows_at_all():
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
+        ({"logits": np.zeros(2)}, ValueError, r"labels must have the shape of logits, \(2,\), got \(70,\)"),
         (
-            {"logits": np.zeros(2)},
+            {"logits": np.zeros((2, 1))},
             ValueError,
-            r"logits must have shape \[N, K\] or \[..., K\] with K at least 2, got \(2,\)",
+            r"logits must have shape \[N, K\] or \[..., K\] with K at least 2, got \(2, 1\)",
         ),
-        ({"logits": np.zeros((2, 1))}, ValueError, r"K at least 2, got \(2, 1\)"),
         ({"labels": [0]}, ValueError, r"labels must have the shape of logits without classes, \(70,\), got \(1,\)"),
         ({"labels": np.zeros(N)}, TypeError, "labels must be whole numbers, got float64"),
         ({"weights": 1.0 - 2 * (LABELS == 1)}, ValueError, "weights must be finite and not negative, got -1 in row 1"),
@@ -203,3 +203,65 @@ def test_no_rows_at_all():
 def test_wrong_input_is_refused(arguments, error, message):
     with pytest.raises(error, match=message):
         fit_temperature(**{"logits": RISING, "labels": LABELS, **EVERY, **arguments})
+
+
+def test_binary_logits_are_those_of_two_classes(rng):
+    """sigmoid(z / T), against the pair (0, z), with a mask, weights, and wrong values by their row."""
+    logits, labels = binary(rng, scale=0.6, bias=0.0)
+    weights, where = rng.integers(0, 4, N).astype(float), rng.random(N) < 0.7
+    pair = np.stack([np.zeros(N), logits], axis=1)
+    hidden = np.where(where, logits, np.nan), np.where(where, labels, 7)
+    fitted = fit_temperature(*hidden, weights=weights, where=where)
+    expected = best(pair[where], labels[where], weights[where])
+    np.testing.assert_allclose(fitted.temperature, expected, rtol=1e-11)
+    np.testing.assert_allclose(fitted(logits[:, None]), expit(logits / expected)[:, None], atol=1e-14)
+    np.testing.assert_array_equal(fitted([-np.inf, 0.0]), [0.0, 0.5])
+    with pytest.raises(ValueError, match="logits must be below infinity, got inf in row 1"):
+        fitted([0.0, np.inf])
+    options = {"weights": weights, "where": np.ones(N, bool)}
+    with pytest.raises(ValueError, match="labels must be 0 or 1, got 2 in row 1"):
+        fit_temperature(logits, np.where(np.arange(N) == 1, 2, labels), **options)
+    with pytest.raises(ValueError, match="every label has the largest logit"):
+        fit_temperature(logits, (logits > 0).astype(int), **options)
+    assert np.isnan(jax.jit(fit_temperature)(logits, (logits > 0).astype(int)).temperature)
+
+
+def differences(function, values, rows):
+    """Central differences along random directions, with these."""
+    step, ways = 1e-5, rows.standard_normal((3, *values.shape))
+    return ways, np.array(
+        [(function(values + step * way) - function(values - step * way)) / (2 * step) for way in ways]
+    )
+
+
+def test_derivatives_are_those_of_the_minimum(rng):
+    """In the logits and the weights, against differences; masked rows have none, whatever they hold."""
+    logits, labels = drawn(rng)
+    weights, where = rng.random(N) + 0.5, rng.random(N) < 0.7
+    temperature = jax.jit(lambda z, w: fit_temperature(z, labels, weights=w, where=where).temperature)
+    slopes = jax.jit(jax.grad(temperature, argnums=(0, 1)))(logits, weights)
+    for argument, slope in enumerate(slopes):
+        given = [logits, weights]
+        ways, expected = differences(
+            lambda value, k=argument, given=given: float(temperature(*given[:k], value, *given[k + 1 :])),
+            given[argument],
+            rng,
+        )
+        np.testing.assert_allclose([(slope * way).sum() for way in ways], expected, rtol=1e-7, atol=1e-8)
+        assert not np.any(slope[~where])
+    hidden = np.where(where[:, None], logits, np.nan)
+    np.testing.assert_allclose(jax.grad(temperature)(hidden, weights), slopes[0], atol=1e-14)
+
+
+@pytest.mark.slow
+def test_second_derivatives(rng):
+    """...in one direction, forward over reverse, against differences of the first."""
+    logits, labels = drawn(rng)
+    way = rng.standard_normal(logits.shape)
+
+    def along(length):
+        return fit_temperature(logits + length * way, labels).temperature
+
+    first = jax.jit(jax.grad(along))
+    expected = (first(1e-5) - first(-1e-5)) / 2e-5
+    np.testing.assert_allclose(jax.jit(jax.grad(jax.grad(along)))(0.0), expected, rtol=1e-6)

@@ -10,7 +10,7 @@ from mixjax.report import of_arrays
 from mixjax.report.comparison import compare
 from mixjax.report.metrics import report_on
 from mixjax.report.reading import read_predictions
-from tests.report.conftest import SETTINGS, draw
+from tests.report.conftest import SETTINGS, draw, softmax
 from tests.report.test_cli import checked_page
 
 LOGITS, LABELS = draw(1, 2.0)
@@ -41,6 +41,46 @@ def test_it_is_printed_and_written(pair, tmp_path, capsys):
     assert "Calibration of A: plain and B: other" in text
     assert "arrays plain 240 rows, logits of 3 classes" in text
     assert {name.partition(".")[0] for name in pair.pictures()} == {"reliability"}
+
+
+def test_groups_are_printed_and_written(tmp_path, capsys):
+    """...with the numbers of `group_intervals`, whose rows are counted here."""
+    sites = np.array(["<b>here</b>", "there"])[(np.arange(240) % 3 == 0) * 1]
+    report = of_arrays(logits=LOGITS, labels=LABELS, groups=sites, **OPTIONS)
+    right = LOGITS.argmax(axis=1) == LABELS
+    for name, rows in ((site, sites == site) for site in np.unique(sites)):
+        group = report.groups["model"][name]
+        assert group.num_rows == rows.sum()
+        assert group.accuracy.estimate == pytest.approx(right[rows].mean())
+        np.testing.assert_allclose(
+            group.signed_gap.estimate, softmax(LOGITS)[rows].max(axis=1).mean() - right[rows].mean(), atol=1e-6
+        )
+    report.print()
+    line = next(line for line in capsys.readouterr().out.splitlines() if "<b>here</b>" in line)
+    assert line.split()[:2] == ["<b>here</b>", "160"]
+    report.write_html(tmp_path / "page.html")
+    text = checked_page(tmp_path / "page.html")
+    assert " ".join(line.split()[:3]) in text
+    assert "Group by group" in text
+    with pytest.raises(ValueError, match=r"groups must have one entry a row, of shape \(240,\), got \(2,\)"):
+        of_arrays(logits=LOGITS, labels=LABELS, groups=["a", "b"], **OPTIONS)
+
+
+@pytest.mark.slow
+def test_groups_of_two_models_and_masked_rows(pair, tmp_path, capsys):
+    """Without a group where they do not count; the numbers of the models alone are as before."""
+    hidden = np.concatenate([LOGITS, np.full((9, 3), np.nan, np.float32)]), np.concatenate([LABELS, np.full(9, 7)])
+    sites = np.array([*np.arange(240) % 2, *[None] * 9], object)
+    models = {"plain": hidden[0], "other": 0.5 * hidden[0]}
+    both = of_arrays(logits=models, labels=hidden[1], groups=sites, where=np.arange(249) < 240, **OPTIONS)
+    for name in models:
+        assert {group: found.num_rows for group, found in both.groups[name].items()} == {0: 120, 1: 120}
+        np.testing.assert_array_equal(both.metrics[name]["ECE"], pair.metrics[name]["ECE"])
+    both.print()
+    assert "B: other, groups" in capsys.readouterr().out
+    both.write_html(tmp_path / "page.html")
+    assert checked_page(tmp_path / "page.html").count("Group by group") == 2
+    assert pair.groups == {"plain": {}, "other": {}}
 
 
 @pytest.mark.slow

@@ -38,7 +38,7 @@ BAD = {
     "unknown method": (["plain.npz", "--logits", "--recalibrate", "x", "--fit", "other.npz"], "invalid choice: 'x'"),
     "another kind": (
         ["plain.npz", "--logits", "--recalibrate", "isotonic", "--fit", "other.npz"],
-        "isotonic regression needs --binary, got --logits (for which there is: temperature, vector, platt)",
+        "isotonic regression needs --binary, got --logits (for which there is: temperature, vector, dirichlet, platt)",
     ),
     "three classes": (
         ["plain.npz", "--logits", "--recalibrate", "platt", "--fit", "other.npz"],

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from mixjax.report import columns
-from mixjax.report.reading import read_predictions
+from mixjax.report.reading import Names, read_predictions
 from mixjax.runs import RunError
 
 
@@ -79,3 +79,109 @@ def test_parquet_without_pyarrow_says_what_to_install(files, monkeypatch):
         RunError, match=r"probs.parquet, a parquet file, needs pyarrow: pip install 'mixjax\[parquet\]'"
     ):
         read_predictions(files / "probs.parquet", "probs")
+
+
+PROBS = np.array([[0.25, 0.75, 0.0], [0.5, 0.25, 0.25], [0.125, 0.375, 0.5]])
+
+
+def lists(kind):
+    """The table of PROBS as lists, in several parts, with whatever `kind` makes of the lists."""
+    pyarrow = pytest.importorskip("pyarrow")
+    return pyarrow.table({"probs": kind(pyarrow), "label": [1, 0, 2], "note": ["x"] * 3})
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        lambda pyarrow: pyarrow.array(PROBS.tolist()),
+        lambda pyarrow: pyarrow.array(PROBS.tolist(), pyarrow.large_list(pyarrow.float32())),
+        lambda pyarrow: pyarrow.FixedSizeListArray.from_arrays(PROBS.ravel(), 3),
+    ],
+    ids=["lists", "large lists of float32", "lists of one size"],
+)
+def test_a_column_of_lists(kind, tmp_path):
+    from pyarrow import parquet
+
+    parquet.write_table(lists(kind), tmp_path / "f.parquet", row_group_size=2)
+    found = read_predictions(tmp_path / "f.parquet", "probs")
+    np.testing.assert_array_equal(found.scores, PROBS)
+    assert found.labels.tolist() == [1, 0, 2]
+    assert not found.missing.any()
+    renamed = lists(kind).rename_columns(["p", "label", "note"])
+    parquet.write_table(renamed, tmp_path / "f.parquet")
+    np.testing.assert_array_equal(read_predictions(tmp_path / "f.parquet", "probs", Names(scores="p")).scores, PROBS)
+
+
+@pytest.mark.parametrize(
+    ("rows", "missing"),
+    [
+        ([[0.25, 0.75], None, [0.5, 0.5]], [False, True, False]),
+        ([[0.25, 0.75], [None, 0.5], [0.5, 0.5]], [False, True, False]),
+        ([None, [0.5, 0.5], [float("nan"), 0.5]], [True, False, True]),
+    ],
+)
+def test_missing_lists_and_numbers_in_them(rows, missing, tmp_path):
+    from pyarrow import parquet
+
+    table = lists(lambda pyarrow: pyarrow.array(rows)).set_column(1, "label", [[1, 0, 1]])
+    parquet.write_table(table, tmp_path / "f.parquet")
+    found = read_predictions(tmp_path / "f.parquet", "probs")
+    assert found.missing.tolist() == missing
+    np.testing.assert_array_equal(
+        found.scores[~found.missing], [row for row, lost in zip(rows, missing, strict=True) if not lost]
+    )
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([[0.25, 0.75], [0.5, 0.5], [1.0]], "probs must be lists of one length, got 2 numbers and, in row 2, 1"),
+        ([[0.5], [0.5], [0.5]], r"a column for each of 2 or more classes, got shape \(3, 1\)"),
+        ([None, None, None], "f.parquet has no column 'prob_0'; it has probs, label, note"),
+        ([["a"], ["b"], ["c"]], "f.parquet has no column 'prob_0'; it has probs, label, note"),
+        ([[[0.5]], [[0.5]], [[0.5]]], "f.parquet has no column 'prob_0'"),
+        ([[0.25, 0.5, 0.0], [0.5, 0.5, 0.0], [0.0, 0.0, 1.0]], "rows that sum to 1 within .*, got 0.75 in row 0"),
+    ],
+)
+def test_wrong_lists_are_one_sentence(rows, message, tmp_path):
+    from pyarrow import parquet
+
+    parquet.write_table(lists(lambda pyarrow: pyarrow.array(rows)), tmp_path / "f.parquet")
+    with pytest.raises(RunError, match=message):
+        read_predictions(tmp_path / "f.parquet", "probs")
+
+
+def test_columns_of_classes_come_before_lists(tmp_path):
+    from pyarrow import parquet
+
+    table = lists(lambda pyarrow: pyarrow.array(PROBS.tolist()))
+    for k in range(3):
+        table = table.append_column(f"prob_{k}", [PROBS[:, (k + 1) % 3]])
+    parquet.write_table(table, tmp_path / "f.parquet")
+    np.testing.assert_array_equal(read_predictions(tmp_path / "f.parquet", "probs").scores, PROBS[:, [1, 2, 0]])
+
+
+def test_lists_that_say_too_much(tmp_path, monkeypatch):
+    """A long list in a few bytes: its numbers are counted before they are made."""
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    table = pyarrow.table({"probs": pyarrow.array([np.zeros(10**6)]), "label": [0]})
+    parquet.write_table(table, tmp_path / "f.parquet", compression="zstd")
+    assert (tmp_path / "f.parquet").stat().st_size < 10**4
+    monkeypatch.setattr(columns, "_LIMIT", 10**6)
+    with pytest.raises(RunError, match="has 1 row in 2 columns, which is more than 1000000 bytes"):
+        read_predictions(tmp_path / "f.parquet", "probs")
+
+
+def test_damaged_lists_are_one_sentence(tmp_path):
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    table = pyarrow.table({"probs": np.tile(PROBS, (20, 1)).tolist(), "label": np.tile([1, 0, 2], 20)})
+    parquet.write_table(table, tmp_path / "whole.parquet")
+    content = (tmp_path / "whole.parquet").read_bytes()
+    for place in range(0, len(content), max(1, len(content) // 100)):
+        damaged = bytearray(content)
+        damaged[place] ^= 0xFF
+        (tmp_path / "f.parquet").write_bytes(damaged)
+        try:
+            read_predictions(tmp_path / "f.parquet", "probs")
+        except RunError as error:
+            assert "\n" not in str(error)

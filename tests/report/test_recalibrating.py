@@ -38,10 +38,10 @@ def two(tmp_path):
     return files
 
 
-SLOW = {name: pytest.param(name, marks=pytest.mark.slow) for name in ("vector", "histogram")}
+SLOW = {name: pytest.param(name, marks=pytest.mark.slow) for name in ("vector", "dirichlet", "histogram", "venn-abers")}
 
 
-@pytest.mark.parametrize("method", ["temperature", SLOW["vector"]])
+@pytest.mark.parametrize("method", ["temperature", SLOW["vector"], SLOW["dirichlet"]])
 def test_logits(method, two):
     file, held_out = two("logits")
     after, said = recalibrated(file, method, held_out)
@@ -63,14 +63,14 @@ def test_platt(two):
 
 def test_methods_are_those_of_the_library():
     names = [fit.__name__ for _, _, fit in METHODS.values()]
-    assert names == [
-        f"fit_{name}" for name in ("temperature", "vector_scaling", "platt", "isotonic", "histogram_binning")
-    ]
+    of_logits = ("temperature", "vector_scaling", "dirichlet_calibration", "platt")
+    of_confidences = ("beta_calibration", "isotonic", "histogram_binning", "venn_abers")
+    assert names == [f"fit_{name}" for name in (*of_logits, *of_confidences)]
     assert all(fit is getattr(recalibration, fit.__name__) for _, _, fit in METHODS.values())
     assert tuple(METHODS) == cli.METHODS
 
 
-@pytest.mark.parametrize("method", ["isotonic", SLOW["histogram"]])
+@pytest.mark.parametrize("method", ["beta", "isotonic", SLOW["histogram"], SLOW["venn-abers"]])
 def test_confidences(method, two):
     file, held_out = two("binary")
     after, _ = recalibrated(file, method, held_out)

@@ -9,11 +9,14 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 from flax import nnx
+from jax import lax
 
-__all__ = ["BatchNorm"]
+__all__ = ["BatchNorm", "normalize"]
 
 _MOVE = 0.1
 _EPSILON = 1e-5
+
+Normed = tuple[jax.Array, jax.Array, jax.Array]  # values, mean, variance
 
 
 class BatchNorm(nnx.Module):
@@ -35,19 +38,60 @@ class BatchNorm(nnx.Module):
 
     def __call__(self, inputs: jax.Array) -> jax.Array:
         """Return the normalised inputs, in their shape and dtype."""
-        values = inputs.astype(jnp.float32)
-        mean, var = (self.mean[...], self.var[...]) if self.use_running_average else self._of_batch(values)
-        factor = self.scale[...] * jax.lax.rsqrt(var + _EPSILON)
-        shape = (1,) * (values.ndim - 1) + (-1,)
-        normed = (values - mean.reshape(shape)) * factor.reshape(shape) + self.bias[...].reshape(shape)
+        values, scale, bias = inputs.astype(jnp.float32), self.scale[...], self.bias[...]
+        if self.use_running_average:
+            factor = scale * lax.rsqrt(self.var[...] + _EPSILON)
+            normed = (values - _along(self.mean[...], values)) * _along(factor, values) + _along(bias, values)
+        else:
+            normed, mean, var = normalize(values, scale, bias)
+            self._move(mean, var, values.size // values.shape[-1])
         return normed.astype(inputs.dtype)
 
-    def _of_batch(self, values: jax.Array) -> tuple[jax.Array, jax.Array]:
-        axes, count = tuple(range(values.ndim - 1)), values.size // values.shape[-1]
+    def _move(self, mean: jax.Array, var: jax.Array, count: int) -> None:
         if count == 1:
             raise ValueError("batch normalisation needs more than one value of each channel to train; take more rows")
-        mean, var = values.mean(axes), values.var(axes)
-        unbiased = var * (count / (count - 1))
-        self.mean[...] = (1 - _MOVE) * self.mean[...] + _MOVE * jax.lax.stop_gradient(mean)
-        self.var[...] = (1 - _MOVE) * self.var[...] + _MOVE * jax.lax.stop_gradient(unbiased)
-        return mean, var
+        self.mean[...] = (1 - _MOVE) * self.mean[...] + _MOVE * mean
+        self.var[...] = (1 - _MOVE) * self.var[...] + _MOVE * (var * (count / (count - 1)))
+
+
+@jax.custom_jvp
+def normalize(values: jax.Array, scale: jax.Array, bias: jax.Array) -> Normed:
+    """Return the values normalised by their mean and variance, and these two, which count as constants in derivatives.
+
+    The derivative is written out, as its transpose: XLA is slow on a CPU at the sums that it would make of it.
+    """
+    mean = _mean(values)
+    centered = values - _along(mean, values)
+    var = _mean(jnp.square(centered))
+    factor = scale * lax.rsqrt(var + _EPSILON)
+    return centered * _along(factor, values) + _along(bias, values), mean, var
+
+
+@normalize.defjvp
+def _differential(arguments: tuple[jax.Array, ...], changes: tuple[jax.Array, ...]) -> tuple[Normed, Normed]:
+    (values, scale, _), outputs = arguments, normalize(*arguments)
+    normed, mean, var = outputs
+    inverse = lax.rsqrt(var + _EPSILON)
+    standard = (values - _along(mean, values)) * _along(inverse, values)
+
+    def gradient(slopes: jax.Array) -> tuple[jax.Array, ...]:
+        of_bias, of_scale = _mean(slopes), _mean(slopes * standard)
+        rest = slopes - _along(of_bias, values) - standard * _along(of_scale, values)
+        count = values.size // values.shape[-1]
+        return _along(scale * inverse, values) * rest, count * of_scale, count * of_bias
+
+    (change,) = jax.linear_transpose(gradient, normed)(changes)
+    return outputs, (change, jnp.zeros_like(mean), jnp.zeros_like(var))
+
+
+def _mean(values: jax.Array) -> jax.Array:
+    """Return the mean of each channel: a product for each row, which XLA makes on all cores, and then a sum of few."""
+    rows = values.reshape(len(values), -1, values.shape[-1])
+    ones = jnp.ones(rows.shape[:2], values.dtype)
+    sums = lax.dot_general(ones, rows, (((1,), (1,)), ((0,), (0,))))
+    return sums.sum(0) / ones.size
+
+
+def _along(channels: jax.Array, values: jax.Array) -> jax.Array:
+    """Return the numbers of the channels in a shape that is broadcast with the values."""
+    return channels.reshape((1,) * (values.ndim - 1) + (-1,))

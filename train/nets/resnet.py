@@ -21,6 +21,7 @@ from mixjax.numerics.arguments import check_size
 from mixjax.typing import Real
 
 from .batch_norm import BatchNorm
+from .convolution import convolve
 from .hidden_mixing import MixHidden, unmixed
 from .initializers import Init, layer_initializers
 
@@ -119,7 +120,7 @@ class _Layers:
         kernel, _ = layer_initializers(self.init, inputs * size * size)
         return nnx.Conv(
             inputs, outputs, (size, size), (stride, stride), padding=((side, side),) * 2, use_bias=False,
-            kernel_init=kernel, dtype=self.dtype, rngs=self.rngs,
+            kernel_init=kernel, dtype=self.dtype, conv_general_dilated=convolve, rngs=self.rngs,
         )  # fmt: skip
 
 

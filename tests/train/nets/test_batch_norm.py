@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 from flax import nnx
+from jax import lax
 
-from mixjax.train.nets.batch_norm import BatchNorm
+from mixjax.train.nets.batch_norm import BatchNorm, normalize
 
 
 def test_a_step_as_pytorch_makes_it(rng):
@@ -57,3 +60,51 @@ def test_one_value_of_a_channel_has_no_variance():
     assert np.isfinite(norm(jnp.stack([row, 2 * row], 1))).all()
     norm.eval()
     assert np.isfinite(norm(row)).all()
+
+
+def by_definition(values, scale, bias):
+    """The formula, of whose derivatives JAX takes care; in these, mean and variance of the batch are no constants."""
+    axes = tuple(range(values.ndim - 1))
+    mean, var = values.mean(axes, keepdims=True), values.var(axes, keepdims=True)
+    row = (1,) * len(axes) + (-1,)
+    return (values - mean) * lax.rsqrt(var + 1e-5) * scale.reshape(row) + bias.reshape(row)
+
+
+def ways(function, arguments, along):
+    """Value, gradients by reverse mode, and a derivative by forward mode."""
+    outputs, pull = jax.vjp(function, *arguments)
+    slopes = jax.random.normal(jax.random.key(0), outputs.shape, "float32").astype(outputs.dtype)
+    return outputs, *pull(slopes), jax.jvp(function, arguments, along)[1]
+
+
+SHAPES = {  # in pixels and channels those of the ResNet-18, odd ones, one image, and rows without pixels
+    (5, 3): (),
+    (1, 3, 3, 1): (),
+    (3, 7, 7, 8): (),
+    (64, 28, 28, 64): pytest.mark.slow,
+    (64, 14, 14, 128): pytest.mark.slow,
+    (64, 4, 4, 512): pytest.mark.slow,
+}
+
+
+@pytest.mark.parametrize(
+    ("dtype", "tolerance"), [("float32", 1e-5), pytest.param("float64", 1e-12, marks=pytest.mark.slow)]
+)
+@pytest.mark.parametrize("shape", [pytest.param(shape, marks=marks) for shape, marks in SHAPES.items()], ids=str)
+def test_derivatives_are_those_of_the_formula(rng, shape, dtype, tolerance):
+    """For each of two members under `vmap`, beside the formula in float64; to a share of the largest number."""
+    shapes = (2, *shape), (2, shape[-1]), (2, shape[-1])
+    given = [tuple(jnp.asarray(rng.normal(1, 2, size), dtype) for size in shapes) for _ in range(2)]
+    found = jax.jit(jax.vmap(partial(ways, lambda *given: normalize(*given)[0])))(*given)
+    exact = jax.tree.map(lambda part: part.astype("float64"), given)
+    expected = jax.jit(jax.vmap(partial(ways, by_definition)))(*exact)
+    for ours, theirs in zip(found, expected, strict=True):
+        assert ours.dtype == dtype
+        np.testing.assert_allclose(ours, theirs, rtol=0, atol=tolerance * abs(theirs).max())
+
+
+def test_mean_and_variance_count_as_constants(rng):
+    def total(rows):
+        return sum(part.sum() for part in normalize(rows, jnp.ones(2), jnp.zeros(2))[1:])
+
+    np.testing.assert_array_equal(jax.jit(jax.grad(total))(rng.normal(size=(4, 2))), 0)

@@ -1,0 +1,121 @@
+"""Intervals of calibration errors group by group: of each site, device or class of people, with its rows and accuracy.
+
+The ECE of a small group is biased upwards more than that of a large one: compare signed gaps, or debiased errors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+from jaxtyping import PRNGKeyArray
+
+from mixjax.calibration.intervals import Interval, bootstrap_intervals
+from mixjax.calibration.reliability_table import clopper_pearson
+from mixjax.calibration.rows.bins import Binning, Closed, NumBins
+from mixjax.calibration.rows.clean import as_mask
+from mixjax.numerics.arguments import as_array
+from mixjax.numerics.threefry import single
+from mixjax.typing import ArrayLike, Real
+
+
+class GroupIntervals(NamedTuple):
+    """The rows of a group, its accuracy with Clopper and Pearson's interval, and those of `CalibrationIntervals`.
+
+    Example:
+      >>> import jax
+      >>> from mixjax.calibration import group_intervals
+      >>> found = group_intervals(jax.random.key(0), [0.9, 0.6], [1, 0], ["a", "b"], replicates=9)
+      >>> found["a"].num_rows, found["a"].accuracy.estimate
+      (1, 1.0)
+    """
+
+    num_rows: int
+    accuracy: Interval
+    ece: Interval
+    rms_ece: Interval
+    mce: Interval
+    debiased_squared_ece: Interval
+    signed_gap: Interval
+
+
+def group_intervals(
+    key: PRNGKeyArray,
+    confidence: ArrayLike,
+    correct: ArrayLike,
+    groups: ArrayLike | Sequence[str],
+    *,
+    num_bins: NumBins = 15,
+    binning: Binning = "equal-width",
+    edges: ArrayLike | None = None,
+    closed: Closed = "left",
+    where: ArrayLike | None = None,
+    replicates: int = 2000,
+    level: Real = 0.95,
+) -> dict[Any, GroupIntervals]:
+    """Return accuracy and calibration errors of each group of rows, with intervals; not under `jit`.
+
+    Args:
+      key: of the bootstraps.
+      confidence, correct: as for `ece`.
+      groups: of each row the name or the number of its group, of the shape of `confidence`.
+      num_bins, binning, edges, closed, where, replicates, level: as for `bootstrap_intervals`; equal-mass bins are each
+        group's own.
+
+    Returns:
+      For each group of rows that count, in ascending order of its name, what `bootstrap_intervals` returns of its rows.
+
+    Raises:
+      ValueError: for groups of another shape, or NaN.
+      TypeError: for groups that cannot be sorted, as names and numbers together.
+      As `bootstrap_intervals`.
+
+    Cost: a pass over all rows for each group.
+
+    Example:
+      >>> import jax
+      >>> from mixjax.calibration import group_intervals
+      >>> found = group_intervals(jax.random.key(0), [0.9, 0.6, 0.8], [1, 0, 1], ["a", "b", "a"], replicates=9)
+      >>> {name: round(intervals.ece.estimate, 3) for name, intervals in found.items()}
+      {'a': 0.15, 'b': 0.6}
+    """
+    shape = np.shape(as_array("confidence", confidence))
+    kept = np.ones(shape, bool) if where is None else np.asarray(as_mask(where))
+    names = group_names(groups, kept)
+    options: dict[str, Any] = {"num_bins": num_bins, "binning": binning, "edges": edges, "closed": closed}
+    options |= {"replicates": replicates, "level": level}
+    right = np.asarray(as_array("correct", correct))
+    found = {}
+    for number, name in enumerate(np.unique(names[kept]).tolist()):
+        here = kept & (names == name)
+        own_key = jax.random.fold_in(single(key), number)
+        intervals = bootstrap_intervals(own_key, confidence, correct, where=here, **options)
+        found[name] = GroupIntervals(int(here.sum()), _share(right[here], level), *intervals)
+    return found
+
+
+def group_names(groups: ArrayLike | Sequence[str], kept: np.ndarray) -> np.ndarray:
+    """Return the group of each row, checked where it counts, which `kept` says.
+
+    Raises:
+      ValueError, TypeError: as `group_intervals`.
+    """
+    names = np.asarray(groups)
+    if names.shape != kept.shape:
+        raise ValueError(f"groups must have one entry a row, of shape {kept.shape}, got {names.shape}")
+    here = names[kept]
+    if (here != here).any():
+        raise ValueError("groups must not be NaN; where= leaves out rows without a group")
+    try:
+        np.sort(here)
+    except TypeError:
+        raise TypeError("groups must be names or numbers, and not both; where= leaves out rows without one") from None
+    return names
+
+
+def _share(right: np.ndarray, level: Real) -> Interval:
+    """Return the share of right rows, with Clopper and Pearson's interval."""
+    share, low, high = right.mean(dtype=np.float64), *clopper_pearson(right.sum(), len(right), level=level)
+    return Interval(float(share), float(low), float(high), float(np.sqrt(share * (1 - share) / len(right))))
