@@ -27,6 +27,7 @@ from .loop.history import DIVERGED
 from .loop.placement import is_first, join
 from .queue import main as run_queue
 from .running import experiment_of, load_records, run
+from .runs.merging import merge
 from .runs.options import command_line, option_words
 from .runs.publishing import publish, redraw
 from .runs.stored import stored_of
@@ -39,6 +40,7 @@ USAGE = """usage: {prog} EXPERIMENT [--preset quick|digits|fashion|paper] [--dat
        {prog} publish RUN DIR    write its figures, a table and their origin into a folder
        {prog} redraw DIR         draw the figures of a published table anew
        {prog} paper --budget 8h    the paper's panels, as far as a budget of time allows
+       {prog} merge OUT RUN RUN    runs of other seeds, widths or depths into one new folder
        {prog} prepare DATASET --from ARCHIVE    an official archive into a TFDS folder
 
 experiments:
@@ -64,6 +66,7 @@ def main(arguments: Sequence[str], prog: str = "python -m train") -> int:
         {name: FolderCommand(_printing(function), example) for name, (function, example) in _FOLDER_COMMANDS.items()},
         {
             "prepare": lambda rest: prepare(rest, prog),
+            "merge": lambda rest: _merge(prog, rest),
             "paper": lambda rest: run_queue(rest, prog, lambda name, words: _experiment(prog, name, words)),
         },
     )
@@ -81,6 +84,16 @@ def _printing(function: Callable[..., Sequence[object]]) -> Callable[..., int]:
         return 0
 
     return on_folders
+
+
+def _merge(prog: str, folders: Sequence[str]) -> int:
+    if len(folders) < 3 or any(folder.startswith("-") for folder in folders):
+        raise RunError(
+            f"merge takes a new folder and two or more runs, as in: {prog} merge {_RUN}-all {_RUN} {_RUN}-more"
+        )
+    out, *runs = map(local, folders)
+    print(merge(runs, out))
+    return 0
 
 
 def _experiment(prog: str, name: str, arguments: list[str]) -> int:

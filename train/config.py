@@ -37,7 +37,8 @@ class Config:
 
     dataset: str = option("digits", "name of a data set, or an .npz file")
     train_rows: int = option(0, "number of training rows, in proportion to the classes; 0 is all")
-    seeds: int = option(3, "nets of each kind, with seeds 0, 1, ...")
+    seeds: int = option(3, "nets of each kind")
+    first_seed: int = option(0, "the seed of the first; the others follow")
     epochs: int = option(30, "of the whole training")
     batch_size: int = option(64, "rows of a step")
     learning_rate: float = option(0.01, "of SGD, constant")
@@ -59,7 +60,10 @@ class Config:
             raise TypeError(f"dataset must be a name, or a path as a string, got {type(self.dataset).__name__}")
         for name in ("seeds", "epochs", "batch_size"):
             check_size(name, getattr(self, name))
-        check_size("train_rows", self.train_rows, least=0)
+        for name in ("train_rows", "first_seed"):
+            check_size(name, getattr(self, name), least=0)
+        if self.first_seed + self.seeds > 2**32:
+            raise ValueError(f"seeds must be below 2^32, got {self.seeds} from {self.first_seed} on")
         if self.seeds * self.epochs > MOST_RECORDS:
             raise ValueError(f"seeds times epochs must be at most {MOST_RECORDS}, got {self.seeds} times {self.epochs}")
         checked(_RULES, alpha=self.alpha, **{name: getattr(self, name) for name in _RULES})
@@ -72,6 +76,11 @@ class Config:
         """Return how to train a net."""
         rule = Optimizer(self.learning_rate, self.momentum, self.weight_decay)
         return Recipe(net, mixing or self.mixing(), rule, self.batch_size, self.augment, self.dtype)
+
+    @property
+    def seed_range(self) -> tuple[int, ...]:
+        """All seeds."""
+        return tuple(range(self.first_seed, self.first_seed + self.seeds))
 
     @property
     def single_phase(self) -> tuple[Phase, ...]:

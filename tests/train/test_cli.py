@@ -31,6 +31,7 @@ BAD = {
     "no run to publish": (["publish", "/nonexistent", "x"], "holds no run"),
     "no result to draw anew": (["redraw", "/nonexistent"], "holds no published result"),
     "no folder": (["figures"], "figures takes 1 folder, as in: python -m train figures runs/training/width"),
+    "one run to merge": (["merge", "x", "y"], "merge takes a new folder and two or more runs, as in: python -m train"),
     "one folder": (["publish", "x"], "publish takes 2 folders"),
     "no such place": (["width", *TINY, "--out", "/proc/nowhere/run"], "cannot write to"),
 }

@@ -23,7 +23,7 @@ def arms(config: MLPConfig) -> tuple[Arm, Arm]:
 def jobs(config: MLPConfig) -> tuple[Job, ...]:
     """Return a job for each width and depth."""
     return tuple(
-        Job(shape.name, config.recipe(shape), arms(config), tuple(range(config.seeds)), config.single_phase)
+        Job(shape.name, config.recipe(shape), arms(config), config.seed_range, config.single_phase)
         for shape in config.shapes
     )
 

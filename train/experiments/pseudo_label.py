@@ -35,7 +35,7 @@ def jobs(config: ResNetConfig) -> tuple[Job, ...]:
         Arm("pseudo-label + Mixup", (0.0, config.alpha)): inserted,
     }
     return tuple(
-        Job(net.name, config.recipe(net), (arm,), tuple(range(config.seeds)), phases, division="halves")
+        Job(net.name, config.recipe(net), (arm,), config.seed_range, phases, division="halves")
         for arm, phases in arms.items()
     )
 

@@ -1,4 +1,4 @@
-"""The Mixup family: one lambda a batch or one a row, CutMix, manifold Mixup and RegMixup, beside no Mixup.
+"""The Mixup family: one lambda a batch or one a row, CutMix, manifold Mixup, RegMixup and MIT, beside no Mixup.
 
 Beside them are label smoothing and weight decay, which the theory of the logistic limit compares with Mixup.
 """
@@ -65,6 +65,7 @@ def variants(config: VariantsConfig) -> dict[str, Variant]:
         "CutMix": Variant(replace(usual, kind="cutmix", fold=False), config.alpha),
         "manifold Mixup": Variant(replace(usual, kind="manifold"), config.alpha),
         "RegMixup": Variant(replace(usual, kind="regmixup"), config.regmixup_alpha),
+        "MIT": Variant(replace(usual, kind="mit", weight="batch", fold=False), config.alpha),
         "label smoothing": Variant(usual, smoothing=config.smoothing),
         "weight decay": Variant(usual, decay=config.decay),
     }
@@ -72,9 +73,8 @@ def variants(config: VariantsConfig) -> dict[str, Variant]:
 
 def jobs(config: VariantsConfig) -> tuple[Job, ...]:
     """Return a job for each variant and shape."""
-    seeds = tuple(range(config.seeds))
     return tuple(
-        Job(f"{shape.name}-{arm.slug}", variant.recipe(config, shape), (arm,), seeds, config.single_phase)
+        Job(f"{shape.name}-{arm.slug}", variant.recipe(config, shape), (arm,), config.seed_range, config.single_phase)
         for shape in config.shapes
         for name, variant in variants(config).items()
         for arm in (Arm(name, (variant.alpha,)),)

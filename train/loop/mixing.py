@@ -16,10 +16,11 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 from mixjax.mixing import CutMixDraw, MixupDraw, Pairing, Weight, draw_cutmix, draw_mixup
 
 from ..nets.hidden_mixing import MixHidden, unmixed
+from .mit import TwoMixes, draw_two_mixes
 
-__all__ = ["Mixing", "StepDraw", "draw_step", "mix_batch"]
+__all__ = ["Mixing", "StepDraw", "draw_step", "mix_batch", "read_logits"]
 
-Kind = Literal["mixup", "cutmix", "manifold", "regmixup"]
+Kind = Literal["mixup", "cutmix", "manifold", "regmixup", "mit"]
 
 
 @dataclass(frozen=True)
@@ -28,11 +29,12 @@ class Mixing:
 
     Attributes:
       kind: "mixup" of inputs; "cutmix"; "manifold", Mixup of the inputs of a layer that is chosen anew for each batch
-        (V. Verma et al., "Manifold Mixup", ICML 2019); or "regmixup".
+        (V. Verma et al., "Manifold Mixup", ICML 2019); "regmixup"; or "mit" (`mixjax.train.loop.mit`).
       weight, pairing, fold: as of `mixjax.mixup`.
 
     Raises:
-      ValueError: for unknown options, and for `fold` with CutMix, where it has no meaning.
+      ValueError: for unknown options, for `fold` with CutMix and MIT, where it has no meaning, and for one weight a
+        row with MIT.
     """
 
     kind: Kind = "mixup"
@@ -44,14 +46,16 @@ class Mixing:
         for name, options in (("kind", Kind), ("weight", Weight), ("pairing", Pairing)):
             if getattr(self, name) not in get_args(options):
                 raise ValueError(f"{name} must be one of {get_args(options)}, got {getattr(self, name)!r}")
-        if self.kind == "cutmix" and self.fold:
-            raise ValueError("fold does not apply to cutmix")
+        if self.kind in ("cutmix", "mit") and self.fold:
+            raise ValueError(f"fold does not apply to {self.kind}")
+        if self.kind == "mit" and self.weight == "sample":
+            raise ValueError("weight='sample' does not apply to mit")
 
 
 class StepDraw(NamedTuple):
     """The random part of mixing a batch: the pairs of rows, and the layer whose inputs manifold Mixup mixes."""
 
-    pairs: MixupDraw | CutMixDraw
+    pairs: MixupDraw | CutMixDraw | TwoMixes
     layer: Int[Array, ""]
 
 
@@ -66,6 +70,8 @@ def draw_step(
     options: dict[str, Any] = {"alpha": alpha, "weight": mixing.weight, "pairing": mixing.pairing}
     if mixing.kind == "cutmix":
         return StepDraw(draw_cutmix(key_pairs, size, image_shape, **options), layer)
+    if mixing.kind == "mit":
+        return StepDraw(draw_two_mixes(key_pairs, size, **options), layer)
     return StepDraw(draw_mixup(key_pairs, size, fold=mixing.fold, **options), layer)
 
 
@@ -75,12 +81,19 @@ def mix_batch(
     """Return mixed images and targets, and what the net does to its hidden values."""
     if isinstance(draw.pairs, CutMixDraw):
         return draw.pairs.paste(images), draw.pairs.area.mix(targets), unmixed
+    if isinstance(draw.pairs, TwoMixes):
+        return draw.pairs.mix(images), draw.pairs.targets(targets), unmixed
     mix = draw.pairs.mix
     if mixing.kind == "manifold":
         return images, mix(targets), _at(draw.layer, draw.pairs)
     if mixing.kind == "regmixup":
         return jnp.concatenate([images, mix(images)]), jnp.concatenate([targets, mix(targets)]), unmixed
     return mix(images), mix(targets), unmixed
+
+
+def read_logits(draw: StepDraw, logits: Float[Array, "N K"]) -> Float[Array, "N K"]:
+    """Return the logits that the targets are compared with: the net's own, except under MIT, which solves for them."""
+    return draw.pairs.unmix(logits) if isinstance(draw.pairs, TwoMixes) else logits
 
 
 def _at(chosen: jax.Array, pairs: MixupDraw) -> MixHidden:

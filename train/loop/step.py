@@ -18,7 +18,7 @@ from ..data.streams import Stream, stream_key
 from .job import Optimizer, Recipe
 from .loss import cross_entropy, smooth
 from .members import Members
-from .mixing import StepDraw, mix_batch
+from .mixing import StepDraw, mix_batch, read_logits
 
 __all__ = [
     "Images",
@@ -115,7 +115,7 @@ def step(
     def loss_of(params: Any) -> tuple[jax.Array, tuple[Any, jax.Array]]:
         net = nnx.merge(_structure(spec), params, nets.statistics, copy=True)  # statistics that this trace may change
         net.train()
-        logits = net(inputs, hook)
+        logits = read_logits(draw, net(inputs, hook))
         return cross_entropy(logits, targets).mean(), (nnx.state(net, nnx.BatchStat), logits)
 
     (loss, (statistics, logits)), gradient = jax.value_and_grad(loss_of, has_aux=True)(nets.params)

@@ -15,6 +15,7 @@ from mixjax.train.running import configured
 
 OTHER = {  # another value of each option, and the part of a job that it is to reach
     "seeds": (5, "seeds"),
+    "first_seed": (5, "seeds"),
     "epochs": (31, "epochs"),
     "batch_size": (65, "batch_size"),
     "learning_rate": (0.02, "learning_rate"),

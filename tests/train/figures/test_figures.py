@@ -25,6 +25,7 @@ ARMS = {
         "cutmix",
         "manifold mixup",
         "regmixup",
+        "mit",
         "smoothing",
         "decay",
     ),

@@ -1,0 +1,81 @@
+"""Runs that are merged: more seeds and widths in one table, and nothing that does not belong together."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from mixjax.runs import RunError
+from mixjax.train.cli import main
+from mixjax.train.running import load_records, run
+from mixjax.train.runs.merging import merge
+from mixjax.train.runs.publishing import publish
+from mixjax.train.runs.stored import rows_of
+from tests.train.conftest import SMALL
+
+
+@pytest.fixture(scope="module")
+def second(tmp_path_factory):
+    out = tmp_path_factory.mktemp("runs") / "second"
+    run("width", out, first_seed=1, **SMALL)
+    return out
+
+
+def test_two_runs_of_a_seed_are_one_run_of_two(finished, second, tmp_path):
+    """Beside a run of both seeds, whose nets are other programs: rounding apart, the same nets."""
+    merge([finished, second], tmp_path / "both")
+    together = run("width", tmp_path / "together", **SMALL | {"seeds": 2})
+    found = load_records(tmp_path / "both")
+    key = lambda record: (record["evaluation"], record["arm"], record["seed"], record["epoch"])  # noqa: E731
+    assert sorted(map(key, found)) == sorted(map(key, together))
+    for one, other in zip(sorted(found, key=key), sorted(together, key=key), strict=True):
+        if one["evaluation"] == "test":
+            np.testing.assert_allclose([one["nll"], one["brier"]], [other["nll"], other["brier"]], rtol=1e-4)
+    rows = rows_of((tmp_path / "both" / "summary.csv").read_text())
+    assert [(row.arm, row.seeds) for row in rows] == [("erm", 2), ("mixup", 2), ("mixup - erm", 2)]
+    assert len(list((tmp_path / "both" / "predictions").iterdir())) == 4
+
+
+def test_a_merged_run_is_published_with_all_its_commands(finished, second, tmp_path, capsys):
+    assert main(["merge", str(tmp_path / "both"), str(finished), str(second)]) == 0
+    assert capsys.readouterr().out == f"{tmp_path / 'both' / 'summary.csv'}\n"
+    text = publish(tmp_path / "both", tmp_path / "published").read_text()
+    assert "seeds = 2" in text and "python -m train merge both width second" in text
+    with pytest.raises(RunError, match="not empty"):
+        merge([finished, second], tmp_path / "both")
+
+
+def changed(run_folder, tmp_path, change):
+    """A copy of the manifest and the rest of a run, with a part of its manifest changed."""
+    copy = tmp_path / "changed"
+    copy.mkdir()
+    for path in run_folder.iterdir():
+        if path.is_file():
+            (copy / path.name).write_bytes(path.read_bytes())
+    manifest = json.loads((copy / "manifest.json").read_text())
+    change(manifest)
+    (copy / "manifest.json").write_text(json.dumps(manifest))
+    return copy
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda manifest: manifest["spec"]["options"].update(alpha=0.5), "not parts of one run: .*alpha"),
+        (lambda manifest: manifest["spec"]["dataset"].update(sha256="0"), "not parts of one run: .*sha256"),
+        (lambda manifest: manifest["environment"].update(commit="other"), "not parts of one run: .*commit"),
+    ],
+)
+def test_what_does_not_belong_together_is_refused(change, message, finished, second, tmp_path):
+    with pytest.raises(RunError, match=message):
+        merge([finished, changed(second, tmp_path, change)], tmp_path / "both")
+    assert not (tmp_path / "both").exists()
+
+
+def test_a_net_that_is_in_both_is_refused(finished, tmp_path):
+    with pytest.raises(RunError, match=r"mlp-8x1, arm erm, seed 0 is in .* and in .*; choose another --first-seed"):
+        merge([finished, finished], tmp_path / "both")
+    with pytest.raises(RunError, match="two or more runs"):
+        merge([finished], tmp_path / "both")
