@@ -149,6 +149,14 @@ def test_only_ratios_of_weights_matter(rng):
         np.testing.assert_allclose(fitted.temperature, best(logits, labels), rtol=2e-5)
 
 
+def test_each_row_weighs_its_possible_classes():
+    """At beta = 0 the loss has the slope of the mean margin over the possible classes: 1/2 (1/2 - 1.6/4) > 0."""
+    odd = (np.arange(N) % 2)[:, None] == 1
+    logits = np.where(odd, [0.0, -1.6 / 3, -1.6 / 3, -1.6 / 3], [0.0, 1.0, -np.inf, -np.inf])
+    with pytest.raises(ValueError, match="not above those of the other classes"):
+        fit_temperature(logits, np.zeros(N, int), **EVERY)
+
+
 LABELS = np.arange(N) % K
 RISING = np.tile(np.arange(float(K)), (N, 1))
 NO_BEST = [  # the last two are wrong values
