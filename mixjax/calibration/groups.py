@@ -15,7 +15,7 @@ from jaxtyping import PRNGKeyArray
 from mixjax.calibration.intervals import Interval, bootstrap_intervals
 from mixjax.calibration.reliability_table import clopper_pearson
 from mixjax.calibration.rows.bins import Binning, Closed, NumBins
-from mixjax.calibration.rows.clean import as_mask
+from mixjax.calibration.rows.clean import Rows, as_mask
 from mixjax.numerics.arguments import as_array
 from mixjax.numerics.threefry import single
 from mixjax.typing import ArrayLike, Real
@@ -81,12 +81,12 @@ def group_intervals(
       >>> {name: round(intervals.ece.estimate, 3) for name, intervals in found.items()}
       {'a': 0.15, 'b': 0.6}
     """
-    shape = np.shape(as_array("confidence", confidence))
-    kept = np.ones(shape, bool) if where is None else np.asarray(as_mask(where))
+    rows = Rows.of(confidence, correct, None, where)
+    right = np.asarray(rows.correct, np.float64).reshape(np.shape(as_array("confidence", confidence)))
+    kept = np.ones(right.shape, bool) if where is None else np.asarray(as_mask(where))
     names = group_names(groups, kept)
     options: dict[str, Any] = {"num_bins": num_bins, "binning": binning, "edges": edges, "closed": closed}
     options |= {"replicates": replicates, "level": level}
-    right = np.asarray(as_array("correct", correct))
     found = {}
     for number, name in enumerate(np.unique(names[kept]).tolist()):
         here = kept & (names == name)
@@ -117,5 +117,5 @@ def group_names(groups: ArrayLike | Sequence[str], kept: np.ndarray) -> np.ndarr
 
 def _share(right: np.ndarray, level: Real) -> Interval:
     """Return the share of right rows, with Clopper and Pearson's interval."""
-    share, low, high = right.mean(dtype=np.float64), *clopper_pearson(right.sum(), len(right), level=level)
+    share, low, high = right.mean(), *clopper_pearson(right.sum(), len(right), level=level)
     return Interval(float(share), float(low), float(high), float(np.sqrt(share * (1 - share) / len(right))))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
-from scipy.stats import beta
+from scipy import stats
 
 from mixjax.calibration import bootstrap_intervals, group_intervals
 from tests.calibration.exact import binned_error
@@ -30,7 +31,7 @@ def test_each_group_by_itself(key, rng):
         assert group.num_rows == len(y)
         np.testing.assert_allclose(group.ece.estimate, binned_error(f, y, num_bins=5), atol=1e-6)
         np.testing.assert_allclose(group.signed_gap.estimate, f.mean() - y.mean(), atol=1e-6)
-        ends = beta.ppf([0.05, 0.95], [right, right + 1], [wrong + 1, wrong])
+        ends = stats.beta.ppf([0.05, 0.95], [right, right + 1], [wrong + 1, wrong])
         np.testing.assert_allclose(group.accuracy[:3], [y.mean(), *ends], atol=1e-12)
         padded = np.append(f, np.full(N - len(f), np.nan, np.float32)), np.append(y, np.zeros(N - len(y), int))
         alone = bootstrap_intervals(jax.random.fold_in(key, number), *padded, where=np.arange(N) < len(f), **OPTIONS)
@@ -48,6 +49,28 @@ def test_masked_rows_and_groups_that_are_numbers(key, rng):
         7: (names == "north").sum(),
     }
     assert group_intervals(key, confidence, correct, numbers.ravel(), where=np.zeros(N, bool), **OPTIONS) == {}
+
+
+def test_right_rows_of_half_precision_are_counted_exactly(key):
+    """bfloat16 has no 290, and float16 nothing above 65504."""
+    for rows, dtype in ((300, jnp.bfloat16), (70_000, np.float16)):
+        correct = np.arange(rows) >= 10
+        groups = np.zeros(rows, int)
+        found = group_intervals(key, np.full(rows, 0.9, np.float32), correct.astype(dtype), groups, **OPTIONS)
+        expected = stats.binomtest(rows - 10, rows).proportion_ci(0.9, method="exact")
+        np.testing.assert_allclose(found[0].accuracy[:3], [1 - 10 / rows, *expected], rtol=1e-9)
+
+
+def test_nan_is_nan(key, rng):
+    """...in one group, and not in the others; the accuracy does not depend on confidences."""
+    confidence, correct, groups = sample(rng)
+    first = int(np.argmax(groups == "west"))
+    for where_nan in ("confidence", "correct"):
+        columns = {"confidence": confidence, "correct": correct.astype(np.float32)}
+        columns[where_nan] = np.where(np.arange(N) == first, np.float32(np.nan), columns[where_nan])
+        found = group_intervals(key, **columns, groups=groups, **OPTIONS)
+        assert np.isnan(found["west"][2:]).all() and np.isfinite(found["north"][1:]).all()
+        assert np.isnan(found["west"].accuracy).all() == (where_nan == "correct")
 
 
 @pytest.mark.parametrize(
