@@ -120,7 +120,7 @@ class LabeledLogits(NamedTuple):
         if array.ndim < 2 or array.shape[-1] < 2:
             raise ValueError(f"logits must have shape [N, K] or [..., K] with K at least 2, got {array.shape}")
         rule = f"the shape of logits without classes, {array.shape[:-1]}"
-        others = beside(array, array.shape[:-1], rule, weights, where, labels=as_labels(labels))
+        others = beside(array, array.shape[:-1], rule, weights, where, labels=as_labels(labels, where))
         return cls(pooled(array, kept=1), *others)
 
     @classmethod
@@ -135,8 +135,8 @@ class LabeledLogits(NamedTuple):
         (array,) = as_floats(logits=logits)
         if array.ndim == 0:
             raise ValueError("logits must have shape [N], got one number")
-        numbers = as_numbers("labels", labels, np.dtype(array.dtype))
-        rule = f"the shape of logits, {array.shape}"
+        numbers = as_numbers("labels", labels, np.dtype(array.dtype), where)
+        rule = f"the shape of logits of the positive class, {array.shape}"
         return cls(pooled(array), *beside(array, array.shape, rule, weights, where, labels=numbers))
 
     def clean(self) -> CleanLogits:

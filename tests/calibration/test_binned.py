@@ -228,6 +228,12 @@ def test_gradients_are_finite_and_right(norm):
     [
         ({"confidence": 0.5}, ValueError, r"confidence must have shape \[N\], got one number"),
         ({"confidence": [[0.5]]}, ValueError, r"correct must have the shape of confidence, \(1, 1\), got"),
+        (
+            {"confidence": [[0.5, 0.5]]},
+            ValueError,
+            r"got \(1,\); scores.top_label makes both, of prob",
+        ),
+        ({"weights": 1.0}, ValueError, r"weights must have the shape of confidence, \(1,\), got \(\)$"),
         ({"correct": [0, 1]}, ValueError, r"correct must have the shape of confidence, \(1,\), got \(2,\)"),
         ({"weights": [[1.0]]}, ValueError, "weights must have the shape"),
         ({"weights": [-1.0]}, ValueError, "weights must be finite and not negative, got -1 in row 0"),

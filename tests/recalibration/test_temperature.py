@@ -187,7 +187,7 @@ def test_no_rows_at_all():
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        ({"logits": np.zeros(2)}, ValueError, r"labels must have the shape of logits, \(2,\), got \(70,\)"),
+        ({"logits": np.zeros(2)}, ValueError, r"the shape of logits of the positive class, \(2,\), got \(70,\)"),
         (
             {"logits": np.zeros((2, 1))},
             ValueError,
