@@ -96,11 +96,11 @@ def _clean(rows: Rows) -> Rows:
 
 
 def _scored(rows: Rows, shape: tuple[int, ...]) -> Scored:
-    confidence = rows.confidence if rows.where is None else _unless_left_out(rows)
+    confidence = rows.confidence if rows.where is None else _where(rows.where, rows.confidence)
     return reshaped(confidence, shape), reshaped(rows.correct, shape)
 
 
 @jitted(rows=True)
-def _unless_left_out(rows: Rows) -> jax.Array:
+def _where(where: jax.Array, confidence: jax.Array) -> jax.Array:
     """Return the confidence of each row, NaN for one that is left out."""
-    return jnp.where(rows.where, rows.confidence, jnp.nan)
+    return jnp.where(where, confidence, jnp.nan)

@@ -200,15 +200,19 @@ class LabeledLogits(NamedTuple):
         refuse_weights(self.weights, self.where)
 
 
-def raise_if_infinite(logits: jax.Array, probs: jax.Array) -> jax.Array:
+def raise_if_infinite(logits: jax.Array, probs: jax.Array, *, classes: bool = False) -> jax.Array:
     """Return the probabilities of logits, or raise if they are NaN because a known logit is infinite.
 
     Raises:
-      ValueError: for the first row (of the first axis) with a logit that is not below infinity.
+      ValueError: for the first row (of the first axis) with a logit that is not below infinity, and of `classes`, which
+        are the last axis, for one that has only -inf.
     """
     if known_nan(logits, probs):
         given = np.atleast_1d(np.asarray(logits))
         refuse("logits", given, given < np.inf, "below infinity", None)
+        if classes:
+            largest = np.atleast_1d(given.max(axis=-1))
+            refuse("logits", largest, largest > -np.inf, "above -inf for one class", None)
     return probs
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
@@ -77,7 +78,15 @@ def test_nan_is_nan(key, rng):
     ("groups", "error", "message"),
     [
         (["a"], ValueError, r"groups must have one entry a row, of shape \(60,\), got \(1,\)"),
-        (np.where(np.arange(N) == 3, np.nan, 1.0), ValueError, "groups must not be NaN"),
+        (
+            np.where(np.arange(N) == 3, np.nan, 1.0),
+            ValueError,
+            "groups must not be missing, got nan; where= leaves",
+        ),
+        ([None] * N, ValueError, "groups must not be missing, got None"),
+        (["a", None] * (N // 2), ValueError, "groups must not be missing, got None"),
+        (pd.Series(["a", None] * (N // 2), dtype="string"), ValueError, "groups must not be missing, got <NA>"),
+        (["a", 1] * (N // 2), TypeError, "groups must be names or numbers, and not both"),
         (np.array(["a", 1] * (N // 2), object), TypeError, "groups must be names or numbers, and not both"),
     ],
 )
@@ -86,11 +95,18 @@ def test_wrong_groups_are_refused(key, rng, groups, error, message):
         group_intervals(key, *sample(rng)[:2], groups, **OPTIONS)
 
 
+def test_a_wrong_mask_is_named(key, rng):
+    with pytest.raises(ValueError, match=r"where must have the shape of confidence, \(60,\), got \(2,\)"):
+        group_intervals(key, *sample(rng), where=[True, False], **OPTIONS)
+
+
 def test_rows_that_do_not_count_need_no_group(key, rng):
     confidence, correct, names = sample(rng)
     where = names != "south"
     found = group_intervals(key, confidence, correct, np.where(where, names, None), where=where, **OPTIONS)
     assert list(found) == ["north", "west"]
+    column = pd.Series(np.where(where, names, None), dtype="string")
+    assert list(group_intervals(key, confidence, correct, column, where=where, **OPTIONS)) == ["north", "west"]
 
 
 def test_a_wrong_row_is_named_as_in_all_rows(key, rng):

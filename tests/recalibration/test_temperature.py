@@ -120,6 +120,12 @@ def test_probabilities_of_any_shape(rng):
     with pytest.raises(ValueError, match="logits must be below infinity, got inf in row 1"):
         fitted(infinite)
     assert np.isnan(jax.jit(fitted)(infinite)[1]).all()
+    with pytest.raises(ValueError, match="logits must be above -inf for one class, got -inf in row 1"):
+        fitted(-infinite)
+    assert np.isnan(jax.jit(fitted)(-infinite)[1]).all()
+    with pytest.raises(ValueError, match="logits must have classes along the last axis, got one number"):
+        fitted(1.0)
+    assert Temperature(2.0, binary=True)(-np.inf) == 0
 
 
 def test_classes_of_probability_0(rng):

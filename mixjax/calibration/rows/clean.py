@@ -180,7 +180,7 @@ def without_missing(name: str, value: ArrayLike, where: ArrayLike | None) -> Any
     """
     if isinstance(value, jax.Array) or (isinstance(value, np.ndarray) and value.dtype != object):
         return value
-    array = as_array(name, value)
+    array: Any = as_array(name, value)
     whole = str(getattr(value, "dtype", "")).lower().startswith(("int", "uint"))
     if whole and jnp.issubdtype(array.dtype, np.floating):
         array = np.where(np.isnan(array), None, np.nan_to_num(array).astype(np.int64))
@@ -228,6 +228,7 @@ def positive_scalar(name: str, value: ArrayLike, dtype: np.dtype) -> jax.Array:
 def refuse_labels(labels: np.ndarray, num_classes: int, where: Any) -> None:
     """Raise ValueError for the first label of a kept row that is not a class."""
     hint = "" if labels.size == 0 or labels.min() >= 0 else "; where=labels >= 0 leaves out rows without a label"
+    hint += "; 2147483647 stands for all above" if np.any(labels == np.iinfo(np.int32).max) else ""
     refuse("labels", labels, (labels >= 0) & (labels < num_classes), f"in [0, {num_classes})", where, hint)
 
 
@@ -246,4 +247,5 @@ def refuse(name: str, values: np.ndarray, right: np.ndarray, rule: str, where: A
     if rows.any():
         row = int(np.argmax(rows))
         value = np.atleast_1d(values[row])[np.atleast_1d(wrong[row])][0]
-        raise ValueError(f"{name} must be {rule}, got {shown(value)} in row {row}{hint}")
+        cast = f" (as {values.dtype})" if np.isinf(value) and values.dtype != np.float64 else ""
+        raise ValueError(f"{name} must be {rule}, got {shown(value)} in row {row}{cast}{hint}")
