@@ -124,6 +124,7 @@ def test_batches_of_one_and_of_none(key):
             ValueError,
             "got -1 in row 0; leave rows without a label out of the batch",
         ),
+        ({"targets": np.arange(6) + 2**40, "num_classes": 5}, ValueError, "got 2147483647 or more in row 0"),
         (
             {"num_classes": 6},
             TypeError,

@@ -228,7 +228,6 @@ def positive_scalar(name: str, value: ArrayLike, dtype: np.dtype) -> jax.Array:
 def refuse_labels(labels: np.ndarray, num_classes: int, where: Any) -> None:
     """Raise ValueError for the first label of a kept row that is not a class."""
     hint = "" if labels.size == 0 or labels.min() >= 0 else "; where=labels >= 0 leaves out rows without a label"
-    hint += "; 2147483647 stands for all above" if np.any(labels == np.iinfo(np.int32).max) else ""
     refuse("labels", labels, (labels >= 0) & (labels < num_classes), f"in [0, {num_classes})", where, hint)
 
 
@@ -247,5 +246,6 @@ def refuse(name: str, values: np.ndarray, right: np.ndarray, rule: str, where: A
     if rows.any():
         row = int(np.argmax(rows))
         value = np.atleast_1d(values[row])[np.atleast_1d(wrong[row])][0]
+        more = " or more" if values.dtype == np.int32 and value == np.iinfo(np.int32).max else ""  # as in `as_labels`
         cast = f" (as {values.dtype})" if np.isinf(value) and values.dtype != np.float64 else ""
-        raise ValueError(f"{name} must be {rule}, got {shown(value)} in row {row}{cast}{hint}")
+        raise ValueError(f"{name} must be {rule}, got {shown(value)}{more} in row {row}{cast}{hint}")
