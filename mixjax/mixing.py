@@ -19,7 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from mixjax.calibration.rows.clean import refuse_labels
+from mixjax.calibration.rows.clean import refuse
 from mixjax.calibration.rows.predictions import as_labels
 from mixjax.numerics.arguments import as_array, check_size, checked, float_dtype, known
 from mixjax.numerics.meshes import keeping_rows
@@ -75,7 +75,7 @@ def mixup(
       [1. 1. 1. 1.]
     """
     soft = _soft(targets, num_classes, inputs)
-    size = _batch_size(inputs, soft)
+    size = _batch_size("inputs", inputs, soft)
     draw = draw_mixup(key, size, alpha=alpha, beta=beta, weight=weight, pairing=pairing, fold=fold)
     return jax.tree.map(lambda leaf: draw.mix(jnp.asarray(leaf)), (inputs, soft))
 
@@ -145,7 +145,7 @@ def cutmix(
       ((4, 3, 3, 1), (4, 4))
     """
     soft = _soft(targets, num_classes, images)
-    size = _batch_size(images, soft)
+    size = _batch_size("images", images, soft)
     if np.ndim(images) != 4:
         raise ValueError(f"images must have shape [N, H, W, C], got {np.shape(images)}")
     images = jnp.asarray(images)
@@ -292,22 +292,25 @@ def _soft(targets: ArrayLike, num_classes: int | None, inputs: object) -> jax.Ar
     if num_classes is None:
         return jnp.asarray(as_array("targets", targets))
     num_classes = check_size("num_classes", num_classes)
-    if (labels := as_labels(targets)).ndim != 1:
+    hint = " (num_classes= is for labels; leave it out for soft targets)"
+    if (labels := as_labels(targets, name="targets", hint=hint)).ndim != 1:
         raise ValueError(f"targets must be labels of shape [N] with num_classes, got {labels.shape}")
     if (host := known(labels)) is not None:
-        refuse_labels(host, num_classes, None)
+        hint = "; leave rows without a label out of the batch" if (host < 0).any() else ""
+        refuse("targets", host, (host >= 0) & (host < num_classes), f"in [0, {num_classes})", None, hint)
     soft = jax.nn.one_hot(labels, num_classes, dtype=float_dtype(inputs=jax.tree.leaves(inputs)[0]))
     return jnp.where(((labels >= 0) & (labels < num_classes))[:, None], soft, jnp.nan)
 
 
-def _batch_size(inputs: object, targets: jax.Array) -> int:
-    for name, leaf in (("targets", targets), *(("inputs", leaf) for leaf in jax.tree.leaves(inputs))):
+def _batch_size(given: str, inputs: object, targets: jax.Array) -> int:
+    """Return N; messages name the inputs as they were given."""
+    for name, leaf in (("targets", targets), *((given, leaf) for leaf in jax.tree.leaves(inputs))):
         if not jnp.issubdtype(jnp.asarray(leaf).dtype, np.floating):
-            advice = "num_classes= for labels" if name == "targets" else "inputs.astype(float)"
+            advice = "num_classes= for labels" if name == "targets" else f"{name}.astype(float)"
             raise TypeError(f"{name} must be floating, got {jnp.asarray(leaf).dtype}; use {advice}")
     sizes = {np.shape(leaf)[:1] for leaf in (targets, *jax.tree.leaves(inputs))}
     if len(sizes) != 1 or sizes == {()}:
-        raise ValueError(f"inputs and targets must have one leading axis in common, got {sorted(sizes)}")
+        raise ValueError(f"{given} and targets must have one leading axis in common, got {sorted(sizes)}")
     return int(next(iter(sizes))[0])
 
 

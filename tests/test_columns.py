@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 import jax.numpy as jnp
 import numpy as np
 import pandas as pd
@@ -67,6 +69,30 @@ def test_a_column_of_two_dtypes_of_numbers():
     assert ece(missing, CORRECT, where=~missing.isna()) == ece([0.25, 0.875, 1.0], [0, 1, 1])
     with pytest.raises(TypeError, match="correct must be real numbers, got dtype object; fill missing values"):
         ece(CONFIDENCE, pd.Series([0, None, 1, 1], dtype="object"))
+
+
+MISSING = {"NA": lambda values: pd.Series(values, dtype="object").convert_dtypes(), "None": list, "polars": pl.Series}
+
+
+@pytest.mark.parametrize("make", MISSING.values(), ids=MISSING)
+def test_a_missing_value_needs_a_mask(make):
+    """...of truth values and of whole numbers, which NumPy takes for objects and for floats."""
+    expected, where = (0.25 + 0.125 + 0) / 3, [True, False, True, True]
+    missing = make([False, None, True, True])
+    np.testing.assert_allclose(ece(CONFIDENCE, missing, where=where), expected, atol=1e-7)
+    np.testing.assert_allclose(ece(make([0.25, None, 0.875, 1.0]), missing, where=where), expected, atol=1e-7)
+    with pytest.raises(TypeError, match="correct must be real numbers, got dtype object; fill missing values, or mask"):
+        ece(CONFIDENCE, missing)
+    labels = make([1, None, 1])
+    assert top_label_ece(PROBS, labels, where=[1, 0, 1]) == top_label_ece(PROBS, [1, -1, 1], where=[1, 0, 1])
+    with pytest.raises(TypeError, match="labels must be whole numbers, got object; fill missing values, or mask"):
+        top_label_ece(PROBS, labels)
+
+
+@pytest.mark.parametrize("values", [["1", "0", "1", "1"], [Decimal(1)] * 4])
+def test_nothing_is_missing_where_all_is_there(values):
+    with pytest.raises(TypeError, match=r"correct must be real numbers, got dtype (<U1|object)$"):
+        ece(CONFIDENCE, pd.Series(values, dtype="object"))
 
 
 def test_a_tensor_of_a_dtype_that_numpy_lacks():

@@ -118,8 +118,18 @@ def test_batches_of_one_and_of_none(key):
         ({"weight": "row"}, ValueError, "weight must be one of"),
         ({"pairing": "next"}, ValueError, "pairing must be one of"),
         ({"targets": np.arange(6)}, TypeError, "targets must be floating, got int64; use num_classes="),
-        ({"targets": np.arange(6), "num_classes": 5}, ValueError, r"labels must be in \[0, 5\), got 5 in row 5"),
-        ({"num_classes": 6}, TypeError, "labels must be whole numbers, got float64"),
+        ({"targets": np.arange(6), "num_classes": 5}, ValueError, r"targets must be in \[0, 5\), got 5 in row 5$"),
+        (
+            {"targets": np.arange(6) - 1, "num_classes": 5},
+            ValueError,
+            "got -1 in row 0; leave rows without a label out of the batch",
+        ),
+        ({"targets": np.arange(6) + 2**40, "num_classes": 5}, ValueError, "got 2147483647 or more in row 0"),
+        (
+            {"num_classes": 6},
+            TypeError,
+            r"targets must be whole numbers, got float64 \(num_classes= is for labels; leave it out for soft targets\)",
+        ),
         ({"inputs": np.zeros((6, 2), np.uint8)}, TypeError, "inputs must be floating, got uint8"),  # report 7
         ({"inputs": np.zeros((5, 2))}, ValueError, "one leading axis in common"),
         ({"inputs": np.float64(1)}, ValueError, "one leading axis in common"),
@@ -129,6 +139,13 @@ def test_wrong_calls(key, changes, error, message):
     arguments = {"inputs": TARGETS, "targets": TARGETS, "alpha": 1.0, **changes}
     with pytest.raises(error, match=message):
         mixup(key, **arguments)
+
+
+def test_messages_of_cutmix_name_its_images(key):
+    with pytest.raises(TypeError, match=r"images must be floating, got uint8; use images.astype\(float\)"):
+        cutmix(key, np.zeros((6, 3, 3, 1), np.uint8), TARGETS, alpha=1.0)
+    with pytest.raises(ValueError, match="images and targets must have one leading axis in common"):
+        cutmix(key, np.zeros((5, 3, 3, 1)), TARGETS, alpha=1.0)
 
 
 def test_labels_are_rows_of_the_unit_matrix(key):

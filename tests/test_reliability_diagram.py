@@ -106,6 +106,20 @@ def test_one_model_has_a_band_and_several_have_names(ax, table):
         reliability_diagram(ax, {str(k): table for k in range(7)})
 
 
+@pytest.mark.parametrize(
+    ("model", "error", "message"),
+    [
+        (([0.5, np.nan], [0, 1]), ValueError, "a diagram needs rows without NaN"),
+        ("x", TypeError, r"models must be tables, curves or pairs \(confidence, correct\), got str of 1"),
+        (([0.5], [1], [1.0]), TypeError, "got tuple of 3"),
+        (0.5, TypeError, "got float"),
+    ],
+)
+def test_what_is_no_model_is_refused(ax, model, error, message):
+    with pytest.raises(error, match=message):
+        reliability_diagram(ax, {"plain": model})
+
+
 def test_a_curve_is_that_of_isotonic_regression_over_its_band(ax, key):
     curve = corp_curve(CONFIDENCE, CORRECT)
     reliability_diagram(ax, {"model": curve}, key=key)

@@ -39,6 +39,40 @@ def test_a_class_may_be_impossible():
     assert correct[0] == 0
 
 
+@pytest.mark.parametrize("function", [top_label_from_logits, top_label, binary_from_logits])
+def test_a_row_that_is_left_out_may_contain_anything(rng, function):
+    """...and its confidence is NaN, for the same `where` to leave it out of an error."""
+    binary, where = function is binary_from_logits, np.array([[True, False, True], [True, True, False]])
+    logits, labels = rng.normal(0, 3, (2, 3) if binary else (2, 3, 4)), rng.integers(0, 2, (2, 3))
+    given = special.softmax(logits, axis=-1) if function is top_label else logits
+    confidence, correct = map(np.asarray, function(given, labels))
+    for anything, label in ((np.nan, -100), (np.inf, 7), (-np.inf, -1)):
+        hidden = np.where(where if binary else where[..., None], given, anything), np.where(where, labels, label)
+        found = [np.asarray(part) for part in function(*hidden, where=where.tolist())]
+        np.testing.assert_array_equal(found[0], np.where(where, confidence, np.nan))
+        np.testing.assert_array_equal(found[1][where], correct[where])
+        with pytest.raises(ValueError, match="in row 1"):
+            function(*hidden)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        (([0.0, 1.0], [0, 2]), ValueError, "labels must be 0 or 1, got 2 in row 1"),
+        (
+            ([0.0, 1.0], [0]),
+            ValueError,
+            r"labels must have the shape of logits of the positive class, \(2,\), got \(1,\)",
+        ),
+        ((0.5, 1), ValueError, r"logits must have shape \[N\], got one number"),
+        (([0.0, 1.0], ["0", "1"]), TypeError, "labels must be real numbers"),
+    ],
+)
+def test_binary_messages_name_its_arguments(arguments, error, message):
+    with pytest.raises(error, match=message):
+        binary_from_logits(*arguments)
+
+
 @pytest.mark.parametrize(
     ("row", "message"),
     [

@@ -52,7 +52,7 @@ def ece(
       num_bins: M >= 1, or "cube_root" for the largest M with M^3 <= N, the order of M that is best as N grows
         (F. Futami, M. Fujisawa, NeurIPS 2024); static. Empty bins count for nothing.
       binning: "equal-width": edges k/M; "equal-mass": bins of N/M rows that never split ties. Static.
-      edges: your own bins instead: numbers that ascend from 0 to 1. Static.
+      edges: your own bins instead of `num_bins`: numbers that ascend from 0 to 1. Static.
       norm: p >= 1, `inf` for the MCE; the root is taken. Static.
       closed: which end of a bin belongs to it, unless bins are of equal mass; 0 and 1 always count. Static.
       weights, where: same shape as `confidence`; see docs/conventions.md.

@@ -15,8 +15,8 @@ from jaxtyping import PRNGKeyArray
 from mixjax.calibration.intervals import Interval, bootstrap_intervals
 from mixjax.calibration.reliability_table import clopper_pearson
 from mixjax.calibration.rows.bins import Binning, Closed, NumBins
-from mixjax.calibration.rows.clean import as_mask
-from mixjax.numerics.arguments import as_array
+from mixjax.calibration.rows.clean import Rows, as_mask
+from mixjax.numerics.arguments import as_array, is_missing
 from mixjax.numerics.threefry import single
 from mixjax.typing import ArrayLike, Real
 
@@ -68,7 +68,7 @@ def group_intervals(
       For each group of rows that count, in ascending order of its name, what `bootstrap_intervals` returns of its rows.
 
     Raises:
-      ValueError: for groups of another shape, or NaN.
+      ValueError: for groups of another shape, and for a missing one (NaN, None, pandas' NA).
       TypeError: for groups that cannot be sorted, as names and numbers together.
       As `bootstrap_intervals`.
 
@@ -81,12 +81,12 @@ def group_intervals(
       >>> {name: round(intervals.ece.estimate, 3) for name, intervals in found.items()}
       {'a': 0.15, 'b': 0.6}
     """
-    shape = np.shape(as_array("confidence", confidence))
-    kept = np.ones(shape, bool) if where is None else np.asarray(as_mask(where))
+    rows = Rows.of(confidence, correct, None, where)
+    right = np.asarray(rows.correct, np.float64).reshape(np.shape(as_array("confidence", confidence)))
+    kept = np.ones(right.shape, bool) if where is None else np.asarray(as_mask(where))
     names = group_names(groups, kept)
     options: dict[str, Any] = {"num_bins": num_bins, "binning": binning, "edges": edges, "closed": closed}
     options |= {"replicates": replicates, "level": level}
-    right = np.asarray(as_array("correct", correct))
     found = {}
     for number, name in enumerate(np.unique(names[kept]).tolist()):
         here = kept & (names == name)
@@ -102,20 +102,22 @@ def group_names(groups: ArrayLike | Sequence[str], kept: np.ndarray) -> np.ndarr
     Raises:
       ValueError, TypeError: as `group_intervals`.
     """
-    names = np.asarray(groups)
+    names = np.asarray(groups, None if hasattr(groups, "dtype") else object)  # NumPy turns 1 beside "a" into "1"
     if names.shape != kept.shape:
         raise ValueError(f"groups must have one entry a row, of shape {kept.shape}, got {names.shape}")
     here = names[kept]
-    if (here != here).any():
-        raise ValueError("groups must not be NaN; where= leaves out rows without a group")
+    missing = is_missing(here) if here.dtype == object else here != here
+    if missing.any():
+        first = here[missing][0]
+        raise ValueError(f"groups must not be missing, got {first}; where= leaves out rows without a group")
     try:
         np.sort(here)
     except TypeError:
-        raise TypeError("groups must be names or numbers, and not both; where= leaves out rows without one") from None
-    return names
+        raise TypeError("groups must be names or numbers, and not both") from None
+    return np.where(kept, names, np.array(None)) if names.dtype == object else names  # pandas' NA cannot be compared
 
 
 def _share(right: np.ndarray, level: Real) -> Interval:
     """Return the share of right rows, with Clopper and Pearson's interval."""
-    share, low, high = right.mean(dtype=np.float64), *clopper_pearson(right.sum(), len(right), level=level)
+    share, low, high = right.mean(), *clopper_pearson(right.sum(), len(right), level=level)
     return Interval(float(share), float(low), float(high), float(np.sqrt(share * (1 - share) / len(right))))

@@ -23,7 +23,7 @@ from jaxtyping import Array, Float
 from mixjax.calibration.rows.bins import Binning, Bins, Closed, NumBins, binned
 from mixjax.calibration.rows.clean import Rows
 from mixjax.calibration.rows.scatter import sum_by_bin
-from mixjax.numerics.arguments import check_real
+from mixjax.numerics.arguments import check_real, float_dtype, shown
 from mixjax.numerics.meshes import jitted
 from mixjax.numerics.pytree import pytree
 from mixjax.typing import ArrayLike, Real
@@ -49,7 +49,7 @@ class Reliability:
     def intervals(self, level: Real = 0.95) -> tuple[np.ndarray, np.ndarray]:
         """Return Clopper and Pearson's intervals of the accuracies, (low, high); (0, 1) for an empty bin.
 
-        Rows have no weights; not under `jit`.
+        Rows have no weights; not under `jit`. NaN for a table of NaN.
         """
         return clopper_pearson(*self._successes(), level=level)
 
@@ -69,7 +69,7 @@ class Reliability:
 
     def _successes(self) -> tuple[np.ndarray, np.ndarray]:
         count = np.asarray(self.count, np.float64)
-        if (count != np.floor(count)).any():
+        if (count > np.floor(count)).any():
             raise ValueError("intervals are for whole numbers of rows, not for weights")
         accuracy = np.where(count > 0, np.asarray(self.accuracy, np.float64), 0.0)
         return np.round(accuracy * count), count
@@ -139,10 +139,11 @@ def clopper_pearson(successes: ArrayLike, count: ArrayLike, *, level: Real = 0.9
       level: in (0, 1); the interval covers with at least this probability.
 
     Returns:
-      low, which is 0 for k = 0, and high, which is 1 for k = n.
+      low, which is 0 for k = 0, and high, which is 1 for k = n; NaN where one of them is.
 
     Raises:
-      ValueError: for a level outside (0, 1), or successes outside [0, count].
+      ValueError: for a level outside (0, 1), successes outside [0, count], and numbers that are not whole.
+      TypeError: for what is no number.
 
     Example:
       >>> from mixjax.calibration import clopper_pearson
@@ -152,12 +153,15 @@ def clopper_pearson(successes: ArrayLike, count: ArrayLike, *, level: Real = 0.9
     from scipy.special import betaincinv
 
     check_level(level)
+    float_dtype(successes=successes, count=count)  # refuses what is no number
     k, n = np.broadcast_arrays(np.asarray(successes, np.float64), np.asarray(count, np.float64))
-    if not ((k >= 0) & (k <= n)).all():
-        raise ValueError("successes must be between 0 and count")
+    wrong = (k < 0) | (k > n) | (k > np.floor(k)) | (n > np.floor(n))
+    if wrong.any():
+        first = f"{shown(k[wrong].flat[0])} of {shown(n[wrong].flat[0])}"
+        raise ValueError(f"successes and count must be whole numbers, 0 <= successes <= count, got {first}")
     tail = 0.5 * (1 - level)
-    low = np.where(k > 0, betaincinv(np.maximum(k, 1), n - k + 1, tail), 0.0)
-    high = np.where(k < n, betaincinv(k + 1, np.maximum(n - k, 1), 1 - tail), 1.0)
+    low = np.where(k == 0, 0.0, betaincinv(np.maximum(k, 1), n - k + 1, tail))
+    high = np.where(k == n, 1.0, betaincinv(k + 1, np.maximum(n - k, 1), 1 - tail))
     return low, high
 
 

@@ -135,7 +135,10 @@ class CalibrationState:
 
         Raises:
           ValueError: for states of other bins or classes, and for a batch of states.
+          TypeError: for what is no state.
         """
+        if not isinstance(other, CalibrationState):
+            raise TypeError(f"other must be a CalibrationState, got {type(other).__name__}")
         self._check_alone()
         for name, own, others in (("bins", self.bins, other.bins), ("classes", self.num_classes, other.num_classes)):
             if own != others:

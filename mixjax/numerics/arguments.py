@@ -48,8 +48,7 @@ def _float_dtype(values: Mapping[str, ArrayLike], arrays: Mapping[str, jax.Array
     for name, array in arrays.items():
         dtype = np.dtype(array.dtype)
         if not (jnp.issubdtype(dtype, jnp.floating) or jnp.issubdtype(dtype, jnp.integer)):
-            missing = "; fill missing values, or mask their rows by where=" if dtype.kind == "O" else ""
-            raise TypeError(f"{name} must be real numbers, got dtype {dtype}{missing}")
+            raise TypeError(f"{name} must be real numbers, got dtype {dtype}{missing_hint(array)}")
         decides = _has_dtype(values[name]) and jnp.issubdtype(dtype, jnp.floating)
         if decides and (widest is None or dtype.itemsize > widest.itemsize):
             widest = dtype
@@ -90,6 +89,22 @@ def as_array(name: str, value: ArrayLike) -> jax.Array | np.ndarray:
     if array.dtype.kind == "m":
         raise TypeError(f"{name} must be numbers, got dtype {array.dtype}")
     return array
+
+
+def is_missing(objects: np.ndarray) -> np.ndarray:
+    """Return where an array of objects holds None, NaN, or pandas' NA or NaT."""
+
+    def missing(entry: object) -> bool:
+        nan = isinstance(entry, float) and entry != entry
+        return entry is None or nan or type(entry).__name__ in ("NAType", "NaTType")
+
+    return np.array([missing(entry) for entry in objects.ravel()], bool).reshape(objects.shape)
+
+
+def missing_hint(array: jax.Array | np.ndarray) -> str:
+    """Return what to do about missing values, nothing without any."""
+    missing = isinstance(array, np.ndarray) and array.dtype == object and is_missing(array).any()
+    return "; fill missing values, or mask their rows by where=" if missing else ""
 
 
 def _from_dlpack(name: str, value: Any, error: Exception) -> jax.Array:

@@ -8,7 +8,7 @@ band of its own. On the diagonal confidence and accuracy agree; below it a model
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sized
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -52,7 +52,8 @@ def reliability_diagram(
       histogram: Axes on which to draw the share of rows in equal-width bins, those of a table or 15.
 
     Raises:
-      ValueError: for more than six models, weights, a level outside (0, 1), and a histogram of other bins.
+      ValueError: for more than six models, weights, NaN, a level outside (0, 1), and a histogram of other bins.
+      TypeError: for a model that is none of these.
 
     Example:
       >>> from mixjax.plots import panels, reliability_diagram
@@ -68,7 +69,9 @@ def reliability_diagram(
     band = alone if band is None else band
     draw_diagonal(ax, "calibrated")
     for (name, model), look in zip(named.items(), LOOKS, strict=False):
-        shown, sides = (model, edges) if isinstance(model, Reliability | CorpCurve) else _binned(*model)
+        shown, sides = (model, edges) if isinstance(model, Reliability | CorpCurve) else _binned(model)
+        if np.isnan(np.asarray(shown.count)).any():
+            raise ValueError("a diagram needs rows without NaN; where= of `reliability` leaves rows out")
         if isinstance(shown, CorpCurve):
             draw_curve(ax, shown, level=level, look=look, label=name, key=key if band else None)
         else:
@@ -82,8 +85,13 @@ def reliability_diagram(
         histogram.set_ylabel("share of rows")
 
 
-def _binned(confidence: ArrayLike, correct: ArrayLike) -> tuple[Reliability, np.ndarray]:
+def _binned(pair: tuple[ArrayLike, ArrayLike]) -> tuple[Reliability, np.ndarray]:
     """Return the table of 15 equal-width bins, and their edges."""
+    try:
+        confidence, correct = pair
+    except (TypeError, ValueError):
+        kind = type(pair).__name__ + (f" of {len(pair)}" if isinstance(pair, Sized) else "")
+        raise TypeError(f"models must be tables, curves or pairs (confidence, correct), got {kind}") from None
     return reliability(confidence, correct), np.linspace(0, 1, 16)
 
 

@@ -120,7 +120,7 @@ class LabeledLogits(NamedTuple):
         if array.ndim < 2 or array.shape[-1] < 2:
             raise ValueError(f"logits must have shape [N, K] or [..., K] with K at least 2, got {array.shape}")
         rule = f"the shape of logits without classes, {array.shape[:-1]}"
-        others = beside(array, array.shape[:-1], rule, weights, where, labels=as_labels(labels))
+        others = beside(array, array.shape[:-1], rule, weights, where, labels=as_labels(labels, where))
         return cls(pooled(array, kept=1), *others)
 
     @classmethod
@@ -135,8 +135,8 @@ class LabeledLogits(NamedTuple):
         (array,) = as_floats(logits=logits)
         if array.ndim == 0:
             raise ValueError("logits must have shape [N], got one number")
-        numbers = as_numbers("labels", labels, np.dtype(array.dtype))
-        rule = f"the shape of logits, {array.shape}"
+        numbers = as_numbers("labels", labels, np.dtype(array.dtype), where)
+        rule = f"the shape of logits of the positive class, {array.shape}"
         return cls(pooled(array), *beside(array, array.shape, rule, weights, where, labels=numbers))
 
     def clean(self) -> CleanLogits:
@@ -200,15 +200,19 @@ class LabeledLogits(NamedTuple):
         refuse_weights(self.weights, self.where)
 
 
-def raise_if_infinite(logits: jax.Array, probs: jax.Array) -> jax.Array:
+def raise_if_infinite(logits: jax.Array, probs: jax.Array, *, classes: bool = False) -> jax.Array:
     """Return the probabilities of logits, or raise if they are NaN because a known logit is infinite.
 
     Raises:
-      ValueError: for the first row (of the first axis) with a logit that is not below infinity.
+      ValueError: for the first row (of the first axis) with a logit that is not below infinity, and of `classes`, which
+        are the last axis, for one that has only -inf.
     """
     if known_nan(logits, probs):
         given = np.atleast_1d(np.asarray(logits))
         refuse("logits", given, given < np.inf, "below infinity", None)
+        if classes:
+            largest = np.atleast_1d(given.max(axis=-1))
+            refuse("logits", largest, largest > -np.inf, "above -inf for one class", None)
     return probs
 
 

@@ -64,11 +64,14 @@ class Temperature:
         """Return probabilities, not logits, in the shape and dtype (float32 at least) of `logits`.
 
         Classes are along the last axis; binary logits give probabilities of the positive class. A logit of infinity
-        raises ValueError, and is NaN under `jit`; -inf is a probability of 0.
+        raises ValueError, as does a row whose classes are all -inf; they are NaN under `jit`. Otherwise -inf is a
+        probability of 0.
         """
         (logits,) = as_floats(logits=logits)
+        if logits.ndim == 0 and not self.binary:
+            raise ValueError("logits must have classes along the last axis, got one number")
         temperature = jnp.asarray(self.temperature, logits.dtype)
-        return raise_if_infinite(logits, _apply(logits, temperature, binary=self.binary))
+        return raise_if_infinite(logits, _apply(logits, temperature, binary=self.binary), classes=not self.binary)
 
 
 def fit_temperature(

@@ -59,13 +59,14 @@ class VectorScaling:
     def __call__(self, logits: ArrayLike) -> Float[Array, "*batch K"]:
         """Return probabilities in the shape and dtype (float32 at least) of `logits`, classes along the last axis.
 
-        A last axis other than K raises ValueError, as does a logit of infinity, which is NaN under `jit`.
+        A last axis other than K raises ValueError. So do a logit of infinity and a row of -inf, which are NaN under
+        `jit`.
         """
         (logits,) = as_floats(logits=logits)
         if logits.ndim == 0 or logits.shape[-1:] != self.scale.shape:
             raise ValueError(f"logits must have {self.scale.shape[0]} classes along the last axis, got {logits.shape}")
         scale, bias = (jnp.asarray(value, logits.dtype) for value in (self.scale, self.bias))
-        return raise_if_infinite(logits, _apply(logits, scale, bias))
+        return raise_if_infinite(logits, _apply(logits, scale, bias), classes=True)
 
 
 def fit_vector_scaling(

@@ -161,7 +161,10 @@ def _histogram(confidence: jax.Array, correct: jax.Array, settings: Settings) ->
 
 
 def _accuracy(file: FilePredictions, correct: jax.Array, level: float) -> Metric:
-    name, right = "mean correctness" if file.kind == "binary" else "accuracy", int(np.asarray(correct).sum())
+    name, right = (
+        "mean correctness" if file.kind == "binary" else "accuracy",
+        int(np.asarray(correct).sum(dtype=np.float64)),
+    )
     share = right / len(file)
     low, high = clopper_pearson(right, len(file), level=level)
     error = np.sqrt(share * (1 - share) / len(file))

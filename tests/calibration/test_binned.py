@@ -228,10 +228,23 @@ def test_gradients_are_finite_and_right(norm):
     [
         ({"confidence": 0.5}, ValueError, r"confidence must have shape \[N\], got one number"),
         ({"confidence": [[0.5]]}, ValueError, r"correct must have the shape of confidence, \(1, 1\), got"),
+        (
+            {"confidence": [[0.5, 0.5]]},
+            ValueError,
+            r"got \(1,\); scores.top_label makes both, of prob",
+        ),
+        ({"weights": 1.0}, ValueError, r"weights must have the shape of confidence, \(1,\), got \(\)$"),
         ({"correct": [0, 1]}, ValueError, r"correct must have the shape of confidence, \(1,\), got \(2,\)"),
         ({"weights": [[1.0]]}, ValueError, "weights must have the shape"),
         ({"weights": [-1.0]}, ValueError, "weights must be finite and not negative, got -1 in row 0"),
         ({"weights": [np.inf]}, ValueError, "weights must be finite"),
+        (
+            {"confidence": np.float32([0.5]), "weights": [1e300]},
+            ValueError,
+            r"weights must be finite and not negative, got inf in row 0 \(as float32\)",
+        ),
+        ({"edges": [0, 0.5, 1], "num_bins": 7}, ValueError, "edges make 2 bins, got num_bins=7"),
+        ({"edges": [0, 0.5, 1], "num_bins": "cube_root"}, ValueError, "edges make 2 bins, got num_bins='cube_root'"),
         ({"where": [0.5]}, TypeError, "where must be boolean, got float64"),
         ({"where": np.ones(1, "m8[s]")}, TypeError, r"where must be numbers, got dtype timedelta64\[s\]"),
         ({"where": [2]}, ValueError, "where must be boolean, or 0 and 1, got 2 in row 0"),
@@ -261,7 +274,7 @@ def test_wrong_input_is_refused(arguments, error, message):
         ([[3.0, -1.0]], [0], ValueError, "logits have functions of their own"),
         ([[0.5, 0.5]], [-1], ValueError, r"labels must be in \[0, 2\), got -1 in row 0"),
         ([[0.5, 0.5]], [0.0], TypeError, "labels must be whole numbers, got float64"),
-        ([[0.5, 0.5]], np.array([2**32 + 1]), ValueError, r"labels must be in \[0, 2\)"),
+        ([[0.5, 0.5]], np.array([2**32 + 1]), ValueError, "got 2147483647 or more in row 0"),
         ([[0.5, 0.5]], [0, 1], ValueError, r"labels must have the shape of probs without classes, \(1,\), got"),
     ],
 )

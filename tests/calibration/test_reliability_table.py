@@ -86,3 +86,26 @@ def reliability_of(confidence, correct):
     """Accuracies in NumPy."""
     index = np.minimum((confidence * 5).astype(int), 4)
     return np.bincount(index, correct, 5) / np.bincount(index, minlength=5)
+
+
+def test_clopper_pearson_of_nan_is_nan():
+    """...in the entries that have one, and in a table of NaN."""
+    ends = np.array(clopper_pearson([np.nan, 3, 3], [10, np.nan, 10]))
+    np.testing.assert_array_equal(np.isnan(ends), [[True, True, False]] * 2)
+    assert np.isnan(Reliability(*[np.full(2, np.nan)] * 5).intervals()).all()
+
+
+@pytest.mark.parametrize(
+    ("successes", "count", "error", "message"),
+    [
+        ("1", 10, TypeError, "successes must be real numbers, got str"),
+        (1, np.array(["10"]), TypeError, "count must be real numbers, got dtype <U2"),
+        (2.5, 10, ValueError, "whole numbers, 0 <= successes <= count, got 2.5 of 10"),
+        (1, [10, 10.5], ValueError, "got 1 of 10.5"),
+        ([3, 11], 10, ValueError, "got 11 of 10"),
+        (-1, 10, ValueError, "got -1 of 10"),
+    ],
+)
+def test_what_clopper_pearson_refuses(successes, count, error, message):
+    with pytest.raises(error, match=message):
+        clopper_pearson(successes, count)

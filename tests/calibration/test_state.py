@@ -262,6 +262,8 @@ def test_wrong_use_is_refused():
     for other in (CalibrationState.empty(11), CalibrationState.empty(10, closed="right")):
         with pytest.raises(ValueError, match="states must have the same bins"):
             state.merge(other)
+    with pytest.raises(TypeError, match="other must be a CalibrationState, got int"):
+        state.merge(3)
     with pytest.raises(ValueError, match="probs must have 3 classes"):
         CalibrationState.empty(10, num_classes=3).update_probs(np.full((1, 2), 0.5), [0])
     with pytest.raises(ValueError, match="update_probs needs a state made with num_classes"):

@@ -142,7 +142,7 @@ def test_no_best_fit_is_an_error_and_nan_under_jit(rng):
 
 
 def test_static_facts_are_refused():
-    with pytest.raises(ValueError, match=r"labels must have the shape of logits, \(2, 2\), got"):
+    with pytest.raises(ValueError, match=r"the shape of logits of the positive class, \(2, 2\), got \(2,\)$"):
         fit_platt(np.zeros((2, 2)), [0, 1])
     with pytest.raises(TypeError, match="smoothing must be a bool, got int"):
         fit_platt(np.zeros(2), [0, 1], smoothing=1)

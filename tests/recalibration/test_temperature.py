@@ -120,6 +120,12 @@ def test_probabilities_of_any_shape(rng):
     with pytest.raises(ValueError, match="logits must be below infinity, got inf in row 1"):
         fitted(infinite)
     assert np.isnan(jax.jit(fitted)(infinite)[1]).all()
+    with pytest.raises(ValueError, match="logits must be above -inf for one class, got -inf in row 1"):
+        fitted(-infinite)
+    assert np.isnan(jax.jit(fitted)(-infinite)[1]).all()
+    with pytest.raises(ValueError, match="logits must have classes along the last axis, got one number"):
+        fitted(1.0)
+    assert Temperature(2.0, binary=True)(-np.inf) == 0
 
 
 def test_classes_of_probability_0(rng):
@@ -195,7 +201,7 @@ def test_no_rows_at_all():
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        ({"logits": np.zeros(2)}, ValueError, r"labels must have the shape of logits, \(2,\), got \(70,\)"),
+        ({"logits": np.zeros(2)}, ValueError, r"the shape of logits of the positive class, \(2,\), got \(70,\)"),
         (
             {"logits": np.zeros((2, 1))},
             ValueError,

@@ -136,3 +136,5 @@ def test_wrong_classes_are_refused():
         fitted([0.0, 1.0, 2.0])
     with pytest.raises(ValueError, match="logits must be below infinity, got inf in row 1"):
         fitted(np.where(np.arange(N)[:, None] == 1, np.inf, np.zeros((N, K))))
+    with pytest.raises(ValueError, match="logits must be above -inf for one class, got -inf in row 1"):
+        fitted(np.where(np.arange(N)[:, None] == 1, -np.inf, np.zeros((N, K))))

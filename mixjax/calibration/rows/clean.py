@@ -17,7 +17,7 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Bool, Float
 
-from mixjax.numerics.arguments import POSITIVE, as_array, as_dtype, as_floats, checked, known, shown
+from mixjax.numerics.arguments import POSITIVE, as_array, as_dtype, as_floats, checked, is_missing, known, shown
 from mixjax.numerics.meshes import pooled
 from mixjax.typing import ArrayLike
 
@@ -45,12 +45,12 @@ class Rows(NamedTuple):
         Rows along several axes are pooled.
         """
         half = str(getattr(confidence, "dtype", "")) in ("bfloat16", "float16")
-        (confidence,) = as_floats(confidence=confidence)
+        (confidence,) = as_floats(confidence=without_missing("confidence", confidence, where))
         if confidence.ndim == 0:
             raise ValueError("confidence must have shape [N], got one number")
         if half:
             confidence = jnp.where(is_share(confidence, HALF_SLACK), _clipped(confidence), confidence)
-        numbers = as_numbers("correct", correct, confidence.dtype)
+        numbers = as_numbers("correct", correct, confidence.dtype, where)
         rule = f"the shape of confidence, {confidence.shape}"
         return cls(pooled(confidence), *beside(confidence, confidence.shape, rule, weights, where, correct=numbers))
 
@@ -135,11 +135,12 @@ def beside(
     Raises:
       ValueError: where one of them has not the shape of the rows.
     """
-    numbers = None if weights is None else as_numbers("weights", weights, np.dtype(scores.dtype))
+    numbers = None if weights is None else as_numbers("weights", weights, np.dtype(scores.dtype), where)
     mask = None if where is None else as_mask(where)
     for name, value in {**outcome, "weights": numbers, "where": mask}.items():
         if value is not None and value.shape != shape:
-            hint = "; for probabilities of K classes there is top_label_ece" if value.shape == shape[:-1] else ""
+            of_classes = name == "correct" and value.shape == shape[:-1]
+            hint = "; scores.top_label makes both, of probabilities of K classes" if of_classes else ""
             raise ValueError(f"{name} must have {rule}, got {value.shape}{hint}")
     if numbers is not None:
         mask = numbers != 0 if mask is None else mask & (numbers != 0)
@@ -172,9 +173,27 @@ def _has_nan(array: jax.Array) -> bool:
     return bool(np.isnan(np.asarray(array)).any() if array.size <= _SMALL else jnp.isnan(array).any())
 
 
-def as_numbers(name: str, value: ArrayLike, dtype: np.dtype) -> jax.Array:
+def without_missing(name: str, value: ArrayLike, where: ArrayLike | None) -> Any:
+    """Return a column with 0 in masked rows, and as numbers if nothing is missing in the others.
+
+    A missing value (None, pandas' NA) makes NumPy take numbers for objects, and whole numbers for floats.
+    """
+    if isinstance(value, jax.Array) or (isinstance(value, np.ndarray) and value.dtype != object):
+        return value
+    array: Any = as_array(name, value)
+    whole = str(getattr(value, "dtype", "")).lower().startswith(("int", "uint"))
+    if whole and jnp.issubdtype(array.dtype, np.floating):
+        array = np.where(np.isnan(array), None, np.nan_to_num(array).astype(np.int64))
+    if array.dtype != object:
+        return value
+    mask = None if where is None else known(as_mask(where))
+    objects = array if mask is None or mask.shape != array.shape else np.where(mask, array, 0)
+    return objects if is_missing(objects).any() else objects.tolist()
+
+
+def as_numbers(name: str, value: ArrayLike, dtype: np.dtype, where: ArrayLike | None = None) -> jax.Array:
     """Return an array of numbers or truth values as `dtype`."""
-    array = as_array(name, value)
+    array = as_array(name, without_missing(name, value, where))
     if not (jnp.issubdtype(array.dtype, np.bool_) or jnp.issubdtype(array.dtype, np.integer)):
         (array,) = as_floats(**{name: array})
     return as_dtype(array, dtype)
@@ -227,4 +246,6 @@ def refuse(name: str, values: np.ndarray, right: np.ndarray, rule: str, where: A
     if rows.any():
         row = int(np.argmax(rows))
         value = np.atleast_1d(values[row])[np.atleast_1d(wrong[row])][0]
-        raise ValueError(f"{name} must be {rule}, got {shown(value)} in row {row}{hint}")
+        more = " or more" if values.dtype == np.int32 and value == np.iinfo(np.int32).max else ""  # as in `as_labels`
+        cast = f" (as {values.dtype})" if np.isinf(value) and values.dtype != np.float64 else ""
+        raise ValueError(f"{name} must be {rule}, got {shown(value)}{more} in row {row}{cast}{hint}")

@@ -21,8 +21,9 @@ from mixjax.calibration.rows.clean import (
     refuse,
     refuse_labels,
     refuse_weights,
+    without_missing,
 )
-from mixjax.numerics.arguments import as_array, as_floats
+from mixjax.numerics.arguments import as_array, as_floats, missing_hint
 from mixjax.numerics.meshes import jitted, pooled
 from mixjax.typing import ArrayLike
 
@@ -60,7 +61,7 @@ class Predictions(NamedTuple):
             raise ValueError(f"probs must have shape [N, K] or [..., K], got {array.shape}")
         shape = array.shape[:-1]
         rule = f"the shape of probs without classes, {shape}"
-        return cls(pooled(array, kept=1), *beside(array, shape, rule, weights, where, labels=as_labels(labels)))
+        return cls(pooled(array, kept=1), *beside(array, shape, rule, weights, where, labels=as_labels(labels, where)))
 
     @classmethod
     def of_logits(
@@ -71,10 +72,10 @@ class Predictions(NamedTuple):
         if logits.ndim < 2 or logits.shape[-1] == 0:
             raise ValueError(f"logits must have shape [N, K] or [..., K], got {logits.shape}")
         predictions = cls.of(jax.nn.softmax(logits, axis=-1), labels, weights, where)
-        if known_nan((logits, where), predictions.probs):
-            given = np.asarray(logits).reshape(-1, logits.shape[-1])
-            refuse("logits", given, given < np.inf, "below infinity", where)
-            refuse("logits", given.max(axis=1), given.max(axis=1) > -np.inf, "above -inf for one class", where)
+        if known_nan((logits, predictions.where), predictions.probs):
+            given, kept = np.asarray(logits).reshape(-1, logits.shape[-1]), predictions.where
+            refuse("logits", given, given < np.inf, "below infinity", kept)
+            refuse("logits", given.max(axis=1), given.max(axis=1) > -np.inf, "above -inf for one class", kept)
         return predictions
 
     def checked_probs(self) -> jax.Array:
@@ -118,13 +119,13 @@ class Predictions(NamedTuple):
         refuse_weights(self.weights, self.where)
 
 
-def as_labels(labels: ArrayLike) -> jax.Array:
+def as_labels(labels: ArrayLike, where: ArrayLike | None = None, *, name: str = "labels", hint: str = "") -> jax.Array:
     """Return whole numbers of 32 bits; one beyond them becomes the nearest, and is out of range either way."""
-    array = as_array("labels", labels)
+    array = as_array(name, without_missing(name, labels, where))
     if array.size == 0 and not isinstance(labels, jax.Array | np.ndarray):
         array = array.astype(np.int32)
     if not (jnp.issubdtype(array.dtype, np.integer) or array.dtype == np.bool_):
-        raise TypeError(f"labels must be whole numbers, got {array.dtype}")
+        raise TypeError(f"{name} must be whole numbers, got {array.dtype}{missing_hint(array) or hint}")
     if array.dtype.itemsize >= 4:
         lowest = 0 if jnp.issubdtype(array.dtype, np.unsignedinteger) else np.iinfo(np.int32).min
         array = array.clip(lowest, np.iinfo(np.int32).max)
