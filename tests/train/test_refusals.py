@@ -21,6 +21,7 @@ WRONG = {
     "a width twice": (("width",), {"width": (10, 10)}, "width must be different numbers, got 10,10"),
     "alpha": (("width",), {"alpha": -1.0}, "alpha must be finite and not negative, got -1"),
     "alpha nan": (("width",), {"alpha": float("nan")}, "alpha must be finite and not negative, got nan"),
+    "MIT": (("variants",), {"alpha": 20.0}, "alpha must be at most 10 in variants, since MIT would hardly ever draw"),
     "regmixup": (("variants",), {"regmixup_alpha": -1.0}, "regmixup_alpha must be finite and not negative, got -1"),
     "epochs": (("width",), {"epochs": 0}, "epochs must be at least 1, got 0"),
     "pseudo_label 0": (("pseudo_label",), {"epochs": 0}, "epochs must be at least 1, got 0"),

@@ -25,6 +25,7 @@ _RULES = {
     "smoothing": Rule("in [0, 1)", lambda v: (v >= 0) & (v < 1)),
     "decay": NOT_NEGATIVE,
 }
+_OF_MIT = Rule("at most 10 in variants, since MIT would hardly ever draw two weights half apart", lambda v: v <= 10)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,6 +39,7 @@ class VariantsConfig(MLPConfig):
     def __post_init__(self) -> None:
         super().__post_init__()
         checked(_RULES, **{name: getattr(self, name) for name in _RULES})
+        checked({"alpha": _OF_MIT}, alpha=self.alpha)
 
 
 class Variant(NamedTuple):
