@@ -45,9 +45,12 @@ def unpaired(name: str, one: pd.Series, other: pd.Series, metric: str = "ece") -
 
 def speed() -> dict[str, float]:
     file = ROOT / "results" / "benchmarks" / "training" / "training.json"
-    ratios = json.loads(file.read_text())["results"]["steps"]["ratios"]
-    names = {"grey": "MLP 784-400x8", "color": "MLP 3072-400x8"}
-    names |= {f"x{part}": f"PreAct ResNet-18, x{part} channels, 28x28" for part in ("0.125", "1")}
+    results = json.loads(file.read_text())["results"]
+    ratios = results["steps"]["ratios"] | results["convolutions"]["ratios"]
+    names = {"mlp.grey": "MLP 784-400x8", "mlp.color": "MLP 3072-400x8"}
+    for part in ("0.25", "1"):
+        for short, shape in (("grey", "28x28x1"), ("color", "32x32x3")):
+            names[f"x{part}.{short}"] = f"ResNet-18, x{part} channels, {shape}"
     return {f"speed.{short}": ratios[name] for short, name in names.items()}
 
 
