@@ -119,7 +119,8 @@ def _groups_table(report: Report, title: str) -> Any:
 
     table = titled_table(title)
     for heading in group_headings(report.settings.level):
-        table.add_column(heading, justify="left" if heading == "group" else "right")
+        is_name = heading == "group"
+        table.add_column(heading, justify="left" if is_name else "right", no_wrap=is_name)
     for name, *numbers in group_cells(report):
         table.add_row(Text(name), *numbers)
     return table

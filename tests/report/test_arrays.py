@@ -43,8 +43,10 @@ def test_it_is_printed_and_written(pair, tmp_path, capsys):
     assert {name.partition(".")[0] for name in pair.pictures()} == {"reliability"}
 
 
-def test_groups_are_printed_and_written(tmp_path, capsys):
+@pytest.mark.parametrize("columns", ["80", "160"])
+def test_groups_are_printed_and_written(tmp_path, capsys, monkeypatch, columns):
     """...with the numbers of `group_intervals`, whose rows are counted here."""
+    monkeypatch.setenv("COLUMNS", columns)
     sites = np.array(["<b>here</b>", "there"])[(np.arange(240) % 3 == 0) * 1]
     report = of_arrays(logits=LOGITS, labels=LABELS, groups=sites, **OPTIONS)
     right = LOGITS.argmax(axis=1) == LABELS
