@@ -25,10 +25,10 @@ jaxlib = $(shell $(VENV) -c 'from importlib.metadata import version; print(versi
 sooner = --xla_backend_optimization_level=0 --xla_cpu_parallel_codegen_split_count=1$(if $(filter 0.10.%,$(jaxlib)), --xla_cpu_use_fusion_emitters=false)
 
 test: .venv/installed-test
-	XLA_FLAGS="$(sooner) $$XLA_FLAGS" $(VENV) -m pytest -n auto --dist loadfile --no-loadscope-reorder -m "not slow"
+	XLA_FLAGS="$(sooner) $$XLA_FLAGS" $(VENV) -m pytest -n auto --dist loadfile -m "not slow"
 
 test-all: .venv/installed-test
-	$(VENV) -m pytest -n auto --dist loadfile --no-loadscope-reorder
+	$(VENV) -m pytest -n auto --dist loadfile
 
 lint: .venv/installed-test
 	$(VENV) -m ruff check .
