@@ -113,4 +113,5 @@ function listenToPage() {
 listenToControls();
 listenToMap();
 listenToPage();
-show();
+showControls();
+requestAnimationFrame(() => setTimeout(show)); // after the first paint
