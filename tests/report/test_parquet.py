@@ -60,17 +60,21 @@ def test_parquet_of_other_kinds(tmp_path):
         read_predictions(tmp_path / "f.parquet", "probs")
 
 
-def test_damaged_parquet_is_one_sentence(files, tmp_path):
-    """One byte in forty, each by itself: the predictions or one sentence."""
-    content = (files / "probs.parquet").read_bytes()
+def read_damaged(whole, damaged):
+    """Read a file with one byte changed, a hundred times: the predictions or one sentence."""
+    content = whole.read_bytes()
     for place in range(0, len(content), max(1, len(content) // 100)):
-        damaged = bytearray(content)
-        damaged[place] ^= 0xFF
-        (tmp_path / "f.parquet").write_bytes(damaged)
+        changed = bytearray(content)
+        changed[place] ^= 0xFF
+        damaged.write_bytes(changed)
         try:
-            read_predictions(tmp_path / "f.parquet", "probs")
+            read_predictions(damaged, "probs")
         except RunError as error:
             assert "\n" not in str(error)
+
+
+def test_damaged_parquet_is_one_sentence(files, tmp_path):
+    read_damaged(files / "probs.parquet", tmp_path / "f.parquet")
 
 
 def test_parquet_without_pyarrow_says_what_to_install(files, monkeypatch):
@@ -176,12 +180,4 @@ def test_damaged_lists_are_one_sentence(tmp_path):
     pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     table = pyarrow.table({"probs": np.tile(PROBS, (20, 1)).tolist(), "label": np.tile([1, 0, 2], 20)})
     parquet.write_table(table, tmp_path / "whole.parquet")
-    content = (tmp_path / "whole.parquet").read_bytes()
-    for place in range(0, len(content), max(1, len(content) // 100)):
-        damaged = bytearray(content)
-        damaged[place] ^= 0xFF
-        (tmp_path / "f.parquet").write_bytes(damaged)
-        try:
-            read_predictions(tmp_path / "f.parquet", "probs")
-        except RunError as error:
-            assert "\n" not in str(error)
+    read_damaged(tmp_path / "whole.parquet", tmp_path / "f.parquet")
