@@ -84,8 +84,8 @@ def jitted(
                 return compiled(*args, **kwargs)
             arrays = signature.bind(*args, **kwargs).arguments
             options = tuple((name, arrays.pop(name)) for name in static if name in arrays)
-            sharding = row_sharding(next(iter(arrays.values()))) if rows else NamedSharding(mesh, PartitionSpec())
-            return on_mesh(arrays, options, sharding)
+            sharding = row_sharding(next(iter(arrays.values()))) if rows else None
+            return on_mesh(arrays, options, sharding or NamedSharding(mesh, PartitionSpec()))
 
         return call
 
