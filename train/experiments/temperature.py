@@ -13,13 +13,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from mixjax.datasets import Dataset
-from mixjax.recalibration import fit_temperature
 
 from ..config import MLPConfig
 from ..figures.temperature import temperature_figure
 from ..loop.history import record_of
 from ..loop.job import Job
-from ..loop.metrics import score_logits
+from ..loop.metrics import best_temperatures, score_logits
 from ..loop.placement import to_host
 from ..loop.training import TrainedJob
 from . import capacity
@@ -44,20 +43,15 @@ def evaluate(trained: TrainedJob, dataset: Dataset) -> list[dict[str, Any]]:
     records = []
     for index, member in trained.finished:
         rows = held_out[index]
-        temperature, fitted = _temperature(every[index][rows], dataset.train_labels[rows])
+        best = best_temperatures(every[index][None, rows], dataset.train_labels[None, rows])[0]
+        fitted = bool(np.isfinite(best))
+        temperature = float(f"{best:.7g}") if fitted else 1.0
         scaled = jnp.asarray(trained.logits[index] / np.float32(temperature))[None]
         scores = score_logits(scaled, jnp.asarray(dataset.test_labels)[None])
         metrics = {name: float(value[0]) for name, value in scores.items()}
         more = {"evaluation": "temperature", "temperature": temperature, "fitted": fitted, "held_out": len(rows)}
         records.append(record_of(job, member, job.epochs - 1, dataset.num_classes, metrics, **more))
     return records
-
-
-def _temperature(logits: np.ndarray, labels: np.ndarray) -> tuple[float, bool]:
-    try:
-        return float(f"{float(fit_temperature(logits, labels).temperature):.7g}"), True
-    except ValueError:
-        return 1.0, False
 
 
 TEMPERATURE = Experiment(

@@ -30,18 +30,23 @@ _CHANGES = {  # what Mixup changes, in the title
     "relative_loss": "test loss",
     "accuracy": "accuracy",
     "signed_gap": "overconfidence",
+    "test_temperature": "temperature",
 }
 _BEYOND = {
     "accuracy": "to be read with each of the others",
     "signed_gap": "above 0 is overconfident",
 }
+_LEVELS = {"relative_loss": 1.0, "signed_gap": 0.0, "test_temperature": 1.0}  # lines to compare with
 _LEAST_ROWS = 1000  # of a test set; the worst bin of a smaller one may hold one row
 
 
 def capacity_figures(axis: str) -> tuple[Figure[Stored], ...]:
-    """Return a figure a metric, along "width" or "depth", with a panel for each value of the other."""
+    """Return a figure a metric, along "width" or "depth", with a panel for each value of the other.
+
+    Below the signed gap is the temperature that the test set asks for, in runs that have it.
+    """
     figures = [Figure(name, partial(_draw, axis=axis, metric=name), partial(_caption, axis=axis, metric=name))
-               for name in _CHANGES]  # fmt: skip
+               for name in _CHANGES if name != "test_temperature"]  # fmt: skip
     return (*figures, reliability_figure())
 
 
@@ -51,19 +56,36 @@ def _draw(stored: Stored, axis: str, metric: str) -> Any:
     rows, other = stored.arms("test"), "depth" if axis == "width" else "width"
     fixed = sorted({row.sizes[other] for row in rows})
     several = len(fixed) > 1
-    figure, axes = panels(len(fixed), 1, height=2.2)
-    for ax, value in zip(axes, fixed, strict=True):
+    metrics = [metric, "test_temperature"] if metric == "signed_gap" and _has_temperature(rows) else [metric]
+    shown = [(name, value) for name in metrics for value in fixed]
+    figure, axes = panels(len(shown), 1, height=2.2 if len(metrics) == 1 else 1.7, share_y=len(metrics) == 1)
+    for ax, (name, value) in zip(axes, shown, strict=True):
         own = [row for row in rows if row.sizes[other] == value]
-        draw_arms(ax, own, lambda row: row.sizes[axis], metric, partial(_value, stored=stored, metric=metric))
-        ax.set_xscale("log")
-        ax.set_title(f"{f'{other} {value}' if several else 'Mixup'}: {_finding(stored, own, axis, metric)}", pad=3)
-        if metric in ("signed_gap", "relative_loss"):
-            ax.axhline(1.0 if metric == "relative_loss" else 0.0, color="0.4", linewidth=0.6, zorder=0)
-        decades(ax, x=True)
+        _draw_panel(ax, own, stored, axis, name)
+        ax.set_title(f"{f'{other} {value}' if several else 'Mixup'}: {_finding(stored, own, axis, name)}", pad=3)
+        if len(metrics) > 1:
+            ax.set_ylabel(METRIC_NAMES[name])
+    if len(metrics) == 1:
+        figure.supylabel(METRIC_NAMES[metric], fontsize="medium")
     axes[-1].set_xlabel("units of a hidden layer" if axis == "width" else "hidden layers")
-    figure.supylabel(METRIC_NAMES[metric], fontsize="medium")
+    figure.align_ylabels()
     legend(figure, axes[0], rows)
     return figure
+
+
+def _draw_panel(ax: Any, rows: Sequence[Row], stored: Stored, axis: str, metric: str) -> None:
+    """Draw both arms along the axis, and the level to compare them with."""
+    draw_arms(ax, rows, lambda row: row.sizes[axis], metric, partial(_value, stored=stored, metric=metric))
+    ax.set_xscale("log")
+    if metric == "test_temperature":
+        ax.set_yscale("log")
+    if metric in _LEVELS:
+        ax.axhline(_LEVELS[metric], color="0.4", linewidth=0.6, zorder=0)
+    decades(ax, x=True, y=metric == "test_temperature")
+
+
+def _has_temperature(rows: Sequence[Row]) -> bool:
+    return all("test_temperature" in row.metrics for row in rows if row.seeds)
 
 
 def _base(row: Row, stored: Stored) -> Row:
@@ -120,6 +142,8 @@ def _caption(stored: Stored, axis: str, metric: str) -> str:
     accuracy = [row.metrics["accuracy"].mean for row in rows if row.seeds]
     paper = f"not in the paper; {_BEYOND[metric]}" if metric in _BEYOND else f"paper: {paper_figures(axis, metric)}"
     ratio = " The loss is divided by the mean loss without Mixup." if metric == "relative_loss" else ""
+    if metric == "signed_gap" and _has_temperature(rows):
+        ratio = " Below: the temperature at which the NLL of the test set is smallest; above 1 is overconfident."
     return (
         f"{name[0].upper()}{name[1:]} against {axis}, with and without Mixup ({paper}).{ratio} {seeds_text(rows)} "
         f"The title counts the {axis}s at which the 95 % interval of the difference, seed by seed, excludes 0. "

@@ -35,8 +35,10 @@ METRIC_NAMES = {
     "signed_gap": "confidence\n$-$ accuracy",
     "nll": "NLL (nats)",
     "relative_loss": "relative test loss",
+    "test_temperature": "best temperature",
 }
-_RANGES = {"signed_gap": (-1.0, 1.0), "nll": (0.0, np.inf), "relative_loss": (0.0, np.inf)}  # of the others [0, 1]
+_POSITIVE = dict.fromkeys(("nll", "relative_loss", "test_temperature"), (0.0, np.inf))
+_RANGES = {"signed_gap": (-1.0, 1.0), **_POSITIVE}  # of the others [0, 1]
 ARM_NAMES = {"erm": "no Mixup", "mixup": "Mixup"}
 LINES = ("-", "--", ":", "-.", (0, (1, 1)), (0, (5, 1)))
 

@@ -28,7 +28,8 @@ History = dict[str, np.ndarray]  # each metric [epochs, members], NaN where ther
 
 OF_TRAINING = ("train_mix_loss", "train_mix_accuracy")
 OF_PSEUDO_LABELS = ("pseudo_label_accuracy", "pseudo_label_ece", "pseudo_label_signed_gap")
-AT_THE_END = ("train_accuracy", "train_nll")
+OF_THE_FIT = ("train_accuracy", "train_nll")
+AT_THE_END = (*OF_THE_FIT, "test_temperature")  # the best one for the test rows: above 1 is overconfident
 DIVERGED = "diverged"  # in a history the step, counted from 1; in a record its evaluation
 
 

@@ -5,18 +5,21 @@ All are fractions, never percent. Calibration errors are of the top label, in 15
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Int
 
 from mixjax import brier_score, classwise_ece, debiased_ece2, ece, mce
 from mixjax.calibration.scoring import nll_from_logits, signed_gap
+from mixjax.recalibration import fit_temperature
 from mixjax.scores import top_label_from_logits
 from mixjax.typing import Real
 
-__all__ = ["METRICS", "score_logits"]
+__all__ = ["METRICS", "best_temperatures", "score_logits"]
 
 NUM_BINS = 15
 
@@ -56,3 +59,22 @@ def score_logits(
     return jax.vmap(lambda one, truth: {name: metric(one, truth) for name, metric in METRICS.items()})(
         logits.astype(jnp.float32), labels
     )
+
+
+def best_temperatures(logits: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Return the temperature at which each net would have the smallest NLL on these rows; NaN where there is none.
+
+    There is none for a net that is right on every row, is no better than chance, or has diverged.
+
+    Args:
+      logits: [members, N, K].
+      labels: [members, N].
+    """
+    return np.array([_best_temperature(*rows) for rows in zip(logits, labels, strict=True)])
+
+
+def _best_temperature(logits: np.ndarray, labels: np.ndarray) -> float:
+    try:
+        return float(fit_temperature(logits.astype(np.float32), labels).temperature)
+    except (ValueError, RuntimeError):
+        return math.nan

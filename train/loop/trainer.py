@@ -13,9 +13,9 @@ from mixjax.datasets import Dataset
 
 from ..data.pipeline import channel_scale
 from .history import (
-    AT_THE_END,
     DIVERGED,
     OF_PSEUDO_LABELS,
+    OF_THE_FIT,
     OF_TRAINING,
     History,
     empty_history,
@@ -24,7 +24,7 @@ from .history import (
 )
 from .job import Job
 from .members import Members, alphas_of, members_of
-from .metrics import score_logits
+from .metrics import best_temperatures, score_logits
 from .placement import Placement, to_host
 from .program import TrainingProgram
 from .step import Images, Nets
@@ -103,11 +103,11 @@ class Trainer:
         return state.record({**dict(zip(OF_TRAINING, (loss.mean(1), accuracy.mean(1)), strict=True)), **scores})
 
     def conclude_epoch(self, state: TrainingState) -> TrainingState:
-        """Return the state with pseudo-labels for the next epoch or, after the last, with the scores of the fit."""
+        """Return the state with pseudo-labels for the next epoch or, after the last, with the last scores."""
         phases = self.job.schedule[max(state.epoch - 1, 0) : state.epoch + 1]
         if [self.job.phases[phase].rows for phase in phases] == ["first", "all"]:
             return self._insert_labels(state)
-        return self._score_fit(state) if state.epoch == self.job.epochs else state
+        return self._score_last(state) if state.epoch == self.job.epochs else state
 
     def _insert_labels(self, state: TrainingState) -> TrainingState:
         """Give the rows without a label the net's own: hard, of images as they are, in evaluation mode."""
@@ -118,12 +118,15 @@ class Trainer:
         metrics = {name: scores[name.removeprefix("pseudo_label_")] for name in OF_PSEUDO_LABELS}
         return state._replace(labels=self.layout.put(labels, self.layout.members)).record(metrics)
 
-    def _score_fit(self, state: TrainingState) -> TrainingState:
-        """Score the rows that were trained on, as they are: whether the nets have fitted them."""
+    def _score_last(self, state: TrainingState) -> TrainingState:
+        """Score the rows that were trained on, as they are, and fit a temperature to the test set."""
         rows = to_host(self.members.rows)[:, : self._size(self.job.schedule[-1])]
         labels = np.take_along_axis(to_host(state.labels), rows, axis=1)
         scores = to_host(score_logits(self._training_logits(state, rows), labels))
-        return state.record({name: scores[name.removeprefix("train_")] for name in AT_THE_END})
+        fit = {name: scores[name.removeprefix("train_")] for name in OF_THE_FIT}
+        logits = to_host(self.program.logits(state.nets, self.dataset.test_inputs))
+        truth = np.broadcast_to(self.dataset.test_labels, logits.shape[:2])
+        return state.record({**fit, "test_temperature": best_temperatures(logits, truth)})
 
     def _training_logits(self, state: TrainingState, rows: np.ndarray) -> np.ndarray:
         logits = to_host(self.program.logits(state.nets, self.program.images.pixels))

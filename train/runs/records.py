@@ -17,6 +17,7 @@ import numpy as np
 from mixjax.runs import RunError, explained, write_atomically
 from mixjax.runs.untrusted import parse_json, read_text
 
+from ..loop.history import AT_THE_END
 from ..loop.metrics import METRICS
 
 __all__ = ["LONGEST_RECORD", "MOST_RECORDS", "append_records", "read_records", "records_of", "write_records"]
@@ -28,7 +29,7 @@ _MOST_BYTES = MOST_RECORDS * LONGEST_RECORD
 _TEXTS = ("job", "arm", "evaluation")
 _COUNTS = ("seed", "epoch")
 _LISTS = ("count", "confidence", "accuracy_in_bin")
-_NUMBERS = (*METRICS, "alpha", "severity", "temperature", "width", "depth", "classes")
+_NUMBERS = (*METRICS, *AT_THE_END, "alpha", "severity", "temperature", "width", "depth", "classes")
 
 
 def append_records(path: Path, records: Iterable[dict[str, Any]]) -> None:

@@ -211,6 +211,21 @@ def test_the_relative_loss_is_a_ratio_of_means(rng):
     np.testing.assert_allclose(heights["Mixup"], expected, rtol=1e-4)  # the table has five digits
 
 
+def test_the_temperature_of_the_test_set_is_drawn_below_the_signed_gap(rng):
+    figure = next(each for each in EXPERIMENTS["width"].figures if each.name == "signed_gap")
+    records = records_of("width", 3, rng)
+    temperatures = {"erm": 1.5, "mixup": 0.75}
+    for row in records:
+        if row["evaluation"] == "test" and row["epoch"] == 2:
+            row["test_temperature"] = temperatures[row["arm"]] + 0.001 * row["seed"]
+    with paper_style():
+        above, below = figure.draw(stored_of(records)).axes
+    heights = {line.get_label(): line.get_ydata() for line in below.lines if len(line.get_ydata()) == 2}
+    np.testing.assert_allclose(heights["Mixup"], 0.751)
+    np.testing.assert_allclose(heights["no Mixup"], 1.501)
+    assert below.get_title() == "Mixup: temperature lower at 2 of 2 widths" and above.get_ylabel()
+
+
 def test_the_interval_of_a_ratio(rng):
     """Against the t interval of the residuals a - r b, which have mean 0."""
     above, below = rng.uniform(0.5, 1, (2, 6))

@@ -5,9 +5,10 @@ from __future__ import annotations
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from scipy.special import softmax
+from scipy.optimize import minimize_scalar
+from scipy.special import log_softmax, softmax
 
-from mixjax.train.loop.metrics import METRICS, score_logits
+from mixjax.train.loop.metrics import METRICS, best_temperatures, score_logits
 
 
 def scored(logits, labels):
@@ -80,3 +81,15 @@ def test_logits_that_are_not_finite_are_not_scored(case):
     spoilt[3, 1] = np.nan
     found = scored(spoilt, labels)
     assert np.isnan(found["ece"]) and np.isnan(found["nll"])
+
+
+def test_the_best_temperature_of_each_net_has_the_smallest_nll(case):
+    """By SciPy; a net that is right on every row, and one that is no better than chance, have none."""
+    logits, labels = case
+    better, right = logits + 2 * np.eye(4)[labels], np.where(np.eye(4)[labels], 9.0, 0.0)
+    members = np.stack([better, 3 * better, right, -right]).astype(np.float32)
+    found = best_temperatures(members, np.stack([labels] * 4))
+    nll = lambda log: -log_softmax(better / np.exp(log), axis=1)[np.arange(200), labels].mean()  # noqa: E731
+    best = np.exp(minimize_scalar(nll, bounds=(-3, 3), method="bounded", options={"xatol": 1e-9}).x)
+    np.testing.assert_allclose(found[:2], [best, 3 * best], rtol=1e-5)
+    assert np.isnan(found[2:]).all()
