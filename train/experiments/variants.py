@@ -1,6 +1,6 @@
-"""The Mixup family: one lambda a batch or one a row, CutMix, manifold Mixup, RegMixup and MIT, beside no Mixup.
+"""The Mixup family: one lambda a batch or one a row, CutMix, manifold Mixup, RegMixup, MIT and RankMixup.
 
-Beside them are label smoothing and weight decay, which the theory of the logistic limit compares with Mixup.
+Beside them are no Mixup, label smoothing and weight decay, which the theory of the logistic limit compares with Mixup.
 """
 
 from __future__ import annotations
@@ -68,6 +68,7 @@ def variants(config: VariantsConfig) -> dict[str, Variant]:
         "manifold Mixup": Variant(replace(usual, kind="manifold"), config.alpha),
         "RegMixup": Variant(replace(usual, kind="regmixup"), config.regmixup_alpha),
         "MIT": Variant(replace(usual, kind="mit", weight="batch", fold=False), config.alpha),
+        "RankMixup": Variant(replace(usual, kind="rank"), config.alpha),
         "label smoothing": Variant(usual, smoothing=config.smoothing),
         "weight decay": Variant(usual, decay=config.decay),
     }
@@ -85,7 +86,7 @@ def jobs(config: VariantsConfig) -> tuple[Job, ...]:
 
 VARIANTS = Experiment(
     name="variants",
-    summary="no Mixup, Mixup, CutMix, manifold Mixup and RegMixup side by side",
+    summary="Mixup, CutMix, manifold Mixup, RegMixup, MIT, RankMixup, label smoothing and weight decay side by side",
     config=VariantsConfig,
     presets={
         "quick": {"width": (100,), "depth": (3,), "epochs": 15, "seeds": 2},

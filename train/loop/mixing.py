@@ -5,6 +5,7 @@ ERM is alpha = 0, in the same program: the batch is then left as it is, to the l
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -16,11 +17,13 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 from mixjax.mixing import CutMixDraw, MixupDraw, Pairing, Weight, draw_cutmix, draw_mixup
 
 from ..nets.hidden_mixing import MixHidden, unmixed
+from .loss import cross_entropy
 from .mit import TwoMixes, draw_two_mixes
+from .rank import RankedMixes, draw_ranked_mixes
 
-__all__ = ["Mixing", "StepDraw", "draw_step", "mix_batch", "read_logits"]
+__all__ = ["Mixing", "StepDraw", "draw_step", "mix_batch", "mixed_loss", "read_logits"]
 
-Kind = Literal["mixup", "cutmix", "manifold", "regmixup", "mit"]
+Kind = Literal["mixup", "cutmix", "manifold", "regmixup", "mit", "rank"]
 
 
 @dataclass(frozen=True)
@@ -29,7 +32,8 @@ class Mixing:
 
     Attributes:
       kind: "mixup" of inputs; "cutmix"; "manifold", Mixup of the inputs of a layer that is chosen anew for each batch
-        (V. Verma et al., "Manifold Mixup", ICML 2019); "regmixup"; or "mit" (`mixjax.train.loop.mit`).
+        (V. Verma et al., "Manifold Mixup", ICML 2019); "regmixup"; "mit" (`mixjax.train.loop.mit`); or "rank", which
+        is RankMixup (`mixjax.train.loop.rank`).
       weight, pairing, fold: as of `mixjax.mixup`.
 
     Raises:
@@ -55,7 +59,7 @@ class Mixing:
 class StepDraw(NamedTuple):
     """The random part of mixing a batch: the pairs of rows, and the layer whose inputs manifold Mixup mixes."""
 
-    pairs: MixupDraw | CutMixDraw | TwoMixes
+    pairs: MixupDraw | CutMixDraw | TwoMixes | RankedMixes
     layer: Int[Array, ""]
 
 
@@ -72,7 +76,8 @@ def draw_step(
         return StepDraw(draw_cutmix(key_pairs, size, image_shape, **options), layer)
     if mixing.kind == "mit":
         return StepDraw(draw_two_mixes(key_pairs, size, **options), layer)
-    return StepDraw(draw_mixup(key_pairs, size, fold=mixing.fold, **options), layer)
+    draw = draw_ranked_mixes if mixing.kind == "rank" else draw_mixup
+    return StepDraw(draw(key_pairs, size, fold=mixing.fold, **options), layer)
 
 
 def mix_batch(
@@ -83,8 +88,8 @@ def mix_batch(
         return draw.pairs.paste(images), draw.pairs.area.mix(targets), unmixed
     if isinstance(draw.pairs, TwoMixes):
         return draw.pairs.mix(images), draw.pairs.targets(targets), unmixed
-    mix = draw.pairs.mix
-    if mixing.kind == "manifold":
+    mix: Callable[[jax.Array], jax.Array] = draw.pairs.mix
+    if isinstance(draw.pairs, MixupDraw) and mixing.kind == "manifold":
         return images, mix(targets), _at(draw.layer, draw.pairs)
     if mixing.kind == "regmixup":
         return jnp.concatenate([images, mix(images)]), jnp.concatenate([targets, mix(targets)]), unmixed
@@ -94,6 +99,13 @@ def mix_batch(
 def read_logits(draw: StepDraw, logits: Float[Array, "N K"]) -> Float[Array, "N K"]:
     """Return the logits that the targets are compared with: the net's own, except under MIT, which solves for them."""
     return draw.pairs.unmix(logits) if isinstance(draw.pairs, TwoMixes) else logits
+
+
+def mixed_loss(draw: StepDraw, logits: Float[Array, "N K"], targets: Float[Array, "N K"]) -> Float[Array, ""]:
+    """Return the mean loss of a batch, of logits as read: the cross-entropy, to which RankMixup adds a penalty."""
+    if isinstance(draw.pairs, RankedMixes):
+        return draw.pairs.loss(logits, targets)
+    return cross_entropy(logits, targets).mean()
 
 
 def _at(chosen: jax.Array, pairs: MixupDraw) -> MixHidden:

@@ -16,9 +16,9 @@ from ..data.augmentation import augment
 from ..data.pipeline import DeviceData, Pixels, Scale, batch, in_batches, normalize
 from ..data.streams import Stream, stream_key
 from .job import Optimizer, Recipe
-from .loss import cross_entropy, smooth
+from .loss import smooth
 from .members import Members
-from .mixing import StepDraw, mix_batch, read_logits
+from .mixing import StepDraw, mix_batch, mixed_loss, read_logits
 
 __all__ = [
     "Images",
@@ -116,7 +116,7 @@ def step(
         net = nnx.merge(_structure(spec), params, nets.statistics, copy=True)  # statistics that this trace may change
         net.train()
         logits = read_logits(draw, net(inputs, hook))
-        return cross_entropy(logits, targets).mean(), (nnx.state(net, nnx.BatchStat), logits)
+        return mixed_loss(draw, logits, targets), (nnx.state(net, nnx.BatchStat), logits)
 
     (loss, (statistics, logits)), gradient = jax.value_and_grad(loss_of, has_aux=True)(nets.params)
     updates, momentum = _transformation(spec.recipe.optimizer).update(gradient, nets.momentum, nets.params)

@@ -26,6 +26,7 @@ ARMS = {
         "manifold mixup",
         "regmixup",
         "mit",
+        "rankmixup",
         "smoothing",
         "decay",
     ),
