@@ -12,7 +12,10 @@ BIASES = {
     "smooth": "smooth ECE",
     "kde": "KDE ECE",
 }
-VARIANTS = {"digits": "mixup", "RegMixup": "RegMixup", "manifold": "manifold Mixup", "CutMix": "CutMix"}
+VARIANTS = {
+    **{name: name for name in ("RegMixup", "CutMix", "MIT", "RankMixup")},
+    **{"digits": "mixup", "manifold": "manifold Mixup", "smoothing": "label smoothing", "decay": "weight decay"},
+}
 
 
 def numbers() -> dict[str, float]:
