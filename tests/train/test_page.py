@@ -9,6 +9,7 @@ from tests.paths import ROOT
 
 RESULTS = sorted(path.name for path in (ROOT / "results" / "training").iterdir())
 CHANGE = "mixup - erm"
+BETTER = {"CutMix", "RegMixup"}  # of variants, in accuracy
 
 
 def rows(result: str, arm: str = CHANGE, evaluation: str = "test"):
@@ -20,12 +21,17 @@ def clear(found, metric: str = "ece") -> list[int]:
     return [int(low > 0) - int(high < 0) for low, high in found[[f"{metric}_low", f"{metric}_high"]].to_numpy()]
 
 
-def test_every_variant_raises_the_ece_and_regmixup_least():
+def test_variants_that_learn_mixed_or_smoothed_labels_raise_the_ece_and_regmixup_least_of_them():
+    """MIT and RankMixup learn labels of single rows; with them, and with weight decay, no change is clear."""
     nets = table("training/variants/summary.csv", "not arm.str.contains(' - ')").set_index("arm")
     changes = table("training/variants/summary.csv", "arm.str.endswith(' - erm')")
-    assert clear(changes) == [1] * 5
-    assert nets.drop("erm").ece_mean.idxmin() == "RegMixup"
-    assert nets.accuracy_mean.idxmax() == nets.nll_mean.idxmin() == "RegMixup"
+    found = dict(zip(changes.arm.str.removesuffix(" - erm"), clear(changes), strict=True))
+    unclear = ["MIT", "RankMixup", "weight decay"]
+    assert [name for name, sign in found.items() if not sign] == unclear
+    assert all(sign == 1 for name, sign in found.items() if name not in unclear)
+    assert nets.drop(["erm", *unclear]).ece_mean.idxmin() == "RegMixup"
+    assert nets.nll_mean.idxmin() == "RegMixup"
+    assert {name for name, sign in zip(found, clear(changes, "accuracy"), strict=True) if sign > 0} == BETTER
 
 
 @pytest.mark.parametrize(
