@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from mixjax.datasets import Dataset, load
-from mixjax.runs import RunDirectory, RunError, Tell, local, provenance, read_manifest
+from mixjax.runs import ENVIRONMENT, RunDirectory, RunError, Tell, local, provenance, read_manifest
 from mixjax.runs.untrusted import read_content, refuse_links
 
 from .config import Config
@@ -43,7 +43,7 @@ from .runs.summary import summary_csv
 
 __all__ = ["configured", "experiment_of", "load_records", "run"]
 
-_ENVIRONMENT = ("mixjax", "commit", "jax", "jaxlib", "platform", "device", "devices")
+_ENVIRONMENT = (*ENVIRONMENT, "devices")  # batches are spread over devices, and their sums with them
 _SETTINGS = {"num_bins": NUM_BINS, "closed": "left", "unit": "fraction", "temperature": 1, "epoch": "last"}
 
 
