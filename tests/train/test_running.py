@@ -140,6 +140,18 @@ def test_a_summary_that_is_not_of_the_records_is_noticed(copied):
     assert load_records(copied)
 
 
+def test_a_run_takes_the_seconds_of_all_its_sittings(copied):
+    """Resumed after an hour and a half of another process, it says so; and what was computed last is only the rest."""
+    first = json.loads((copied / "provenance.json").read_text())
+    assert first["sittings"] == 1
+    (copied / "summary.csv").unlink()
+    (copied / "sittings.json").write_text('{"before": 5400}')
+    run("width", copied, **SMALL)
+    made = json.loads((copied / "provenance.json").read_text())
+    assert made["sittings"] == 2 and made["seconds"] >= 5400
+    assert (first["jobs"], made["jobs"]) == ("1 of 1", "0 of 1")
+
+
 def test_a_changed_option_is_refused_and_named(copied):
     before = {path: path.read_bytes() for path in copied.rglob("*") if path.is_file()}
     with pytest.raises(RunError, match=r"another spec \(jobs is not the same; options\.epochs is 2 there and 4 here\)"):
