@@ -1,8 +1,9 @@
 """Runs: a folder on a disk or in an object store. No crash can harm its finished work.
 
-`directory` the run and its pieces; `manifest` what a run is, `origin` what made it, `sittings` in what time; `shards` arrays with a checksum;
-`storage` disks and object stores, `lock` and `lease` one writer a folder, `writing` whole files; `untrusted`, `npz` and
-`files` reading without trust; `errors` what a user can put right; `memory` how much of it there is.
+`directory` the run and its pieces; `manifest` what a run is, `origin` what made it, `sittings` in what time; `shards`
+arrays with a checksum; `storage` disks and object stores, `lock` and `lease` one writer a folder, `writing` whole
+files; `untrusted`, `npz` and `files` reading without trust; `errors` what a user can put right; `memory` how much of it
+there is.
 """
 
 from mixjax.runs.directory import RunDirectory

@@ -1,6 +1,6 @@
 """The seconds that a run took, over all sittings: a sitting is a process that works on the run, until it ends or dies.
 
-    DIR/sittings.json    seconds of each sitting, by a name that tells it from those of other machines
+DIR/sittings.json has the seconds of each, by a random name that tells it from the sittings on other machines.
 """
 
 from __future__ import annotations
