@@ -144,9 +144,7 @@ def complete(work: Work, directory: RunDirectory) -> bool:
     return len(directory.inventory(names).stored) == len(names)
 
 
-def finish(
-    work: Work, directory: RunDirectory, made_with: Mapping[str, Any], sittings: Sittings, units: str
-) -> None:
+def finish(work: Work, directory: RunDirectory, made_with: Mapping[str, Any], sittings: Sittings, units: str) -> None:
     """Make the table from all that is stored, and write it with its origin."""
     table = _table(work, directory)
     table.attrs |= {
