@@ -128,6 +128,18 @@ def cutmix(
     The box has sides :math:`\lfloor H \sqrt{1 - \lambda} \rfloor` and :math:`\lfloor W \sqrt{1 - \lambda} \rfloor`
     around a random pixel, cut off at the borders; a row's share of its target is the rest of the area, not lambda.
 
+    The paper's sides are not rounded: :math:`H \sqrt{1 - \lambda}`, equation (2). Its authors' code, torchvision and
+    timm round down to an even number of pixels. The box here lies between the two. The mean share that is pasted at
+    alpha = 1:
+
+    ==================  =====  =====  =====
+    images              8x8    32x32  224x224
+    ==================  =====  =====  =====
+    paper               .321   .321   .321
+    here                .280   .310   .319
+    its authors' code   .233   .299   .318
+    ==================  =====  =====  =====
+
     Args:
       images: floating, shape [N, H, W, C].
       key, targets, alpha, beta, num_classes, weight, pairing: as for `mixup`, with its errors.

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from mixjax.runs import PathOrUrl, RunDirectory, RunError, Tell, differences, each, provenance
+from mixjax.runs import PathOrUrl, RunDirectory, RunError, Sittings, Tell, differences, each, provenance
 
 from .engine.execution import complete, finish
 from .status import Status, status, stored_work
@@ -33,16 +32,17 @@ def merge(folders: Sequence[PathOrUrl], out: PathOrUrl, *, warn: Tell = print, a
     tell = cache(warn)  # each line once, though the folder is opened several times
     for environment in environments:
         RunDirectory.open(out, environment=environment, allow_mixed=allow_mixed, warn=tell, **parts).close()
-    started = time.perf_counter()
     with RunDirectory.open(out, environment=environments[0], warn=tell, **parts) as target:
         if found := differences(target.manifest["layout"], layout, f"in {out}", f"in {first.path}"):
             raise RunError(f"{out} holds this run, cut differently: {found}; choose another folder")
         if not target.finished:
+            sittings = Sittings(target.path, [run.path for run in runs])
             for run in runs:
                 _copy(run, target, names, warn)
+            sittings.record()
             if complete(work, target):
                 made_with = {**provenance(), **target.environments[0], "command": "python -m sims merge"}
-                finish(work, target, made_with, started, f"0 of {len(names)}")
+                finish(work, target, made_with, sittings, f"0 of {len(names)}")
     return status(out)
 
 

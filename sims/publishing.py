@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -93,13 +95,14 @@ def _origin(run: Location, table: xr.Dataset) -> str:
         if strides:
             text = ", ".join(f"one of {stride} values of {dim}" for dim, stride in strides.items())
             rows["tables"] = f"{text}, where a table would have more than {MOST_ROWS:,} rows"
-    return origin_table(made, _resumed(made.get("units", "")), rows)
+    return origin_table(made, _resumed(made), rows)
 
 
-def _resumed(units: str) -> str:
-    """Return which units the time covers, if the run was resumed."""
+def _resumed(made: Mapping[str, Any]) -> str:
+    """Return which units the time covers, if the run was resumed and its sittings were not counted."""
+    units = made.get("units", "")
     computed, _, number = units.partition(" of ")
-    return "" if computed == number else f", of the last {units} units"
+    return "" if "sittings" in made or computed == number else f", of the last {units} units"
 
 
 def _strides(table: xr.Dataset, most: int) -> dict[str, int]:

@@ -38,7 +38,19 @@ from .published import Published, read_result
 from .publishing import tables_of
 from .studies import STUDIES
 
-_TOLD = ("mixjax", "commit", "jax", "jaxlib", *PACKAGES, "python", "platform", "device", "x64", "xla_flags")
+_TOLD = (
+    "mixjax",
+    "commit",
+    "jax",
+    "jaxlib",
+    *PACKAGES,
+    "python",
+    "platform",
+    "device",
+    "x64",
+    "xla_flags",
+    "jax_settings",
+)
 
 
 @dataclass(frozen=True)

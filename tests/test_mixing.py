@@ -141,6 +141,17 @@ def test_wrong_calls(key, changes, error, message):
         mixup(key, **arguments)
 
 
+@pytest.mark.parametrize("function", [mixup, regmixup, cutmix])
+def test_keys_of_the_old_kind_are_refused_with_what_to_do(function):
+    """As Haiku and linen give them, traced or not; what the message advises is the key of the same seed."""
+    old, images = jax.random.PRNGKey(3), np.ones((6, 3, 3, 1), np.float32)
+    mixed = lambda key: function(key, images, np.eye(6, dtype=np.float32), alpha=1.0)  # noqa: E731
+    for call, key in ((mixed, old), (mixed, np.asarray(old)), (lambda key: jax.eval_shape(mixed, key), old)):
+        with pytest.raises(TypeError, match=r"got a legacy key: use jax\.random\.wrap_key_data\(key\)"):
+            call(key)
+    jax.tree.map(np.testing.assert_array_equal, mixed(jax.random.wrap_key_data(old)), mixed(jax.random.key(3)))
+
+
 def test_messages_of_cutmix_name_its_images(key):
     with pytest.raises(TypeError, match=r"images must be floating, got uint8; use images.astype\(float\)"):
         cutmix(key, np.zeros((6, 3, 3, 1), np.uint8), TARGETS, alpha=1.0)
@@ -208,7 +219,7 @@ def test_cutmix_targets_are_the_areas(images_and_targets):
 
 @pytest.mark.parametrize(("alpha", "beta"), [(1.0, 1.0), (0.2, 0.2), (1.0, 3.0)])
 def test_cutmix_boxes_follow_their_law(key, rng, alpha, beta):
-    """The share that is pasted beside 20,000 boxes drawn by the paper's recipe in NumPy: two samples, level 1e-6."""
+    """The share that is pasted beside 20,000 boxes drawn in NumPy: two samples, level 1e-6."""
     found = 63 - (np.asarray(mixed_images(key, alpha, beta)[0])[..., 0] == CODED[..., 0]).sum((1, 2))
     cut, expected = np.sqrt(1 - rng.beta(alpha, beta, 20_000)), np.ones(20_000)
     for length in (9, 7):
@@ -216,6 +227,32 @@ def test_cutmix_boxes_follow_their_law(key, rng, alpha, beta):
         first = center - side // 2
         expected *= np.minimum(first + side, length) - np.maximum(first, 0)
     assert stats.ks_2samp(found, np.rint(expected)).pvalue > 1e-6
+
+
+def mean_share(length: int, rule: str) -> float:
+    """Return the mean share of a square image that is pasted at alpha = 1: over lambda, and every center."""
+    side = length * np.sqrt(1 - (np.arange(20_000) + 0.5) / 20_000)[:, None]
+    center = np.arange(length)[None]
+    if rule == "paper":
+        center, low, high = np.linspace(0, length, 2001)[None], side / 2, side / 2
+    elif rule == "here":
+        low, high = np.floor(side) // 2, np.floor(side) - np.floor(side) // 2
+    else:
+        low, high = np.floor(side) // 2, np.floor(side) // 2
+    covered = (np.minimum(center + high, length) - np.maximum(center - low, 0)).mean(1) / length
+    return (covered**2).mean()
+
+
+def test_the_docstring_of_cutmix_tells_how_much_each_rule_pastes(key):
+    """...the paper's, which is 1/2 - 1/5 + 1/48; that of its authors' code; and this one, as it is drawn."""
+    names = {"paper": "paper", "here": "here", "code": "its authors' code"}
+    for rule, name in names.items():
+        told = " ".join(f"{mean_share(length, rule):.3f}"[1:] for length in (8, 32, 224))
+        assert f"{name} {told}" in " ".join(cutmix.__doc__.split())
+    assert mean_share(8, "paper") == pytest.approx(1 / 2 - 1 / 5 + 1 / 48, abs=1e-3)
+    draw = jax.jit(lambda key: draw_cutmix(key, 20_000, (8, 8), alpha=1.0, weight="sample").area.lam)
+    share = 1 - np.asarray(draw(key))
+    assert abs(share.mean() - mean_share(8, "here")) < 5 * share.std() / 20_000**0.5  # false alarms: 6e-7
 
 
 def test_cutmix_under_jit_takes_alpha_as_data(key, images_and_targets, compilations):

@@ -12,6 +12,7 @@ from mixjax.numerics.arguments import NOT_NEGATIVE, POSITIVE, Rule, check_size, 
 
 from .loop.job import Augment, Optimizer, Phase, Recipe
 from .loop.mixing import Kind, Mixing
+from .loop.schedule import Schedule, ScheduleName
 from .nets.initializers import Init
 from .nets.mlp import Norm
 from .nets.shapes import MLPShape, NetShape
@@ -41,7 +42,8 @@ class Config:
     first_seed: int = option(0, "the seed of the first; the others follow")
     epochs: int = option(30, "of the whole training")
     batch_size: int = option(64, "rows of a step")
-    learning_rate: float = option(0.01, "of SGD, constant")
+    learning_rate: float = option(0.01, "of SGD, in the first epoch")
+    schedule: ScheduleName = option("constant", "of the learning rate: cosine to 0; or step, a tenth at 1/2 and 3/4")
     momentum: float = option(0.9, "of SGD")
     weight_decay: float = option(0.0, "of SGD, as PyTorch's")
     alpha: float = option(1.0, "of Mixup's Beta(alpha, alpha)")
@@ -74,7 +76,8 @@ class Config:
 
     def recipe(self, net: NetShape, mixing: Mixing | None = None) -> Recipe:
         """Return how to train a net."""
-        rule = Optimizer(self.learning_rate, self.momentum, self.weight_decay)
+        schedule = Schedule.of(self.schedule, self.epochs)
+        rule = Optimizer(self.learning_rate, self.momentum, self.weight_decay, schedule)
         return Recipe(net, mixing or self.mixing(), rule, self.batch_size, self.augment, self.dtype)
 
     @property

@@ -14,14 +14,13 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import time
 from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from mixjax.datasets import Dataset, load
-from mixjax.runs import RunDirectory, RunError, Tell, local, provenance, read_manifest
+from mixjax.runs import ENVIRONMENT, RunDirectory, RunError, Sittings, Tell, local, provenance, read_manifest
 from mixjax.runs.untrusted import read_content, refuse_links
 
 from .config import Config
@@ -43,7 +42,7 @@ from .runs.summary import summary_csv
 
 __all__ = ["configured", "experiment_of", "load_records", "run"]
 
-_ENVIRONMENT = ("mixjax", "commit", "jax", "jaxlib", "platform", "device", "devices")
+_ENVIRONMENT = (*ENVIRONMENT, "devices")  # batches are spread over devices, and their sums with them
 _SETTINGS = {"num_bins": NUM_BINS, "closed": "left", "unit": "fraction", "temperature": 1, "epoch": "last"}
 
 
@@ -102,13 +101,13 @@ def run(
     spec = _spec(chosen, config, dataset, jobs)
     with _opened(out, spec, environment, warn) as directory:
         if not directory.finished:
-            started = time.perf_counter()
+            sittings = Sittings(out)
             policy = CheckpointPolicy(checkpoint_seconds, keep_checkpoints, warn)
-            runner = JobRunner(chosen, dataset, directory, jobs, policy, progress, keep_features)
+            runner = JobRunner(chosen, dataset, directory, jobs, policy, progress, keep_features, sittings)
             computed = runner.run_missing()
             made_with |= {
                 "command": command or f"train.run({experiment!r}, ...)",
-                "seconds": round(time.perf_counter() - started, 2),
+                **sittings.total(),
                 "jobs": f"{computed} of {len(jobs)}",
             }
             with all_processes():

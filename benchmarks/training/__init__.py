@@ -14,7 +14,8 @@ from benchmarks.training.sizes import QUICK, Sizes
 
 
 def measure(sizes: Sizes) -> Iterator[Section]:
-    """Time training."""
+    """Time training; PyTorch takes denormal numbers for 0, as XLA does on a CPU."""
+    torch.set_flush_denormal(True)  # before its threads begin, which have the setting of this one
     yield steps_section(sizes)
     if sizes.resnets:
         yield convolutions_section(sizes)

@@ -24,14 +24,15 @@ def origin_table(made: Mapping[str, Any], computing: str, rows: Mapping[str, str
 
     Args:
       made: the provenance of the run; of `PACKAGES` the versions that it has.
-      computing: text to add to its time.
+      computing: text to add to its time, which is that of all sittings where provenance counts them.
       rows: further rows, by their heading, after the command.
     """
+    sittings = f", over {made['sittings']} sittings" if made.get("sittings", 1) != 1 else ""
     packages = "".join(f"{name} {made[name]}, " for name in PACKAGES if name in made)
     origin = {
         "command": f"`{made['command']}`",
         **rows,
-        "computing": f"{made['seconds']} s, compilation included{computing}",
+        "computing": f"{made['seconds']} s{sittings}, compilation included{computing}",
         "machine": f"{made['device']}, {made['cores']} cores, {made['memory_gib']} GiB; "
         f"devices: {made['devices']} {made['platform']}",
         "versions": f"mixjax {made['mixjax']} ({made['commit']}), jax {made['jax']}, jaxlib {made['jaxlib']}, "

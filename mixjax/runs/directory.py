@@ -2,6 +2,7 @@
 
     DIR/manifest.json       the spec (what is computed), the environment (what computes it) and the configuration
     DIR/shards/NAME.npz     one immutable file a finished unit of work, with a checksum of it, its name and the spec
+    DIR/sittings.json       the seconds of each process that worked on the run
     DIR/.lock               held by the process that is at work; it ends with the process (in a store, a lease)
     DIR/dataset.nc, figures/, provenance.json     made from the shards at the end (a run of nets: summary.csv, figures/)
 
@@ -29,6 +30,7 @@ from mixjax.runs.lease import PERIOD, Lease
 from mixjax.runs.lock import LOCK, Hold, hold
 from mixjax.runs.manifest import FORMAT, differences, read_manifest, refuse_difference
 from mixjax.runs.shards import MOST_BYTES, seal, unseal
+from mixjax.runs.sittings import SITTINGS
 from mixjax.runs.storage import Location, PathOrUrl, each, located, modified
 from mixjax.runs.untrusted import printable, read_content, refuse_links
 from mixjax.runs.writing import TEMPORARY, sweep, write_atomically, write_once
@@ -93,6 +95,7 @@ class RunDirectory:
                     run._lock(lock, warn)
                     warn(f"{run.path} held a run with another spec and no finished unit; it now holds this run")
                     write_atomically(run.path / "manifest.json", _json({"format": FORMAT, **parts}))
+                    (run.path / SITTINGS).unlink(missing_ok=True)
                     run.manifest = read_manifest(run.path)
                 refuse_difference(run.path, "spec", run.manifest["spec"], spec)
                 if run.finished:
@@ -212,7 +215,7 @@ class RunDirectory:
     def _strangers(self) -> Iterator[Location]:
         """List the files that a run which has just begun does not have."""
         for child in self.path.iterdir():
-            if child.name not in ("shards", LOCK, "manifest.json") and not child.name.startswith(TEMPORARY):
+            if child.name not in ("shards", LOCK, "manifest.json", SITTINGS) and not child.name.startswith(TEMPORARY):
                 yield child
 
     def _unused(self) -> bool:

@@ -18,7 +18,16 @@ from mixjax.runs.untrusted import read_json
 ROOT = Path(__file__).resolve().parents[2]  # of the source tree, if this is one
 SOURCES = ("mixjax", "sims", "train")  # the folders whose code makes the numbers of a run
 PACKAGES = ("numpy", "scipy", "flax", "optax")  # beside jax and jaxlib, whose code makes numbers
-ENVIRONMENT = ("mixjax", "commit", "jax", "jaxlib", "platform", "device", "x64", "xla_flags")  # sets the last digits
+ENVIRONMENT = (
+    "mixjax", "commit", "jax", "jaxlib", "platform", "device", "x64", "xla_flags", "jax_settings",
+)  # fmt: skip
+_SETTINGS = {  # of JAX that change draws or last digits, and their usual values; x64 is told by itself
+    "jax_default_matmul_precision": None,
+    "jax_threefry_partitionable": True,
+    "jax_disable_most_optimizations": False,
+    "jax_optimization_level": "UNKNOWN",
+    "jax_exec_time_optimization_effort": 0.0,
+}
 _VECTORS = {"avx512f": "AVX-512", "avx2": "AVX2", "avx": "AVX", "sve": "SVE", "asimd": "NEON"}  # the widest first
 _STORED = ("command", "seconds", "mixjax", "commit", "jax", "jaxlib", "python", "platform", "device", "devices",
            "cores", "memory_gib")  # fmt: skip
@@ -27,7 +36,8 @@ _STORED = ("command", "seconds", "mixjax", "commit", "jax", "jaxlib", "python", 
 def provenance() -> dict[str, str | int]:
     """Return versions, source commit and machine; no path, user or host name.
 
-    Of `PACKAGES` it names those that are installed. The device is `cpu_name` on CPUs, or else what JAX calls it.
+    Of `PACKAGES` it names those that are installed. The device is `cpu_name` on CPUs, or else what JAX calls it. The
+    entries of `ENVIRONMENT` are those on which draws and last digits depend: a run is resumed only where they agree.
     """
     import jax
     import jaxlib
@@ -48,6 +58,7 @@ def provenance() -> dict[str, str | int]:
         "devices": len(devices),
         "x64": str(jax.config.read("jax_enable_x64")),
         "xla_flags": _flags(),
+        "jax_settings": _settings(),
         "cores": os.cpu_count() or 1,
         "memory_gib": round(memory / 2**30),
     }
@@ -111,6 +122,14 @@ def _flags() -> str:
     """Return XLA's flags, without the number of devices a CPU stands for and the folders of dumps."""
     left_out = ("--xla_force_host_platform_device_count", "--xla_dump")
     return " ".join(sorted(flag for flag in os.environ.get("XLA_FLAGS", "").split() if not flag.startswith(left_out)))
+
+
+def _settings() -> str:
+    """Return the settings of JAX that differ from the usual ones, as NAME=VALUE."""
+    import jax
+
+    values = {name: getattr(jax.config, name, usual) for name, usual in _SETTINGS.items()}
+    return " ".join(f"{name}={value}" for name, value in values.items() if value != _SETTINGS[name])
 
 
 def _versions() -> dict[str, str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -19,6 +18,7 @@ from mixjax.runs import (
     Location,
     RunDirectory,
     RunError,
+    Sittings,
     Tell,
     counted,
     explained,
@@ -70,12 +70,13 @@ def execute(work: Work, out: Location, options: ExecutionOptions) -> bool:
     with opened(work, out, made_with, options) as directory:
         if directory.finished:
             return True
-        started = time.perf_counter()
+        sittings = Sittings(directory.path)
         check_backend()
-        computed, number = compute_missing(work, directory, options)
+        computed, number = compute_missing(work, directory, options, sittings)
+        sittings.record()
         if options.part != (1, 1) and not complete(work, directory):
             return False
-        finish(work, directory, made_with | {"command": options.command}, started, f"{computed} of {number}")
+        finish(work, directory, made_with | {"command": options.command}, sittings, f"{computed} of {number}")
     return True
 
 
@@ -92,7 +93,9 @@ def opened(work: Work, out: Location, made_with: Mapping[str, Any], options: Exe
     )
 
 
-def compute_missing(work: Work, directory: RunDirectory, options: ExecutionOptions) -> tuple[int, int]:
+def compute_missing(
+    work: Work, directory: RunDirectory, options: ExecutionOptions, sittings: Sittings
+) -> tuple[int, int]:
     """Compute and store the missing parts; return how many there were, and the number of all parts."""
     layout = directory.manifest["layout"]
     names = work.names(layout)
@@ -109,6 +112,7 @@ def compute_missing(work: Work, directory: RunDirectory, options: ExecutionOptio
     parts = compute(missing, layout, directory.write, options.warn)
     for done, _ in enumerate(parts, start=len(mine) - len(missing) + 1):
         progress(done, len(mine))
+        sittings.record(at_once=False)
     return len(missing), len(mine)
 
 
@@ -140,7 +144,7 @@ def complete(work: Work, directory: RunDirectory) -> bool:
     return len(directory.inventory(names).stored) == len(names)
 
 
-def finish(work: Work, directory: RunDirectory, made_with: Mapping[str, Any], started: float, units: str) -> None:
+def finish(work: Work, directory: RunDirectory, made_with: Mapping[str, Any], sittings: Sittings, units: str) -> None:
     """Make the table from all that is stored, and write it with its origin."""
     table = _table(work, directory)
     table.attrs |= {
@@ -150,7 +154,7 @@ def finish(work: Work, directory: RunDirectory, made_with: Mapping[str, Any], st
         "seed": work.seed,
         "provenance": json.dumps(dict(made_with)),
     }
-    origin = {**made_with, "seconds": round(time.perf_counter() - started, 2), "units": units}
+    origin = {**made_with, **sittings.total(), "units": units}
     if len(directory.environments) > 1:
         origin["environments"] = directory.environments
     folder = directory.path

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 
 import pandas as pd
 from scipy.special import stdtrit
@@ -13,6 +14,10 @@ from tests.paths import ROOT
 
 RESULTS = "training"
 CHANGE = "mixup - erm"
+OTHERS = {
+    **{"cutmix": "CutMix", "reg": "RegMixup", "mit": "MIT", "rank": "RankMixup"},
+    **{"smoothing": "label smoothing", "decay": "weight decay"},
+}
 
 
 def numbers() -> dict[str, float]:
@@ -54,15 +59,27 @@ def speed() -> dict[str, float]:
     return {f"speed.{short}": ratios[name] for short, name in names.items()}
 
 
+def accuracies(name: str, result: str, evaluation: str = "test", **values: object) -> dict[str, float]:
+    """Return the accuracy without and with Mixup."""
+    return {f"{name}.{arm}": of(result, arm, evaluation, **values).accuracy_mean for arm in ("erm", "mixup")}
+
+
+def widest(rows: Iterable[pd.Series], metric: str = "accuracy") -> float:
+    """Return the end of an interval that is farthest from 0."""
+    return max(abs(row[f"{metric}_{end}"]) for row in rows for end in ("low", "high"))
+
+
 def variants() -> dict[str, float]:
-    plain, mixed, reg = (of("variants", arm) for arm in ("erm", "mixup", "RegMixup"))
-    values = {"plain.accuracy": plain.accuracy_mean, "plain.gap": plain.signed_gap_mean, "plain.ece": plain.ece_mean}
-    values |= {"mixup.gap": mixed.signed_gap_mean, "mixup.ece": mixed.ece_mean, "plain.nll": plain.nll_mean}
-    names = {"row": "Mixup, one lambda a row", "manifold": "manifold Mixup", "cutmix": "CutMix"}
-    values |= {f"{short}.ece": of("variants", arm).ece_mean for short, arm in names.items()}
-    values |= {"reg.ece": reg.ece_mean, "reg.accuracy": reg.accuracy_mean, "reg.nll": reg.nll_mean}
-    better = interval("reg.better", of("variants", "RegMixup - erm"), "accuracy")
-    return values | better | interval("mixup.harm", of("variants", CHANGE))
+    names = {"plain": "erm", "mixup": "mixup", "row": "Mixup, one lambda a row", "manifold": "manifold Mixup"}
+    values = {}
+    for short, arm in (names | OTHERS).items():
+        row = of("variants", arm)
+        values |= {f"{short}.accuracy": row.accuracy_mean, f"{short}.ece": row.ece_mean}
+        values |= {f"{short}.gap": row.signed_gap_mean}
+        values |= interval(f"{short}.harm", of("variants", f"{arm} - erm")) if short != "plain" else {}
+    values |= {f"{short}.nll": of("variants", arm).nll_mean for short, arm in (("plain", "erm"), ("reg", "RegMixup"))}
+    change = of("variants", "RegMixup - erm")
+    return values | interval("reg.better", change, "accuracy") | interval("reg.nll.gain", change, "nll", -1)
 
 
 def shifts() -> dict[str, float]:
@@ -75,9 +92,12 @@ def shifts() -> dict[str, float]:
             change = row(CHANGE, shift, severity)
             sign = 1 if change.ece_mean > 0 else -1
             values |= interval(f"{shift}.{severity:g}", change, sign=sign)
-    hardest = row("erm", "rotation", 30)
-    values |= {"rotation.accuracy": hardest.accuracy_mean, "rotation.gap": hardest.signed_gap_mean}
-    return values | {f"contrast.{arm}": row(arm, "contrast", 0.7).ece_mean for arm in ("erm", "mixup")}
+            values |= accuracies(f"{shift}.{severity:g}", "shift", shift, severity=severity)
+    values |= {"rotation.gap": row("erm", "rotation", 30).signed_gap_mean}
+    for arm in ("erm", "mixup"):
+        pale = row(arm, "contrast", 0.7)
+        values |= {f"contrast.{arm}": pale.ece_mean, f"contrast.{arm}.accuracy": pale.accuracy_mean}
+    return values | interval("contrast", row(CHANGE, "contrast", 0.7))
 
 
 def width() -> dict[str, float]:
@@ -87,14 +107,21 @@ def width() -> dict[str, float]:
     values = {}
     for units in (10, 18, 550):
         values |= interval(f"width.{units}", row(CHANGE, units))
+        values |= accuracies(f"width.{units}", "width", net=f"mlp-{units}x8")
+    values |= {"width.accuracies": widest(row(CHANGE, units) for units in (18, 30, 55, 100, 180, 300, 550))}
+    values |= interval("width.lost", row(CHANGE, 10), "accuracy", -1)
     narrow = row("mixup", 10)
     values |= {"width.failed": narrow.train_accuracy_mean, "width.plain": row("erm", 10).train_accuracy_mean}
     return values | unpaired("width.shrinks", row(CHANGE, 18), row(CHANGE, 550))
 
 
 def depth() -> dict[str, float]:
-    rows = {layers: of("depth", CHANGE, net=f"mlp-80x{layers}") for layers in (1, 24)}
-    return interval("depth.1", rows[1]) | interval("depth.24", rows[24])
+    def rows(arm: str) -> dict[int, pd.Series]:
+        return {layers: of("depth", arm, net=f"mlp-80x{layers}") for layers in (1, 2, 3, 4, 6, 8, 12, 16, 24)}
+
+    changes, nets = rows(CHANGE), [*rows("erm").values(), *rows("mixup").values()]
+    values = {"depth.accuracies": widest(changes.values()), "depth.least": min(net.accuracy_mean for net in nets)}
+    return values | interval("depth.1", changes[1]) | interval("depth.24", changes[24])
 
 
 def inserted(result: str) -> float:
@@ -114,20 +141,22 @@ def pseudo_labels() -> dict[str, float]:
         "digits.added": added.ece_mean,
     }
     values |= {"digits.mixed": mixed.ece_mean, "digits.gap": -mixed.signed_gap_mean}
+    for name, row in (("alone", alone), ("added", added), ("mixed", mixed)):
+        values |= {f"digits.{name}.accuracy": row.accuracy_mean}
+    values |= interval("digits.harm", of("pseudo_label", "pseudo-label + Mixup - supervised"))
     return values | interval("digits.change", of("pseudo_label", "pseudo-label - supervised"))
 
 
 def temperatures() -> dict[str, float]:
     values = {}
-    for units in (30, 100, 300):
+    for units in (10, 30, 100, 300):
         for arm in ("erm", "mixup"):
             for evaluation in ("test", "temperature"):
                 row = of("temperature", arm, evaluation, net=f"mlp-{units}x8")
                 values[f"temperature.{units}.{arm}.{evaluation}"] = row.ece_mean
-        if units > 30:
-            del values[f"temperature.{units}.erm.test"], values[f"temperature.{units}.mixup.test"]
-            change = of("temperature", CHANGE, "temperature", net=f"mlp-{units}x8")
-            values |= interval(f"temperature.{units}.change", change)
+            values[f"temperature.{units}.{arm}.accuracy"] = row.accuracy_mean
+        change = of("temperature", CHANGE, "temperature", net=f"mlp-{units}x8")
+        values |= interval(f"temperature.{units}.change", change)
     return values
 
 
@@ -144,9 +173,9 @@ def fashion_width() -> dict[str, float]:
     values |= {"fashion.left": row("mixup", 1000).ece_mean}
     values |= unpaired("fashion.grows", row(CHANGE, 30), row(CHANGE, 300))
     values |= unpaired("fashion.last", row(CHANGE, 300), row(CHANGE, 1000))
-    ends = [abs(row(CHANGE, units)[f"accuracy_{end}"]) for units in (30, 100, 300, 1000) for end in ("low", "high")]
+    largest = widest(row(CHANGE, units) for units in (30, 100, 300, 1000))
     narrow = interval("fashion.accuracy", row(CHANGE, 10), "accuracy")
-    return values | {"fashion.accuracies": max(ends)} | narrow
+    return values | {"fashion.accuracies": largest} | narrow
 
 
 def fashion_depth() -> dict[str, float]:
@@ -158,6 +187,8 @@ def fashion_depth() -> dict[str, float]:
         values |= interval(f"layers.{layers}", row(CHANGE, layers), sign=-1)
     for layers in (16, 24):
         values |= interval(f"layers.{layers}", row(CHANGE, layers))
+    values |= {"layers.accuracies": widest(row(CHANGE, layers) for layers in (1, 2, 4, 8, 16))}
+    values |= interval("layers.lost", row(CHANGE, 24), "accuracy")
     values |= {f"layers.fit.{layers}": row("erm", layers).train_accuracy_mean for layers in (1, 16, 24)}
     values |= {"layers.accuracy": row("erm", 4).accuracy_mean, "layers.gap": row("erm", 4).signed_gap_mean}
     return (

@@ -7,9 +7,10 @@ import re
 import subprocess
 from importlib.metadata import version
 
+import jax
 import pytest
 
-from mixjax.runs import origin, provenance
+from mixjax.runs import ENVIRONMENT, origin, provenance
 from tests.paths import ROOT
 
 
@@ -26,6 +27,20 @@ def test_provenance_names_versions_machine_and_sources():
     text = json.dumps(made)
     for secret in (os.path.expanduser("~"), os.uname().nodename, os.getcwd()):
         assert len(secret) < 4 or secret not in text
+
+
+def test_settings_that_change_numbers_are_named(monkeypatch):
+    """Only where they are not the usual ones; x64 and XLA's flags have entries of their own."""
+    assert provenance()["jax_settings"] == ""
+    with jax.default_matmul_precision("bfloat16"), jax.threefry_partitionable(False), jax.enable_x64(False):
+        made = provenance()
+    assert made["jax_settings"] == "jax_default_matmul_precision=bfloat16 jax_threefry_partitionable=False"
+    assert made["x64"] == "False"
+    assert {"x64", "xla_flags", "jax_settings"} <= set(ENVIRONMENT) <= made.keys()
+    monkeypatch.setenv(
+        "XLA_FLAGS", "--xla_dump_to=/secret --xla_b=1 --xla_force_host_platform_device_count=4 --xla_a=2"
+    )
+    assert provenance()["xla_flags"] == "--xla_a=2 --xla_b=1"
 
 
 @pytest.mark.parametrize(

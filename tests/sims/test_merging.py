@@ -45,6 +45,7 @@ def test_halves_are_the_whole_to_the_last_bit(folders, tmp_path):
         np.testing.assert_array_equal(one[name].values, other[name].values, err_msg=str(name))
     made_with = json.loads((tmp_path / "out" / "provenance.json").read_text())
     assert made_with["units"] == "0 of 9"
+    assert made_with["sittings"] == 3  # of the halves, and the merging
 
 
 def test_what_overlaps_is_kept_once_and_what_lacks_is_left_to_be_computed(folders, tmp_path):

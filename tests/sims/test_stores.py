@@ -80,7 +80,7 @@ def test_a_run_is_that_of_a_disk(undisturbed):
     assert_same_bits(undisturbed, sims.load(out))
     assert said == []
     assert sorted(child.name for child in located(out).iterdir()) == [
-        "dataset.nc", "manifest.json", "provenance.json", "shards",
+        "dataset.nc", "manifest.json", "provenance.json", "shards", "sittings.json",
     ]  # fmt: skip
     found = status(out)
     assert (found.state, found.number, found.left) == ("finished", 9, 0)

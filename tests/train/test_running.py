@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mixjax.runs import RunError, provenance
+from mixjax.runs import RunError, cpu_name, provenance
 from mixjax.train import running
 from mixjax.train.loop.training import train_job
 from mixjax.train.running import load_records, run
@@ -90,7 +90,8 @@ def test_what_a_run_leaves(finished):
         "kind": "mixup", "weight": "batch", "pairing": "permutation", "fold": False,
     }  # fmt: skip
     assert spec["dataset"]["rows"] == [710, 355] and len(spec["dataset"]["sha256"]) == 64
-    assert {"mixjax", "commit", "jax", "jaxlib", "platform", "device", "devices"} == environment.keys()
+    assert {"commit", "jax", "jaxlib", "device", "devices", "x64", "xla_flags", "jax_settings"} <= environment.keys()
+    assert environment["device"] == cpu_name()
     records = load_records(finished)
     tested = [record for record in records if record["evaluation"] == "test"]
     assert [r["epoch"] for r in tested if r["arm"] == "erm"] == [1, 2]
@@ -112,6 +113,21 @@ def test_a_finished_run_is_read_and_not_trained(finished, monkeypatch):
     assert "was finished earlier, by commit" in lines[0] and "nothing was computed" in lines[0]
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("device", "another CPU"), ("x64", "maybe"), ("xla_flags", "--xla_cpu_enable_fast_math=true"),
+        ("jax_settings", "jax_default_matmul_precision=bfloat16"), ("devices", 3),
+    ],
+)  # fmt: skip
+def test_what_changes_last_digits_ends_no_run_of_others(copied, monkeypatch, name, value):
+    """A run that another model of CPU or another setting began is refused, and what differs is named."""
+    (copied / "summary.csv").unlink()
+    monkeypatch.setattr(running, "provenance", lambda: {**provenance(), name: value})
+    with pytest.raises(RunError, match=rf'another environment \({name} is ".* there and "{value}" here\)'):
+        run("width", copied, **SMALL)
+
+
 def test_a_summary_that_is_not_of_the_records_is_noticed(copied):
     """As one that is cut in half, which a crash does not do but a copy may."""
     summary = copied / "summary.csv"
@@ -122,6 +138,18 @@ def test_a_summary_that_is_not_of_the_records_is_noticed(copied):
             load_records(copied)
     summary.write_bytes(whole)
     assert load_records(copied)
+
+
+def test_a_run_takes_the_seconds_of_all_its_sittings(copied):
+    """Resumed after an hour and a half of another process, it says so; and what was computed last is only the rest."""
+    first = json.loads((copied / "provenance.json").read_text())
+    assert first["sittings"] == 1
+    (copied / "summary.csv").unlink()
+    (copied / "sittings.json").write_text('{"before": 5400}')
+    run("width", copied, **SMALL)
+    made = json.loads((copied / "provenance.json").read_text())
+    assert made["sittings"] == 2 and made["seconds"] >= 5400
+    assert (first["jobs"], made["jobs"]) == ("1 of 1", "0 of 1")
 
 
 def test_a_changed_option_is_refused_and_named(copied):

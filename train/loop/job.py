@@ -13,6 +13,7 @@ from typing import Literal, NamedTuple
 
 from ..nets.shapes import NetShape
 from .mixing import Mixing
+from .schedule import Schedule
 
 __all__ = ["Arm", "Augment", "Division", "Job", "Member", "Optimizer", "Phase", "Recipe"]
 
@@ -22,11 +23,15 @@ Division = Literal["none", "halves", "held-out"]
 
 @dataclass(frozen=True)
 class Optimizer:
-    """SGD with momentum, as PyTorch's: v <- momentum v + gradient + weight_decay w; w <- w - learning_rate v."""
+    """SGD with momentum, as PyTorch's: v <- momentum v + gradient + weight_decay w; w <- w - learning_rate v.
+
+    The schedule makes the learning rate less in later epochs.
+    """
 
     learning_rate: float = 0.01
     momentum: float = 0.9
     weight_decay: float = 0.0
+    schedule: Schedule = Schedule()
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from .job import Optimizer, Recipe
 from .loss import smooth
 from .members import Members
 from .mixing import StepDraw, mix_batch, mixed_loss, read_logits
+from .schedule import Schedule, learning_rate_share
 
 __all__ = [
     "Images",
@@ -120,6 +121,7 @@ def step(
 
     (loss, (statistics, logits)), gradient = jax.value_and_grad(loss_of, has_aux=True)(nets.params)
     updates, momentum = _transformation(spec.recipe.optimizer).update(gradient, nets.momentum, nets.params)
+    updates = _scheduled(spec.recipe.optimizer, updates, epoch)
     predicted = jax.nn.one_hot(logits.argmax(-1), spec.num_classes, dtype=jnp.float32)
     accuracy = jnp.sum(targets * predicted, -1).mean()
     return Nets(optax.apply_updates(nets.params, updates), statistics, momentum), StepMetrics(loss, accuracy)
@@ -159,6 +161,14 @@ def _batch(
         inputs = augment(key, inputs, crop_padding=padding, flip=recipe.augment == "crop+flip")
     targets = jax.nn.one_hot(labels, spec.num_classes, dtype=jnp.float32)
     return spec.spread(normalize(inputs, images.scale)), smooth(targets, recipe.smoothing)
+
+
+def _scheduled(optimizer: Optimizer, updates: Any, epoch: jax.Array) -> Any:
+    """Return the updates of an epoch; where the rate is constant, to the last bit."""
+    if optimizer.schedule == Schedule():
+        return updates
+    share = learning_rate_share(optimizer.schedule, epoch)
+    return jax.tree.map(lambda update: share.astype(update.dtype) * update, updates)
 
 
 def _transformation(optimizer: Optimizer) -> optax.GradientTransformation:

@@ -94,4 +94,10 @@ def _origin(runs: Sequence[Path], out: Path) -> dict[str, Any]:
     made = [read_provenance(run) for run in runs]
     merging = " ".join(["python -m train merge", *(display_path(folder) for folder in (out, *runs))])
     commands = [*(str(one["command"]) for one in made), merging]
-    return {**made[0], "command": "; ".join(commands), "seconds": round(sum(one["seconds"] for one in made), 2)}
+    total = {"seconds": round(sum(one["seconds"] for one in made), 2), "sittings": sum(map(_sittings, made))}
+    return {**made[0], "command": "; ".join(commands), **total}
+
+
+def _sittings(made: Mapping[str, Any]) -> int:
+    count = made.get("sittings")
+    return count if isinstance(count, int) else 1

@@ -88,7 +88,9 @@ def _origin(run: Path, spec: dict[str, Any]) -> str:
         "`summary.csv`: last epochs, over seeds: mean, 95 % interval (Student's t) and standard deviation; "
         "`A - B` is the difference of arms, seed by seed"
     )
-    return origin_table(made, f"; jobs: {made.get('jobs', '')}", {**_trained_on(run, spec), "table": table})
+    jobs = str(made.get("jobs", ""))
+    jobs = jobs.rpartition(" of ")[2] if "sittings" in made else jobs  # of the last sitting, whose time alone was kept
+    return origin_table(made, f"; jobs: {jobs}", {**_trained_on(run, spec), "table": table})
 
 
 def _trained_on(run: Path, spec: dict[str, Any]) -> dict[str, str]:

@@ -14,7 +14,7 @@ import jax
 import numpy as np
 
 from mixjax.datasets import Dataset
-from mixjax.runs import RunDirectory, RunError, explained, local, write_atomically
+from mixjax.runs import RunDirectory, RunError, Sittings, explained, local, write_atomically
 from mixjax.runs.memory import wants_memory
 
 from ..data.pipeline import steps_per_epoch
@@ -56,7 +56,8 @@ class JobRunner:
     jobs: tuple[Job, ...]
     policy: CheckpointPolicy
     progress: Progress | None
-    keep_features: bool = False
+    keep_features: bool
+    sittings: Sittings
 
     @property
     def folder(self) -> Path:
@@ -100,6 +101,7 @@ class JobRunner:
                 more += self.experiment.evaluate(trained, self.dataset) if self.experiment.evaluate else []
             records = [*epoch_records(job, trained.history, range(job.epochs), self.dataset.num_classes), *more]
             if is_first():
+                self.sittings.record()
                 self.directory.write(job.name, {"records": np.array(json.dumps(records)), "logits": trained.logits})
                 append_records(self.folder / RECORDS, more)
         except BaseException:
@@ -180,6 +182,8 @@ class _JobReporter:
     def on_steps(self, number: int) -> None:
         """Report steps, every few hundred."""
         self.done += number
+        if is_first():
+            self.runner.sittings.record(at_once=False)
         if self.runner.progress is not None:
             self.runner.progress(self.done, self.total, self.text)
 

@@ -43,6 +43,7 @@ def test_a_merged_run_is_published_with_all_its_commands(finished, second, tmp_p
     assert capsys.readouterr().out == f"{tmp_path / 'both' / 'summary.csv'}\n"
     text = publish(tmp_path / "both", tmp_path / "published").read_text()
     assert "seeds = 2" in text and "python -m train merge both width second" in text
+    assert ", over 2 sittings, compilation included" in text
     with pytest.raises(RunError, match="not empty"):
         merge([finished, second], tmp_path / "both")
 

@@ -52,6 +52,20 @@ def two_figures():
         yield
 
 
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ({"jobs": "1 of 2"}, "1.5 s, compilation included; jobs: 1 of 2"),  # of a release that timed the last sitting
+        ({"jobs": "1 of 2", "sittings": 3}, "1.5 s, over 3 sittings, compilation included; jobs: 2"),
+        ({"jobs": "2 of 2", "sittings": 1}, "1.5 s, compilation included; jobs: 2"),
+    ],
+)
+def test_seconds_are_those_of_all_sittings(finished, tmp_path, more, told):
+    run = shutil.copytree(finished, tmp_path / "run")
+    (run / "provenance.json").write_text(json.dumps(MADE | more))
+    assert f"| computing | {told} |" in publish(run, tmp_path / "published").read_text()
+
+
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
     folder = tmp_path_factory.mktemp("runs") / "width"
