@@ -79,9 +79,21 @@ def _draw_panel(ax: Any, rows: Sequence[Row], stored: Stored, axis: str, metric:
     ax.set_xscale("log")
     if metric == "test_temperature":
         ax.set_yscale("log")
+        decades(ax, y=True)
     if metric in _LEVELS:
         ax.axhline(_LEVELS[metric], color="0.4", linewidth=0.6, zorder=0)
-    decades(ax, x=True, y=metric == "test_temperature")
+    sizes = _apart(sorted({row.sizes[axis] for row in rows}))
+    ax.set_xticks(sizes, list(map(str, sizes)))
+    ax.set_xticks([], minor=True)
+
+
+def _apart(sizes: Sequence[int], least: float = 1.4) -> list[int]:
+    """Return the sizes whose labels do not touch: each `least` times the one before it."""
+    kept: list[int] = []
+    for size in sizes:
+        if not kept or size >= least * kept[-1]:
+            kept.append(size)
+    return kept
 
 
 def _has_temperature(rows: Sequence[Row]) -> bool:
