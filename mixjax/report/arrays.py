@@ -17,6 +17,7 @@ from mixjax.commands.origin import versions
 from mixjax.numerics.arguments import as_array, as_floats
 from mixjax.numerics.meshes import pooled
 from mixjax.report.comparison import check_pair
+from mixjax.report.groups import Groups
 from mixjax.report.metrics import Settings
 from mixjax.report.reading import FilePredictions
 from mixjax.report.whole import CalibrationReport
@@ -128,9 +129,11 @@ def _predictions(
         raise ValueError(f"{kind} must not be NaN, as in row {int(np.argmax(missing))}; where= leaves rows out")
     if not kept.any():
         raise ValueError(f"{kind} must have rows that count, got none of {len(kept)}")
-    rows_of = {"scores": np.asarray(values)[kept], "labels": np.asarray(labels)[kept].astype(np.int64)}
+    rows_of: dict[str, Any] = {"scores": np.asarray(values)[kept], "labels": np.asarray(labels)[kept].astype(np.int64)}
     if groups is not None:
-        rows_of["groups"] = group_names(groups, kept.reshape(np.shape(as_array("labels", right)))).ravel()[kept]
+        of_rows = group_names(groups, kept.reshape(np.shape(as_array("labels", right)))).ravel()[kept]
+        found, codes = np.unique(of_rows, return_inverse=True)
+        rows_of["groups"] = Groups("groups", found.tolist(), codes)
     missing = np.zeros(int(kept.sum()), bool)
     return FilePredictions(
         name, "", "binary" if kind == "confidence" else kind, missing=missing, row_name=_row, **rows_of

@@ -10,6 +10,7 @@ from mixjax.calibration.groups import GroupIntervals
 from mixjax.report.comparison import Comparison
 from mixjax.report.metrics import Metric, Report
 from mixjax.report.numbers import decimals, ends, estimate, p_value, rounded, row_count
+from mixjax.runs.untrusted import printable
 
 MOST_CLASSES = 10  # classes to list, those with the largest ECE
 
@@ -111,7 +112,7 @@ def group_cells(report: Report) -> list[tuple[str, ...]]:
         for name in names:
             yield from (form(getattr(group, name), digits[name]) for form in (estimate, ends))
 
-    return [(str(name), str(group.num_rows), *cells(group)) for name, group in report.groups.items()]
+    return [(printable(name, 40), str(group.num_rows), *cells(group)) for name, group in report.groups.items()]
 
 
 def _groups_table(report: Report, title: str) -> Any:
