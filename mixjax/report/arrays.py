@@ -10,11 +10,11 @@ import numpy as np
 
 from mixjax.calibration.groups import group_names
 from mixjax.calibration.rows.bins import Binning, Closed
-from mixjax.calibration.rows.clean import Rows, as_mask
+from mixjax.calibration.rows.clean import Rows, as_mask, as_scores
 from mixjax.calibration.rows.predictions import Predictions
 from mixjax.calibration.summary import Kind, kind_given
 from mixjax.commands.origin import versions
-from mixjax.numerics.arguments import as_array, as_floats
+from mixjax.numerics.arguments import as_array
 from mixjax.numerics.meshes import pooled
 from mixjax.report.comparison import check_pair
 from mixjax.report.groups import Groups
@@ -113,7 +113,7 @@ def _predictions(
     Raises:
       ValueError, TypeError: for wrong shapes, dtypes or values, NaN among them, and without rows.
     """
-    (given,) = as_floats(**{kind: scores})
+    given = as_scores(kind, scores, where)
     if kind == "confidence":
         rows = Rows.of(given, right, None, where)
         values, labels = rows.confidence, rows.correct
