@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import jax
 import numpy as np
 import pytest
@@ -289,6 +291,17 @@ def test_names_of_groups_are_plain_text_on_one_line(suffix, tmp_path, capsys, mo
         assert sum(line.strip().startswith(name) and " 30 " in line for line in out.splitlines()) == 1
     assert not {"\x1b", "\u202e"} & set(out + content)
     assert "x" * 38 not in out + content
+
+
+def test_long_names_leave_room_for_numbers(capsys, monkeypatch):
+    """...in a terminal of 80 columns, where names of groups are cut; their rows and accuracies are whole."""
+    monkeypatch.setenv("COLUMNS", "80")
+    names = np.array(["xxx", f"{'x' * 10}10", "x" * 60])[np.arange(240) % 3]
+    confidence, correct = np.full(240, 0.75), np.arange(240) % 2
+    of_arrays(confidence=confidence, correct=correct, groups=names, num_bins=6, level=0.9, seed=5).print()
+    lines = [line for line in capsys.readouterr().out.splitlines() if line.strip().startswith("xxx")]
+    assert [line.split()[0] for line in lines] == ["xxx", "xxxxxxxxxx10", "xxxxxxxxxxx\N{HORIZONTAL ELLIPSIS}"]
+    assert all(re.search(r" 80 +0\.500 +\[0\.40", line) for line in lines)
 
 
 def test_a_long_name_in_very_many_rows_of_parquet(tmp_path):
