@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -37,7 +38,8 @@ FILES = """What a file contains, and the options for other names:
   --logits   npz: arrays logits [N, K] and labels [N]; csv and parquet: columns logit_0, logit_1, ... and label
   --probs    npz: arrays probs [N, K] and labels [N];  csv and parquet: columns prob_0, prob_1, ... and label
   --binary   arrays or columns confidence and correct, of N rows each
-Labels are whole numbers from 0. Rows are counted from 0; messages on a csv file name the line."""
+Labels are whole numbers from 0. --groups takes any array [N] or column of names, whole numbers or truth values. Rows
+are counted from 0; messages on a csv file name the line."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -83,14 +85,7 @@ def _parser() -> argparse.ArgumentParser:
     kind.add_argument("--logits", dest="kind", action="store_const", const="logits", help="the scores are logits")
     kind.add_argument("--probs", dest="kind", action="store_const", const="probs", help="the scores are probabilities")
     kind.add_argument("--binary", dest="kind", action="store_const", const="binary", help="confidences, right or not")
-    names = parser.add_argument_group("names in the file")
-    names.add_argument(
-        "--scores-name", metavar="NAME", help="array of logits or probabilities, or prefix of their columns"
-    )
-    names.add_argument("--labels-name", metavar="NAME", help="array or column of labels")
-    names.add_argument("--confidence-name", metavar="NAME", default="confidence", help="(default: confidence)")
-    names.add_argument("--correct-name", metavar="NAME", default="correct", help="(default: correct)")
-    names.add_argument("--classes", metavar="NAME,NAME,...", help="names of the classes, in the order of the scores")
+    _add_names(parser)
     parser.add_argument("--drop-nan", action="store_true", help="leave out rows with NaN or an empty cell")
     parser.add_argument(
         "--ignore-label", type=int, metavar="LABEL", help="leave out rows with this label, such as -100"
@@ -105,6 +100,20 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--seed", type=int, default=0, help="seed of the bootstrap and of the test (default: 0)")
     parser.add_argument("--out", type=Path, metavar="DIR", help="folder (default: FILE without its suffix, _report)")
     return parser
+
+
+def _add_names(parser: argparse.ArgumentParser) -> None:
+    names = parser.add_argument_group("names in the file")
+    names.add_argument(
+        "--scores-name", metavar="NAME", help="array of logits or probabilities, or prefix of their columns"
+    )
+    names.add_argument("--labels-name", metavar="NAME", help="array or column of labels")
+    names.add_argument("--confidence-name", metavar="NAME", default="confidence", help="(default: confidence)")
+    names.add_argument("--correct-name", metavar="NAME", default="correct", help="(default: correct)")
+    names.add_argument("--classes", metavar="NAME,NAME,...", help="names of the classes, in the order of the scores")
+    names.add_argument(
+        "--groups", metavar="NAME", help="array or column of groups: accuracy, ECE and signed gap of each"
+    )
 
 
 def _report(options: argparse.Namespace) -> int:
@@ -153,7 +162,8 @@ def _files(options: argparse.Namespace) -> tuple[list[FilePredictions], list[str
     from mixjax.report.recalibrating import check_method, recalibrated
 
     classes = tuple(options.classes.split(",")) if options.classes else ()
-    names = Names(options.scores_name, options.labels_name, options.confidence_name, options.correct_name, classes)
+    named = (options.scores_name, options.labels_name, options.confidence_name, options.correct_name)
+    names = Names(*named, classes, options.groups)
     rules = Rules(options.normalize, options.ignore_label)
     paths = options.compare or [options.file]
     if options.recalibrate:
@@ -166,7 +176,8 @@ def _files(options: argparse.Namespace) -> tuple[list[FilePredictions], list[str
     files = without_missing(files, options.drop_nan)
     if not options.recalibrate:
         return files, [paths[0].stem], {}
-    (held_out,) = without_missing([read_predictions(options.fit, options.kind, names, rules)], options.drop_nan)
+    ungrouped = dataclasses.replace(names, groups=None)
+    (held_out,) = without_missing([read_predictions(options.fit, options.kind, ungrouped, rules)], options.drop_nan)
     after, fitted = recalibrated(files[0], options.recalibrate, held_out)
     fitted += f" on {held_out.name}, {len(held_out)} rows, sha256 {held_out.sha256}"
     return [*files, after], ["A: before", "B: after"], {"fitted": fitted}

@@ -12,8 +12,9 @@ import pytest
 import xarray as xr
 
 from mixjax import ece, top_label_ece
-from mixjax.calibration import nll
+from mixjax.calibration import calibration_summary, group_intervals, nll, nll_from_logits
 from mixjax.recalibration import fit_temperature
+from mixjax.scores import binary_from_logits, top_label, top_label_from_logits
 
 CONFIDENCE, CORRECT = [0.25, 0.5, 0.875, 1.0], [0, 1, 1, 1]
 PROBS, LABELS = [[0.25, 0.75], [0.5, 0.5], [0.875, 0.125]], [1, 0, 1]
@@ -116,3 +117,29 @@ def test_fits_take_columns(rng):
     labels = (logits[:, 1] - logits[:, 0] + rng.logistic(size=20) > 0).astype(int)
     found = fit_temperature(pd.DataFrame(logits), pd.Series(labels)).temperature
     assert found == fit_temperature(logits, labels).temperature
+
+
+def test_logits_may_be_missing_in_masked_rows():
+    """...as None in a table of objects, and their labels as NaN in floats."""
+    logits, labels, where = np.array(PROBS), np.array([1.0, np.nan, 1.0]), [True, False, True]
+    table = pd.DataFrame(logits, dtype=object)
+    table.iloc[1, 0] = None
+    options = {"labels": labels, "where": where}
+    assert nll_from_logits(table, **options) == nll_from_logits(logits, LABELS, where=where)
+    summary = calibration_summary(logits=table, **options)
+    np.testing.assert_equal(summary, calibration_summary(logits=logits, labels=LABELS, where=where))
+    for function in (top_label, top_label_from_logits):
+        found = function(table, **options)
+        np.testing.assert_array_equal(found, function(logits, LABELS, where=where))
+        assert np.isnan(found[0][1])
+    column = pd.Series([0.5, None, -0.5], dtype=object)
+    found = binary_from_logits(column, labels, where=where)
+    np.testing.assert_array_equal(found, binary_from_logits(column.astype(float), [1, 0, 1], where=where))
+
+
+def test_groups_of_rows_with_missing_confidences(key):
+    confidence, correct = pd.Series([0.25, None, 0.875, 1.0], dtype=object), [0, None, 1, 1]
+    groups, options = ["a", None, "b", "a"], {"where": [True, False, True, True], "replicates": 9}
+    found = group_intervals(key, confidence, correct, groups, **options)
+    right = group_intervals(key, confidence.astype(float), [0, 0, 1, 1], ["a", "a", "b", "a"], **options)
+    np.testing.assert_equal(found, right)

@@ -9,10 +9,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from mixjax.calibration.rows.clean import Rows
+from mixjax.calibration.rows.clean import Rows, as_scores
 from mixjax.calibration.rows.predictions import Predictions
 from mixjax.calibration.rows.sums import mean
-from mixjax.numerics.arguments import as_floats
 from mixjax.numerics.meshes import jitted, pooled
 from mixjax.typing import ArrayLike, Real
 
@@ -57,7 +56,7 @@ def nll_from_logits(
       0.503
     """
     predictions = Predictions.of_logits(logits, labels, weights, where)
-    (logits,) = as_floats(logits=logits)
+    logits = as_scores("logits", logits, where)
     return predictions.raise_if_invalid(_nll_from_logits(pooled(logits, kept=1), predictions))
 
 

@@ -15,12 +15,11 @@ from jaxtyping import Array, Float
 from mixjax.calibration.binned import classwise_ece, ece, mce
 from mixjax.calibration.debiased import debiased_ece2
 from mixjax.calibration.rows.bins import Binning, Bins, Closed, NumBins
-from mixjax.calibration.rows.clean import Rows
+from mixjax.calibration.rows.clean import Rows, as_scores
 from mixjax.calibration.rows.predictions import Predictions
 from mixjax.calibration.rows.sums import mean
 from mixjax.calibration.scoring import brier_score, nll, nll_from_logits, signed_gap
 from mixjax.calibration.smooth import smooth_ece
-from mixjax.numerics.arguments import as_floats
 from mixjax.numerics.meshes import jitted, pooled
 from mixjax.typing import ArrayLike
 
@@ -86,7 +85,7 @@ def calibration_summary(
     bins = Bins.of(num_bins, binning, closed, edges, num_rows=len(predictions.probs))
     if kind == "probs":
         return predictions.raise_if_invalid(_of_probs(predictions, bins))
-    (logits,) = as_floats(logits=logits)  # type: ignore[arg-type]
+    logits = as_scores("logits", logits, where)  # type: ignore[arg-type]
     return predictions.raise_if_invalid(_of_logits(pooled(logits, kept=1), predictions, bins))
 
 

@@ -16,6 +16,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from mixjax.calibration.rows.clean import (
     as_numbers,
+    as_scores,
     beside,
     is_share,
     known_nan,
@@ -26,7 +27,6 @@ from mixjax.calibration.rows.clean import (
 )
 from mixjax.calibration.rows.predictions import as_labels
 from mixjax.calibration.rows.sums import total
-from mixjax.numerics.arguments import as_floats
 from mixjax.numerics.meshes import pooled
 from mixjax.recalibration.likelihood import one_hot
 from mixjax.typing import ArrayLike
@@ -116,7 +116,7 @@ class LabeledLogits(NamedTuple):
         Raises:
           ValueError, TypeError: for wrong shapes or dtypes.
         """
-        (array,) = as_floats(logits=logits)
+        array = as_scores("logits", logits, where)
         if array.ndim < 2 or array.shape[-1] < 2:
             raise ValueError(f"logits must have shape [N, K] or [..., K] with K at least 2, got {array.shape}")
         rule = f"the shape of logits without classes, {array.shape[:-1]}"
@@ -132,7 +132,7 @@ class LabeledLogits(NamedTuple):
         Raises:
           ValueError, TypeError: for wrong shapes or dtypes.
         """
-        (array,) = as_floats(logits=logits)
+        array = as_scores("logits", logits, where)
         if array.ndim == 0:
             raise ValueError("logits must have shape [N], got one number")
         numbers = as_numbers("labels", labels, np.dtype(array.dtype), where)

@@ -2,6 +2,7 @@
 
     columns.py     npz, csv, parquet -> named columns      reading.py      columns -> checked predictions
     arrays.py      arrays -> checked predictions           checks.py       what holds of every array of a file
+    groups.py      a column of names -> groups of rows
     metrics.py     predictions -> numbers                  comparison.py   two models on the same rows, paired
     figures.py     numbers -> figures                      terminal.py     numbers -> a table in the terminal
     page.py        numbers and figures -> one HTML page    html.py         pages that need nothing but themselves

@@ -10,13 +10,14 @@ import numpy as np
 
 from mixjax.calibration.groups import group_names
 from mixjax.calibration.rows.bins import Binning, Closed
-from mixjax.calibration.rows.clean import Rows, as_mask
+from mixjax.calibration.rows.clean import Rows, as_mask, as_scores
 from mixjax.calibration.rows.predictions import Predictions
 from mixjax.calibration.summary import Kind, kind_given
 from mixjax.commands.origin import versions
-from mixjax.numerics.arguments import as_array, as_floats
+from mixjax.numerics.arguments import as_array
 from mixjax.numerics.meshes import pooled
 from mixjax.report.comparison import check_pair
+from mixjax.report.groups import Groups
 from mixjax.report.metrics import Settings
 from mixjax.report.reading import FilePredictions
 from mixjax.report.whole import CalibrationReport
@@ -112,7 +113,7 @@ def _predictions(
     Raises:
       ValueError, TypeError: for wrong shapes, dtypes or values, NaN among them, and without rows.
     """
-    (given,) = as_floats(**{kind: scores})
+    given = as_scores(kind, scores, where)
     if kind == "confidence":
         rows = Rows.of(given, right, None, where)
         values, labels = rows.confidence, rows.correct
@@ -128,9 +129,11 @@ def _predictions(
         raise ValueError(f"{kind} must not be NaN, as in row {int(np.argmax(missing))}; where= leaves rows out")
     if not kept.any():
         raise ValueError(f"{kind} must have rows that count, got none of {len(kept)}")
-    rows_of = {"scores": np.asarray(values)[kept], "labels": np.asarray(labels)[kept].astype(np.int64)}
+    rows_of: dict[str, Any] = {"scores": np.asarray(values)[kept], "labels": np.asarray(labels)[kept].astype(np.int64)}
     if groups is not None:
-        rows_of["groups"] = group_names(groups, kept.reshape(np.shape(as_array("labels", right)))).ravel()[kept]
+        of_rows = group_names(groups, kept.reshape(np.shape(as_array("labels", right)))).ravel()[kept]
+        found, codes = np.unique(of_rows, return_inverse=True)
+        rows_of["groups"] = Groups("groups", found.tolist(), codes)
     missing = np.zeros(int(kept.sum()), bool)
     return FilePredictions(
         name, "", "binary" if kind == "confidence" else kind, missing=missing, row_name=_row, **rows_of

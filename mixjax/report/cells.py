@@ -11,7 +11,7 @@ import numpy as np
 from mixjax.runs import RunError
 from mixjax.runs.untrusted import printable
 
-_MISSING = ("", "NA", "NaN", "nan", "null")
+MISSING = ("", "NA", "NaN", "nan", "null")
 _BOOLEANS = {"true": True, "false": False}
 
 
@@ -25,7 +25,7 @@ class Labels(NamedTuple):
 def numbered(path: Path, labels: Labels, cells: list[str], row_names: list[str]) -> np.ndarray:
     """Return the numbers of named classes; an empty cell is masked unless a class has its name."""
     numbers = {name: number for number, name in enumerate(labels.classes)}
-    missing = [cell not in numbers and cell in _MISSING for cell in cells]
+    missing = [cell not in numbers and cell in MISSING for cell in cells]
     for row, cell, empty in zip(row_names, cells, missing, strict=True):
         if cell not in numbers and not empty:
             name = printable(labels.column, 40)
@@ -35,7 +35,7 @@ def numbered(path: Path, labels: Labels, cells: list[str], row_names: list[str])
 
 def numbers_of(path: Path, name: str, cells: list[str], lines: list[int], whole: bool) -> np.ndarray:
     """Parse cells as booleans or whole numbers if all are, otherwise as floating ones unless they must be `whole`."""
-    missing = [cell in _MISSING for cell in cells]
+    missing = [cell in MISSING for cell in cells]
     said = {cell.lower() for cell, empty in zip(cells, missing, strict=True) if not empty}
     if said and said <= _BOOLEANS.keys():
         return np.ma.array([_BOOLEANS.get(cell.lower(), False) for cell in cells], bool, mask=missing)

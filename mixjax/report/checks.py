@@ -6,10 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import jax.numpy as jnp
 import numpy as np
 
+from mixjax.calibration.rows.clean import is_share
+from mixjax.calibration.rows.predictions import slack_of_rows
 from mixjax.numerics.arguments import shown
 from mixjax.report.columns import Columns, is_table
+from mixjax.report.groups import Groups
 from mixjax.report.numbers import row_count
 from mixjax.runs import RunError
 from mixjax.runs.untrusted import printable
@@ -18,14 +22,28 @@ from mixjax.runs.untrusted import printable
 def column(path: Path, columns: Columns, name: str) -> np.ndarray:
     """Return the array or column of a name, which must be there and hold real numbers."""
     if name not in columns.arrays:
-        there = ", ".join(printable(name, 40) for name in columns.names[:12]) + (
-            ", ..." if len(columns.names) > 12 else ""
-        )
-        raise RunError(f"{path} has no {'column' if is_table(path) else 'array'} {name!r}; it has {there or 'none'}")
+        raise _absent(path, columns, name)
     array = columns.arrays[name]
     if array.dtype.kind not in "biuf":
         raise RunError(f"{path}: {name} must be real numbers, got {array.dtype}")
     return array
+
+
+def groups_of(path: Path, columns: Columns, name: str | None, rows: int) -> Groups | None:
+    """Return the groups in the array or column of a name, which must be there and have as many rows; None for None."""
+    if name is None:
+        return None
+    if columns.groups is None:
+        raise _absent(path, columns, name)
+    if len(columns.groups.codes) != rows:
+        shown = printable(name, 40)
+        raise RunError(f"{path}: {shown} has {row_count(len(columns.groups.codes))} and the predictions have {rows}")
+    return columns.groups
+
+
+def _absent(path: Path, columns: Columns, name: str) -> RunError:
+    there = ", ".join(printable(name, 40) for name in columns.names[:12]) + (", ..." if len(columns.names) > 12 else "")
+    return RunError(f"{path} has no {'column' if is_table(path) else 'array'} {name!r}; it has {there or 'none'}")
 
 
 def check_real(path: Path, name: str, scores: np.ndarray) -> None:
@@ -56,11 +74,16 @@ def check_whole(path: Path, columns: Columns, name: str, labels: np.ndarray) -> 
         )
 
 
-def check_missing(name: str, missing: np.ndarray, row_name: Callable[[int], str], drop: bool) -> None:
+def check_missing(
+    name: str, missing: np.ndarray, row_name: Callable[[int], str], drop: bool, groups: Groups | None = None
+) -> None:
     """Raise RunError if rows of the file `name` are missing, and are not to be dropped."""
     count = int(missing.sum())
     if count and not drop:
-        hold, first = "holds" if count == 1 else "hold", row_name(int(np.argmax(missing)))
+        row = int(np.argmax(missing))
+        hold, first = "holds" if count == 1 else "hold", row_name(row)
+        if groups is not None and groups.missing[row]:
+            first += f" in column {printable(groups.column, 40)}"
         raise RunError(
             f"{name}: {count} of {len(missing)} rows {hold} NaN or an empty cell, the first is {first}; "
             "--drop-nan leaves them out"
@@ -86,3 +109,29 @@ class Check:
             raise RunError(
                 f"{self.path}: {name} must be {rule}, got {shown(value)} in {self.columns.row_name(row)}{column}"
             )
+
+
+def check_probs(check: Check, name: str, probs: np.ndarray) -> None:
+    """Check that rows are probabilities that sum to 1."""
+    with np.errstate(over="ignore"):
+        slack = np.asarray(slack_of_rows(jnp.asarray(probs.astype(np.float32))))
+    check(name, probs, is_share(probs, slack), "in [0, 1] (are they logits? use --logits)")
+    sums = probs.sum(axis=1, dtype=np.float64)
+    rule = f"rows that sum to 1 within {slack.min():g} (rounded? use --normalize)"
+    check(name, sums, np.abs(sums - 1) <= slack[:, 0], rule)
+
+
+def normalized(check: Check, name: str, probs: np.ndarray) -> np.ndarray:
+    """Divide the rows by their sums, in at least the precision of float32."""
+    check(name, probs, (probs >= 0) & (probs < np.inf), "at least 0 and finite")
+    sums = probs.sum(axis=1, dtype=np.float64)
+    check(name, sums, (sums > 0) & (sums < np.inf), "rows with a sum above 0")
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return (probs / sums[:, None]).astype(np.float64 if probs.dtype.itemsize > 4 else np.float32)
+
+
+def check_logits(check: Check, name: str, logits: np.ndarray) -> None:
+    """Check that rows of logits have a softmax."""
+    check(name, logits, logits < np.inf, "below infinity")
+    largest = logits.max(axis=1)
+    check(name, largest, largest > -np.inf, "above -inf for one class at least")

@@ -10,7 +10,6 @@ from __future__ import annotations
 import csv
 from collections import Counter
 from collections.abc import Callable, Iterator
-from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
@@ -19,7 +18,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from mixjax.commands import missing_package
-from mixjax.report.cells import Labels, numbered, numbers_of
+from mixjax.report.cells import MISSING, Labels, numbered, numbers_of
+from mixjax.report.groups import Groups, Numbering, is_text, of_array, of_cells, of_dictionary, room_of_text
 from mixjax.report.lists import count_of_numbers, is_list_of_numbers, of_lists
 from mixjax.report.numbers import row_count
 from mixjax.runs import RunError
@@ -32,36 +32,45 @@ _LIMIT = 2**32  # bytes of the columns of a parquet file, unless the file itself
 
 
 class Columns(NamedTuple):
-    """The names of all columns of a file, the arrays of the wanted ones, and the file's names of rows."""
+    """The names of all columns of a file, the arrays of the wanted ones, the file's names of rows, and their groups."""
 
     names: list[str]
     arrays: dict[str, np.ndarray]  # np.ma.MaskedArray where cells are missing
     row_name: Callable[[int], str]
+    groups: Groups | None = None
+
+
+class _Chosen(NamedTuple):
+    wanted: Callable[[str], bool]
+    labels: Labels | None
+    listed: str | None
+    groups: str | None
 
 
 def read_columns(
-    path: Path, wanted: Callable[[str], bool], labels: Labels | None = None, listed: str | None = None
+    path: Path,
+    wanted: Callable[[str], bool],
+    labels: Labels | None = None,
+    listed: str | None = None,
+    groups: str | None = None,
 ) -> Columns:
     """Read the columns whose names are wanted; arrays of an npz file may have any shape.
 
     A parquet file may have a column `listed`, too, of lists of numbers, whose array has a row for each list.
 
-    Labels of a csv file must be whole numbers, 1.0 among them; other files state their dtypes.
+    Labels of a csv file must be whole numbers, 1.0 among them; other files state their dtypes. The column `groups`,
+    which may be a wanted one, may be text.
 
     Raises:
       RunError: for a file that cannot be read, is empty or of an unknown kind, and for a cell that is not a number.
     """
-    readers: dict[str, Callable[[Path, Callable[[str], bool], Labels | None], Columns]] = {
-        ".npz": _npz,
-        ".csv": _csv,
-        ".parquet": partial(_parquet, listed=listed),
-    }
+    readers = {".npz": _npz, ".csv": _csv, ".parquet": _parquet}
     if path.suffix.lower() not in readers:
         raise RunError(f"{path}: the name must end in {', '.join(readers)}")
     try:
         if path.stat().st_size == 0:
             raise RunError(f"{path} is empty")
-        return readers[path.suffix.lower()](path, wanted, labels)
+        return readers[path.suffix.lower()](path, _Chosen(wanted, labels, listed, groups))
     except FileNotFoundError:
         raise RunError(f"there is no file {path}") from None
     except OSError as error:
@@ -86,22 +95,23 @@ def _refuse_twice(path: Path, names: list[str]) -> None:
 def _refuse_many(path: Path, rows: int, numbers: int, columns: int) -> None:
     """Raise RunError for too many numbers, which a few bytes of parquet can stand for."""
     if 8 * numbers > max(_LIMIT, path.stat().st_size):
-        raise RunError(
-            f"{path} has {row_count(rows)} in {columns} columns, which is more than {_LIMIT} bytes of numbers"
-        )
+        raise RunError(f"{path} has {row_count(rows)} in {columns} columns, which is more than {_LIMIT} bytes")
 
 
 def _row(row: int) -> str:
     return f"row {row}"
 
 
-def _npz(path: Path, wanted: Callable[[str], bool], labels: Labels | None) -> Columns:
-    names, arrays = read_arrays(path, wanted)
+def _npz(path: Path, chosen: _Chosen) -> Columns:
+    names, arrays = read_arrays(path, lambda name: chosen.wanted(name) or name == chosen.groups)
+    labels, groups = chosen.labels, None
+    if chosen.groups is not None and chosen.groups in arrays:
+        groups = of_array(path, chosen.groups, _native(arrays[chosen.groups]), _row)
     if labels and labels.classes and labels.column in arrays and arrays[labels.column].dtype.kind == "U":
         cells = arrays[labels.column]
         rows = [_row(row) for row in range(cells.size)]
         arrays[labels.column] = numbered(path, labels, cells.ravel().tolist(), rows).reshape(cells.shape)
-    return Columns(names, {name: _native(array) for name, array in arrays.items()}, _row)
+    return Columns(names, {name: _native(array) for name, array in arrays.items()}, _row, groups)
 
 
 def _native(array: np.ndarray) -> np.ndarray:
@@ -115,7 +125,7 @@ def _native(array: np.ndarray) -> np.ndarray:
     return array.astype(np.float64 if wide else array.dtype.newbyteorder("="), copy=False)
 
 
-def _csv(path: Path, wanted: Callable[[str], bool], labels: Labels | None) -> Columns:
+def _csv(path: Path, chosen: _Chosen) -> Columns:
     lines: list[int] = []
     try:
         with open(path, newline="", encoding="utf-8-sig") as file:
@@ -125,25 +135,38 @@ def _csv(path: Path, wanted: Callable[[str], bool], labels: Labels | None) -> Co
             names = [name.strip() for name in next(filter(None, reader), [])]
             index = {name: k for k, name in enumerate(names)}
             _refuse_twice(path, names)
-            parts: dict[str, list[Any]] = {name: [] for name in names if wanted(name)}
+            parts: dict[str, list[Any]] = {name: [] for name in names if chosen.wanted(name)}
+            groups = Numbering(path, names[index[chosen.groups]], MISSING) if chosen.groups in index else None
             rows = _cells(path, reader, len(names), lines)
             while chunk := list(islice(rows, max(1, _CHUNK // max(1, len(names))))):
-                start = len(lines) - len(chunk)
+                here = lines[len(lines) - len(chunk) :]
+                if groups:
+                    groups.add([row[index[groups.column]].strip() for row in chunk])
                 for name, part in parts.items():
                     cells = [row[index[name]].strip() for row in chunk]
-                    if separator == ";":
-                        cells = [cell.replace(",", ".") for cell in cells]
-                    here, of_labels = lines[start:], labels is not None and name == labels.column
-                    if labels and labels.classes and of_labels:
-                        part.append(numbered(path, labels, cells, [f"line {line}" for line in here]))
-                    else:
-                        part.append(numbers_of(path, name, cells, here, of_labels))
+                    part.append(_numbers(path, name, cells, here, chosen.labels, separator == ";"))
     except UnicodeDecodeError:
         raise RunError(f"{path} is not a csv file in UTF-8") from None
     except csv.Error as error:
         raise RunError(f"{path} is not a csv file: {error}") from None
     arrays = {name: np.ma.concatenate(part) if part else np.zeros(0) for name, part in parts.items()}
-    return Columns(names, arrays, lambda row: f"line {lines[row]}")
+
+    def row_name(row: int) -> str:
+        return f"line {lines[row]}"
+
+    return Columns(names, arrays, row_name, of_cells(groups, row_name, separator == ";") if groups else None)
+
+
+def _numbers(
+    path: Path, name: str, cells: list[str], lines: list[int], labels: Labels | None, comma: bool
+) -> np.ndarray:
+    """Return the numbers of cells, or of the classes that they name; with `comma`, they may have decimal commas."""
+    if comma:
+        cells = [cell.replace(",", ".") for cell in cells]
+    of_labels = labels is not None and name == labels.column
+    if labels and labels.classes and of_labels:
+        return numbered(path, labels, cells, [f"line {line}" for line in lines])
+    return numbers_of(path, name, cells, lines, of_labels)
 
 
 def _separator(header: str) -> str:
@@ -170,7 +193,7 @@ def _cells(path: Path, reader: Any, width: int, lines: list[int]) -> Iterator[li
         yield cells
 
 
-def _parquet(path: Path, wanted: Callable[[str], bool], _: Labels | None, listed: str | None) -> Columns:
+def _parquet(path: Path, chosen: _Chosen) -> Columns:
     try:
         import pyarrow
         import pyarrow.parquet
@@ -181,18 +204,25 @@ def _parquet(path: Path, wanted: Callable[[str], bool], _: Labels | None, listed
         names = file.schema_arrow.names
         _refuse_twice(path, names)
         kinds = {name: file.schema_arrow.field(name).type for name in names}
-        lists = [name for name in names if name == listed and is_list_of_numbers(kinds[name])]
-        chosen = [name for name in names if wanted(name) and name not in lists]
-        for name in chosen:
+        grouped = chosen.groups if chosen.groups in kinds else None
+        text = grouped if grouped is not None and is_text(path, grouped, kinds[grouped]) else None
+        lists = [name for name in names if name == chosen.listed and is_list_of_numbers(kinds[name])]
+        wanted = [name for name in names if chosen.wanted(name) or (name == grouped and text is None)]
+        flat = [name for name in wanted if name not in lists]
+        for name in flat:
             _refuse_other_kinds(path, name, kinds[name])
         rows = _rows_of(file.metadata)
-        counts = [rows] * len(chosen) + [count_of_numbers(file.metadata, name) for name in lists]
+        counts = [rows] * len(flat) + [count_of_numbers(file.metadata, name) for name in lists]
+        counts += [room_of_text(file.metadata, text)] if text is not None else []
         _refuse_many(path, rows, sum(counts), len(counts))
-        table = file.read(chosen + lists)
+        table = file.read(flat + lists)
+        groups = of_dictionary(path, text) if text is not None else None
     except (pyarrow.ArrowException, ValueError) as error:
         raise RunError(f"{path} is damaged, or is not a parquet file: {printable(_first_line(error))}") from None
-    arrays = {name: _of_arrow(table.column(name)) for name in chosen}
-    return Columns(names, arrays | {name: of_lists(path, name, table.column(name)) for name in lists}, _row)
+    arrays = {name: _of_arrow(table.column(name)) for name in flat}
+    if grouped is not None and text is None:
+        groups = of_array(path, grouped, arrays[grouped], _row)
+    return Columns(names, arrays | {name: of_lists(path, name, table.column(name)) for name in lists}, _row, groups)
 
 
 def _rows_of(metadata: Any) -> int:

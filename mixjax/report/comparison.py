@@ -24,6 +24,7 @@ from mixjax.report.metrics import Metric, Report, top_labels
 from mixjax.report.numbers import row_count
 from mixjax.report.reading import FilePredictions
 from mixjax.runs import RunError
+from mixjax.runs.untrusted import printable
 
 _BLOCK = 1 << 22  # numbers to draw at a time
 
@@ -38,7 +39,7 @@ class Comparison:
 
 
 def check_pair(first: FilePredictions, second: FilePredictions) -> None:
-    """Raise RunError unless both files have the same number of rows, the same classes and the same labels.
+    """Raise RunError unless both files have the same number of rows, classes, labels and groups.
 
     Files of kind "binary" have no labels, and correctness may differ; their rows are taken to be the same.
     """
@@ -53,6 +54,12 @@ def check_pair(first: FilePredictions, second: FilePredictions) -> None:
         row = int(np.argmax(differ))
         labels = f"{first.labels[row]} and {second.labels[row]}, {first.row_name(row)}"
         raise RunError(f"{first.name} and {second.name} have different labels in {differ.sum()} rows (first {labels})")
+    groups = first.groups, second.groups
+    if groups[0] is not None and groups[1] is not None and (differ := groups[0].differ(groups[1])).any():
+        row = int(np.argmax(differ))
+        a, b = (printable(of_rows.name_of(row), 40) for of_rows in (groups[0], groups[1]))
+        which = f"first {a} and {b}, {first.row_name(row)}"
+        raise RunError(f"{first.name} and {second.name} have different groups in {differ.sum()} rows ({which})")
 
 
 def compare(first: Report, second: Report) -> Comparison:

@@ -219,7 +219,8 @@ def _groupwise(
 ) -> dict[Any, GroupIntervals]:
     if file.groups is None:
         return {}
-    return group_intervals(key, confidence, correct, file.groups, **settings.bootstrap)
+    found = group_intervals(key, confidence, correct, file.groups.codes, **settings.bootstrap)
+    return {file.groups.names[code]: intervals for code, intervals in found.items()}
 
 
 def _at_least_float32(values: np.ndarray) -> np.ndarray:

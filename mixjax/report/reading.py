@@ -6,7 +6,8 @@
 | probs | `probs` [N, K], `labels` [N] | `prob_0` to `prob_{K-1}`, `label` |
 | binary | `confidence` [N], `correct` [N] | `confidence`, `correct` |
 
-The logits or probabilities of a parquet file may also be lists, in one column `logits` or `probs`.
+The logits or probabilities of a parquet file may also be lists, in one column `logits` or `probs`. Any array or column
+may name the groups of rows.
 
 Every failure is a `RunError`: one sentence with the row (counted from 0; the line of a csv file) and the column.
 """
@@ -21,14 +22,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-import jax.numpy as jnp
 import numpy as np
 
 from mixjax.calibration.rows.clean import is_share
-from mixjax.calibration.rows.predictions import slack_of_rows
 from mixjax.report.cells import Labels
-from mixjax.report.checks import Check, check_lengths, check_missing, check_real, check_whole, column
+from mixjax.report.checks import (
+    Check,
+    check_lengths,
+    check_logits,
+    check_missing,
+    check_probs,
+    check_real,
+    check_whole,
+    column,
+    groups_of,
+    normalized,
+)
 from mixjax.report.columns import Columns, is_table, read_columns
+from mixjax.report.groups import Groups
 from mixjax.runs import RunError
 
 Kind = Literal["logits", "probs", "binary"]
@@ -43,6 +54,7 @@ class Names:
     confidence: str = "confidence"
     correct: str = "correct"
     classes: tuple[str, ...] = ()  # in the order of the scores; labels may be these, and columns have them for numbers
+    groups: str | None = None
 
 
 @dataclass(frozen=True)
@@ -66,7 +78,7 @@ class FilePredictions:
       missing: True for a row with a NaN or an empty cell, shape [N].
       row_name: the file's name of a row.
       dropped: number of rows left out.
-      groups: the name or number of the group of each row, shape [N], or None.
+      groups: the group of each row, or None.
     """
 
     name: str
@@ -77,7 +89,7 @@ class FilePredictions:
     missing: np.ndarray
     row_name: Callable[[int], str]
     dropped: int = 0
-    groups: np.ndarray | None = None
+    groups: Groups | None = None
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -95,10 +107,10 @@ def read_predictions(path: Path, kind: Kind, names: Names | None = None, rules: 
       RunError: if something is wrong with the file, in one sentence.
     """
     names, rules = names or Names(), rules or Rules()
-    scores, labels, missing, row_name = (_binary if kind == "binary" else _classes)(path, kind, names, rules)
+    scores, labels, missing, row_name, groups = (_binary if kind == "binary" else _classes)(path, kind, names, rules)
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
-    return FilePredictions(path.name, digest, kind, scores, labels, missing, row_name)
+    return FilePredictions(path.name, digest, kind, scores, labels, missing, row_name, groups=groups)
 
 
 def without_missing(files: Sequence[FilePredictions], drop: bool) -> list[FilePredictions]:
@@ -108,7 +120,7 @@ def without_missing(files: Sequence[FilePredictions], drop: bool) -> list[FilePr
       RunError: if rows are missing and are not to be dropped, or if none is left.
     """
     for file in files:
-        check_missing(file.name, file.missing, file.row_name, drop)
+        check_missing(file.name, file.missing, file.row_name, drop, file.groups)
     missing = np.any([file.missing for file in files], axis=0)
     if missing.all():
         raise RunError(f"{files[0].name}: no rows are left after dropping those with NaN")
@@ -119,27 +131,31 @@ def without_missing(files: Sequence[FilePredictions], drop: bool) -> list[FilePr
             labels=file.labels[~missing],
             missing=file.missing[~missing],
             dropped=int(missing.sum()),
+            groups=file.groups and file.groups.of_rows(~missing),
         )
         for file in files
     ]
 
 
-def _classes(path: Path, kind: Kind, names: Names, rules: Rules) -> tuple:
+def _read_classes(path: Path, kind: Kind, names: Names) -> tuple[Columns, str, np.ndarray, str, np.ndarray]:
     table = is_table(path)
     usual = {"logits": "logit_", "probs": "prob_"}[kind] if table else kind
     scores_name = usual if names.scores is None else names.scores
     labels_name = names.labels or ("label" if table else "labels")
     of_labels = Labels(labels_name, names.classes)
-    if table:
-        named = [f"{scores_name}{name}" for name in names.classes]
-        others = {labels_name, *named}
-        listed = names.scores or kind
-        columns = read_columns(path, lambda name: name in others or _is_of_class(name, scores_name), of_labels, listed)
-        scores = _stacked(path, columns, scores_name, named, listed)
-    else:
-        columns = read_columns(path, lambda name: name in (scores_name, labels_name), of_labels)
-        scores = column(path, columns, scores_name)
-    labels = column(path, columns, labels_name)
+    named = [f"{scores_name}{name}" for name in names.classes] if table else [scores_name]
+    listed = names.scores or kind
+
+    def wanted(name: str) -> bool:
+        return name == labels_name or name in named or (table and _is_of_class(name, scores_name))
+
+    columns = read_columns(path, wanted, of_labels, listed, names.groups)
+    scores = _stacked(path, columns, scores_name, named, listed) if table else column(path, columns, scores_name)
+    return columns, scores_name, scores, labels_name, column(path, columns, labels_name)
+
+
+def _classes(path: Path, kind: Kind, names: Names, rules: Rules) -> tuple:
+    columns, scores_name, scores, labels_name, labels = _read_classes(path, kind, names)
     _check_shapes(path, scores_name, scores, labels_name, labels)
     if names.classes and len(names.classes) != scores.shape[1]:
         raise RunError(f"{path}: {scores_name} has {scores.shape[1]} classes, and --classes names {len(names.classes)}")
@@ -148,25 +164,28 @@ def _classes(path: Path, kind: Kind, names: Names, rules: Rules) -> tuple:
     missing = np.ma.getmaskarray(labels) | np.ma.getmaskarray(scores).any(axis=1)
     scores, labels = np.ma.getdata(scores), np.ma.getdata(labels)
     missing |= np.isnan(scores).any(axis=1) | np.isnan(labels)
+    groups = groups_of(path, columns, names.groups, len(labels))
+    missing |= False if groups is None else groups.missing
     counted = np.isnan(labels) | (labels != rules.ignored_label)
     check = Check(path, columns, missing | ~counted)
     num_classes = scores.shape[1]
     check(labels_name, labels, (labels >= 0) & (labels < num_classes), f"in [0, {num_classes})")
     if kind == "logits":
-        _check_logits(check, scores_name, scores)
+        check_logits(check, scores_name, scores)
     elif rules.normalize:
-        scores = _normalized(check, scores_name, scores)
+        scores = normalized(check, scores_name, scores)
     else:
-        _check_probs(check, scores_name, scores)
+        check_probs(check, scores_name, scores)
     if not counted.any():
         raise RunError(f"{path}: no rows are left without label {rules.ignored_label}")
     kept = np.flatnonzero(counted)
     labels = np.where(missing, 0, labels).astype(np.int64)
-    return scores[kept], labels[kept], missing[kept], lambda row: columns.row_name(int(kept[row]))
+    groups = groups and groups.of_rows(kept)
+    return scores[kept], labels[kept], missing[kept], lambda row: columns.row_name(int(kept[row])), groups
 
 
 def _binary(path: Path, _: Kind, names: Names, __: Rules) -> tuple:
-    columns = read_columns(path, lambda name: name in (names.confidence, names.correct))
+    columns = read_columns(path, {names.confidence, names.correct}.__contains__, groups=names.groups)
     confidence, correct = (column(path, columns, name) for name in (names.confidence, names.correct))
     for name, values in ((names.confidence, confidence), (names.correct, correct)):
         if values.ndim != 1:
@@ -175,13 +194,15 @@ def _binary(path: Path, _: Kind, names: Names, __: Rules) -> tuple:
     missing = np.ma.getmaskarray(confidence) | np.ma.getmaskarray(correct)
     confidence, correct = np.ma.getdata(confidence), np.ma.getdata(correct)
     missing |= np.isnan(confidence) | np.isnan(correct)
+    groups = groups_of(path, columns, names.groups, len(correct))
+    missing |= False if groups is None else groups.missing
     check = Check(path, columns, missing)
     are_shares = ((correct >= 0) & (correct <= 1) & np.isin(confidence, (0, 1)))[~missing].all()
     swapped = f" (is it swapped with {names.confidence}?)" if are_shares else ""
     check(names.confidence, confidence, is_share(confidence), "in [0, 1]")
     check(names.correct, correct, (correct == 0) | (correct == 1), f"0 or 1{swapped}")
     check_real(path, names.confidence, confidence)
-    return confidence, np.where(missing, 0, correct).astype(np.int64), missing, columns.row_name
+    return confidence, np.where(missing, 0, correct).astype(np.int64), missing, columns.row_name, groups
 
 
 def _is_of_class(name: str, prefix: str) -> bool:
@@ -210,27 +231,3 @@ def _check_shapes(path: Path, scores_name: str, scores: np.ndarray, labels_name:
     if labels.ndim != 1:
         raise RunError(f"{path}: {labels_name} must have shape [N], got {labels.shape}; one-hot rows are not labels")
     check_lengths(path, scores_name, scores, labels_name, labels)
-
-
-def _check_probs(check: Check, name: str, probs: np.ndarray) -> None:
-    with np.errstate(over="ignore"):
-        slack = np.asarray(slack_of_rows(jnp.asarray(probs.astype(np.float32))))
-    check(name, probs, is_share(probs, slack), "in [0, 1] (are they logits? use --logits)")
-    sums = probs.sum(axis=1, dtype=np.float64)
-    rule = f"rows that sum to 1 within {slack.min():g} (rounded? use --normalize)"
-    check(name, sums, np.abs(sums - 1) <= slack[:, 0], rule)
-
-
-def _normalized(check: Check, name: str, probs: np.ndarray) -> np.ndarray:
-    """Divide the rows by their sums, in at least the precision of float32."""
-    check(name, probs, (probs >= 0) & (probs < np.inf), "at least 0 and finite")
-    sums = probs.sum(axis=1, dtype=np.float64)
-    check(name, sums, (sums > 0) & (sums < np.inf), "rows with a sum above 0")
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return (probs / sums[:, None]).astype(np.float64 if probs.dtype.itemsize > 4 else np.float32)
-
-
-def _check_logits(check: Check, name: str, logits: np.ndarray) -> None:
-    check(name, logits, logits < np.inf, "below infinity")
-    largest = logits.max(axis=1)
-    check(name, largest, largest > -np.inf, "above -inf for one class at least")

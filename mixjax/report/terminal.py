@@ -10,8 +10,11 @@ from mixjax.calibration.groups import GroupIntervals
 from mixjax.report.comparison import Comparison
 from mixjax.report.metrics import Metric, Report
 from mixjax.report.numbers import decimals, ends, estimate, p_value, rounded, row_count
+from mixjax.runs.untrusted import printable
 
 MOST_CLASSES = 10  # classes to list, those with the largest ECE
+PIPED = 160  # columns of a report that no terminal shows
+_WIDTH_OF_NUMBERS = 100  # columns beside the name of a group
 
 
 def print_report(report: Report) -> None:
@@ -21,7 +24,7 @@ def print_report(report: Report) -> None:
         tables.append(_classes_table(report))
     if report.groups:
         tables.append(_groups_table(report, "groups"))
-    console = plain_console(piped=160)
+    console = plain_console(PIPED)
     console.print(tables[0])
     console.print(sentence_on_test(report), highlight=False, markup=False)
     for table in tables[1:]:
@@ -32,7 +35,7 @@ def print_comparison(comparison: Comparison, labels: Sequence[str]) -> None:
     """Print both models side by side, and the paired differences."""
     from rich.text import Text
 
-    console = plain_console(piped=160)
+    console = plain_console(PIPED)
     table = titled_table(f"{labels[0]} and {labels[1]}, {row_count(len(comparison.first.file))}")
     interval = f"paired, level {comparison.first.settings.level:g}"
     for heading in ("", labels[0], labels[1], "B \N{MINUS SIGN} A", interval):
@@ -111,16 +114,18 @@ def group_cells(report: Report) -> list[tuple[str, ...]]:
         for name in names:
             yield from (form(getattr(group, name), digits[name]) for form in (estimate, ends))
 
-    return [(str(name), str(group.num_rows), *cells(group)) for name, group in report.groups.items()]
+    return [(printable(name, 40), str(group.num_rows), *cells(group)) for name, group in report.groups.items()]
 
 
 def _groups_table(report: Report, title: str) -> Any:
     from rich.text import Text
 
     table = titled_table(title)
-    for heading in group_headings(report.settings.level):
-        is_name = heading == "group"
-        table.add_column(heading, justify="left" if is_name else "right", no_wrap=is_name)
+    name, *numbers = group_headings(report.settings.level)
+    room = get_terminal_size((PIPED, 24)).columns - _WIDTH_OF_NUMBERS
+    table.add_column(name, no_wrap=True, overflow="ellipsis", max_width=max(12, room))
+    for heading in numbers:
+        table.add_column(heading, justify="right")
     for name, *numbers in group_cells(report):
         table.add_row(Text(name), *numbers)
     return table

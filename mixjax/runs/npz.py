@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 import math
 import struct
+import sys
 import tokenize
 import zipfile
 import zlib
@@ -76,4 +77,9 @@ def _array(archive: zipfile.ZipFile, info: zipfile.ZipInfo, limit: int, name: st
         raise RunError(f"{name} is not an array of numbers, and pickles are not read")
     if min(shape, default=1) < 0 or math.prod(shape) * dtype.itemsize != len(content) - start.tell():
         raise RunError(f"{name} is damaged: it does not hold the {shape} that its header says")
-    return np.ndarray(shape, dtype, content, start.tell(), order="F" if fortran else "C")
+    array = np.ndarray(shape, dtype, content, start.tell(), order="F" if fortran else "C")
+    if dtype.kind == "U" and array.nbytes:
+        characters = np.frombuffer(content, f"{dtype.byteorder}u4", offset=start.tell())
+        if characters.max() > sys.maxunicode:
+            raise ValueError("four bytes that are no character")
+    return array

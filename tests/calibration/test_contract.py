@@ -7,6 +7,7 @@ from functools import partial
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pandas as pd
 import pytest
 
 from mixjax.calibration import (
@@ -142,6 +143,53 @@ def test_wrong_weights(name, rng):
             FUNCTIONS[name](*columns, **options)
     options["weights"][:] = 0
     assert np.isnan(values(FUNCTIONS[name](*columns, **options))).all()
+
+
+@pytest.mark.few(5)
+@every
+def test_masked_rows_may_be_missing(name, rng):
+    """...in columns as pandas and NumPy keep them: labels as floats with NaN, and objects with None, NA or NaN."""
+    function, ((scores, right), options) = FUNCTIONS[name], hidden(rng, *draw(name, rng), np.ones(SIZE))
+    scores, where = scores.astype(np.float64), options["where"]  # the default, as objects have no dtype
+    expected, floats = values(function(scores, right, where=where)), np.where(where, right, np.nan)
+    for empty in (None, pd.NA, np.nan):
+        row, in_part = scores.astype(object), np.where(np.isnan(scores), 0.5, scores).astype(object)
+        row[~where] = empty
+        in_part.reshape(PADDED, -1)[np.flatnonzero(~where)[3], -1] = empty
+        column = np.where(where, right, empty)
+        seconds = [floats, floats.astype(np.float32), floats.tolist(), pd.Series(floats)]
+        seconds += [column, pd.Series(column, dtype=object), pd.Series(floats, dtype="Int64")]
+        table = pd.Series(row) if name in BINARY else pd.DataFrame(row)
+        pairs = [(scores, second) for second in seconds] + [(first, floats) for first in (row, in_part, table)]
+        for first, second in [*pairs, (table, column)]:
+            np.testing.assert_array_equal(values(function(first, second, where=where)), expected)
+    np.testing.assert_array_equal(values(function(table, column, where=pd.Series(where))), expected)
+
+
+@pytest.mark.few(5)
+@every
+def test_rows_that_count_may_not_be_missing(name, rng):
+    """...nor be floats without a mask, nor text."""
+    function, (scores, right), kept = FUNCTIONS[name], draw(name, rng), np.arange(SIZE) != 7
+    first = "confidence" if name in BINARY else "probs"
+    hint = "; fill missing values, or mask their rows"
+    for wrong, then in ((None, hint), (pd.NA, hint), ("0.5", "$")):
+        objects = scores.astype(object)
+        objects[[3, 7], ...] = wrong
+        with pytest.raises(TypeError, match=f"{first} must be real numbers, got dtype (object|<U32){then}"):
+            function(objects, right, where=kept)
+    if name in OF_CLASSES:
+        for wrong in (np.nan, 0.5, -0.5):
+            labels = np.where(np.arange(SIZE) == 3, wrong, np.where(kept, right, np.nan))
+            with pytest.raises(ValueError, match=rf"labels must be whole numbers, got {wrong:g} in row 3$"):
+                function(scores, labels, where=kept)
+            with pytest.raises(TypeError, match="labels must be whole numbers, got float64"):
+                function(scores, labels)
+        for wrong, shown in ((3.0, "3"), (np.inf, "2147483647 or more"), (-1e300, "-2147483648")):
+            with pytest.raises(ValueError, match=rf"labels must be in \[0, 3\), got {shown} in row 3"):
+                function(scores, np.where(np.arange(SIZE) == 3, wrong, right), where=kept)
+        with pytest.raises(TypeError, match="labels must be whole numbers, got float32"):
+            jax.jit(function)(scores, right.astype(np.float32), where=kept)
 
 
 @pytest.mark.few(9)

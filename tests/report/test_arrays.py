@@ -97,6 +97,18 @@ def test_rows_that_are_left_out_may_hold_anything(pair):
     assert alone.differences == {}
 
 
+@pytest.mark.slow
+def test_rows_that_are_left_out_may_be_missing():
+    """...as None among objects, which are computed in float64, and as NaN among labels."""
+    where, sites = np.arange(240) % 9 > 0, np.arange(240) % 2
+    logits = np.where(where[:, None], LOGITS, None)
+    labels = np.where(where, LABELS, np.nan)
+    found = of_arrays(logits=logits, labels=labels, where=where, groups=sites, **OPTIONS)
+    right = of_arrays(logits=LOGITS.astype(np.float64), labels=LABELS, where=where, groups=sites, **OPTIONS)
+    np.testing.assert_equal(found.metrics, right.metrics)
+    np.testing.assert_equal(found.groups, right.groups)
+
+
 NAN = np.where(np.arange(240)[:, None] == 7, np.nan, LOGITS)
 
 

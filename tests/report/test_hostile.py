@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from mixjax.report import columns
-from mixjax.report.reading import read_predictions, without_missing
+from mixjax.report.reading import Names, read_predictions, without_missing
 from mixjax.runs import RunError
 from tests.fuzzing import NUMBER, mutated, survive
 
@@ -47,12 +47,12 @@ def repacked(whole: bytes, rng: np.random.Generator) -> bytes:
     return buffer.getvalue()
 
 
-def peak_of(path, kind="probs") -> tuple[str, int]:
+def peak_of(path, kind="probs", names=None) -> tuple[str, int]:
     """The sentence, and the most memory that Python's allocator gave meanwhile."""
     tracemalloc.start()
     try:
         with pytest.raises(RunError) as refused:
-            read_predictions(path, kind)
+            read_predictions(path, kind, names)
         return str(refused.value), tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
@@ -102,6 +102,15 @@ def test_compression_that_numpy_does_not_write(tmp_path, method):
             archive.writestr(name, old.read(name))
     with pytest.raises(RunError, match="is damaged, or is not an npz file"):
         read_predictions(tmp_path / "f.npz", "logits")
+
+
+@pytest.mark.parametrize("order", "<>")
+def test_text_of_no_characters(tmp_path, order):
+    """Four bytes above U+10FFFF, which NumPy reads and Python cannot."""
+    labels = np.full(2, 0x110000, f"{order}u4").view(f"{order}U1")
+    np.savez(tmp_path / "f.npz", probs=np.full((2, 2), 0.5), labels=labels)
+    with pytest.raises(RunError, match="is damaged, or is not an npz file"):
+        read_predictions(tmp_path / "f.npz", "probs", Names(classes=("no", "yes")))
 
 
 def test_a_column_of_text_is_refused_before_it_is_read(tmp_path):

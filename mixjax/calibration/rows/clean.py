@@ -174,7 +174,7 @@ def _has_nan(array: jax.Array) -> bool:
 
 
 def without_missing(name: str, value: ArrayLike, where: ArrayLike | None) -> Any:
-    """Return a column with 0 in masked rows, and as numbers if nothing is missing in the others.
+    """Return a column, or a table of N rows, with 0 in masked rows, and as numbers if nothing is missing in the others.
 
     A missing value (None, pandas' NA) makes NumPy take numbers for objects, and whole numbers for floats.
     """
@@ -187,8 +187,24 @@ def without_missing(name: str, value: ArrayLike, where: ArrayLike | None) -> Any
     if array.dtype != object:
         return value
     mask = None if where is None else known(as_mask(where))
-    objects = array if mask is None or mask.shape != array.shape else np.where(mask, array, 0)
-    return objects if is_missing(objects).any() else objects.tolist()
+    if mask is not None and mask.shape == array.shape[: mask.ndim]:
+        array = np.where(mask.reshape(mask.shape + (1,) * (array.ndim - mask.ndim)), array, 0)
+    return array if is_missing(array).any() else array.tolist()
+
+
+def as_scores(name: str, value: ArrayLike, where: ArrayLike | None) -> jax.Array:
+    """Return `as_floats` of logits or probabilities, which may have missing values in masked rows.
+
+    Raises:
+      TypeError, ValueError: as `as_floats`.
+    """
+    try:
+        return as_floats(**{name: value})[0]
+    except TypeError:  # looked at only now, so that numbers are converted once
+        numbers = as_array(name, without_missing(name, value, where))
+        if numbers.dtype.kind not in "iuf":
+            raise
+        return as_floats(**{name: numbers.tolist()})[0]
 
 
 def as_numbers(name: str, value: ArrayLike, dtype: np.dtype, where: ArrayLike | None = None) -> jax.Array:

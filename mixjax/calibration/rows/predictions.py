@@ -14,6 +14,8 @@ from mixjax.calibration.rows.clean import (
     HALF_SLACK,
     SLACK,
     Rows,
+    as_mask,
+    as_scores,
     as_shares,
     beside,
     is_share,
@@ -23,7 +25,7 @@ from mixjax.calibration.rows.clean import (
     refuse_weights,
     without_missing,
 )
-from mixjax.numerics.arguments import as_array, as_floats, missing_hint
+from mixjax.numerics.arguments import as_array, known, missing_hint
 from mixjax.numerics.meshes import jitted, pooled
 from mixjax.typing import ArrayLike
 
@@ -56,7 +58,7 @@ class Predictions(NamedTuple):
 
         Rows along several axes are pooled.
         """
-        (array,) = as_floats(probs=probs)
+        array = as_scores("probs", probs, where)
         if array.ndim < 2 or array.shape[-1] == 0:
             raise ValueError(f"probs must have shape [N, K] or [..., K], got {array.shape}")
         shape = array.shape[:-1]
@@ -68,7 +70,7 @@ class Predictions(NamedTuple):
         cls, logits: ArrayLike, labels: ArrayLike, weights: ArrayLike | None = None, where: ArrayLike | None = None
     ) -> Predictions:
         """Return predictions of softmax(logits); NaN under `jit` for logits that have none."""
-        (logits,) = as_floats(logits=logits)
+        logits = as_scores("logits", logits, where)
         if logits.ndim < 2 or logits.shape[-1] == 0:
             raise ValueError(f"logits must have shape [N, K] or [..., K], got {logits.shape}")
         predictions = cls.of(jax.nn.softmax(logits, axis=-1), labels, weights, where)
@@ -120,13 +122,36 @@ class Predictions(NamedTuple):
 
 
 def as_labels(labels: ArrayLike, where: ArrayLike | None = None, *, name: str = "labels", hint: str = "") -> jax.Array:
-    """Return whole numbers of 32 bits; one beyond them becomes the nearest, and is out of range either way."""
+    """Return whole numbers of 32 bits; one beyond them becomes the nearest, and is out of range either way.
+
+    Floats may be whole numbers too if there is a mask: a missing label makes floats of a column.
+    """
     array = as_array(name, without_missing(name, labels, where))
     if array.size == 0 and not isinstance(labels, jax.Array | np.ndarray):
         array = array.astype(np.int32)
     if not (jnp.issubdtype(array.dtype, np.integer) or array.dtype == np.bool_):
-        raise TypeError(f"{name} must be whole numbers, got {array.dtype}{missing_hint(array) or hint}")
+        array = _whole(name, array, where, hint)
     if array.dtype.itemsize >= 4:
         lowest = 0 if jnp.issubdtype(array.dtype, np.unsignedinteger) else np.iinfo(np.int32).min
         array = array.clip(lowest, np.iinfo(np.int32).max)
     return jnp.asarray(array).astype(np.int32)
+
+
+def _whole(name: str, array: jax.Array | np.ndarray, where: ArrayLike | None, hint: str) -> np.ndarray:
+    """Return known floats as integers, 0 in masked rows.
+
+    Raises:
+      TypeError: for what is no floats, is not known, or has no mask.
+      ValueError: for the first row that is kept and not a whole number.
+    """
+    host = known(array) if jnp.issubdtype(array.dtype, jnp.floating) else None
+    mask = None if where is None else known(as_mask(where))
+    if host is None or mask is None or mask.shape != host.shape:
+        raise TypeError(f"{name} must be whole numbers, got {array.dtype}{missing_hint(array) or hint}")
+    kept = np.where(mask, host.astype(np.float64), 0)
+    broken = kept != np.floor(kept)
+    if broken.any():
+        row = int(np.argmax(broken))
+        raise ValueError(f"{name} must be whole numbers, got {kept.flat[row]:g} in row {row}")
+    limits = np.iinfo(np.int32)
+    return kept.clip(limits.min, limits.max).astype(np.int32)

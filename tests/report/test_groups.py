@@ -1,0 +1,380 @@
+"""Groups of rows from a column of a file: their names, their numbers, and columns that are none or made to harm."""
+
+from __future__ import annotations
+
+import re
+
+import jax
+import numpy as np
+import pytest
+from scipy import stats
+
+from mixjax.calibration import group_intervals
+from mixjax.cli import main
+from mixjax.report import columns, groups, of_arrays
+from mixjax.report.comparison import check_pair
+from mixjax.report.metrics import report_on
+from mixjax.report.reading import Names, Rules, read_predictions, without_missing
+from mixjax.runs import RunError
+from tests.calibration.exact import binned_error
+from tests.fuzzing import NUMBER, mutated, survive
+from tests.report.conftest import SETTINGS, draw, softmax, table_of, write_csv
+from tests.report.test_cli import checked_page
+from tests.report.test_hostile import peak_of, repacked
+
+LOGITS, LABELS = draw(1, 2.0)
+PROBS = softmax(LOGITS.astype(np.float64))
+SITES = np.array(["north", "south", "west"])[np.arange(240) % 7 % 3]
+BY_SITE = Names(groups="site")
+OPTIONS = ["--num-bins", "6", "--level", "0.9", "--seed", "5"]
+
+
+def write(path, column, rows=None):
+    """Four rows, or so many, of predictions with a column `site`: an array of npz or Arrow, or cells of text."""
+    rows = len(column) if rows is None else rows
+    confidence, correct = np.full(rows, 0.75), np.arange(rows) % 2
+    probs = np.stack([1 - confidence, confidence], axis=1)
+    if path.suffix == ".npz":
+        np.savez(path, confidence=confidence, correct=correct, probs=probs, labels=correct, site=column)
+    elif path.suffix == ".csv":
+        cells = (f'0.75,{label},0.25,0.75,{label},"{cell}"' for label, cell in zip(correct, column, strict=True))
+        path.write_text("\n".join(["confidence,correct,prob_0,prob_1,label,site", *cells]) + "\n")
+    else:
+        pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+        table = {"confidence": confidence, "correct": correct, **table_of("prob_", probs, correct), "site": column}
+        parquet.write_table(pyarrow.table(table), path, compression="zstd", row_group_size=max(2, rows // 2))
+    return path
+
+
+def arrow(values, kind=None, encoded=False):
+    """An array of a type of Arrow, which is a text."""
+    array = pytest.importorskip("pyarrow").array(values, kind)
+    return array.dictionary_encode() if encoded else array
+
+
+HERE = {  # the file, the column, and the group of each row, None for a missing one
+    "names": ("f.csv", ["b", "a", "c, d", "b"], ["b", "a", "c, d", "b"]),
+    "empty cells": ("f.csv", ["b", "", "NA", "b"], ["b", None, None, "b"]),
+    "numbers": ("f.csv", ["10", "2", "-3", "10"], [10, 2, -3, 10]),
+    "numbers as pandas writes them beside an empty cell": ("f.csv", ["10.0", "", "2.0", "2"], [10, None, 2, 2]),
+    "digits that are names": ("f.csv", ["007", "7", "10", "007"], ["007", "7", "10", "007"]),
+    "numbers and names": ("f.csv", ["10", "2", "b", "1.5"], ["10", "2", "b", "1.5"]),
+    "a number of 30 digits": ("f.csv", ["9" * 30, "1", "1", "1"], ["9" * 30, "1", "1", "1"]),
+    "other digits": ("f.csv", ["1", "\u0661", "1", "1"], ["1", "\u0661", "1", "1"]),
+    "truth values as text": ("f.csv", ["True", "False", "True", "NaN"], ["True", "False", "True", None]),
+    "an array of names": ("f.npz", np.array(["b", "a", "", "10"]), ["b", "a", None, "10"]),
+    "an array of digits": ("f.npz", np.array(["10", "2", "10", "2"]), ["10", "2", "10", "2"]),
+    "an array of numbers": ("f.npz", np.array([10, 2, 2, 10], ">u2"), [10, 2, 2, 10]),
+    "numbers of 64 bits": ("f.npz", np.array([2**64 - 1, 2, 2, 1], np.uint64), [2**64 - 1, 2, 2, 1]),
+    "an array of truth values": ("f.npz", np.array([True, False, True, True]), [True, False, True, True]),
+    "whole floats": ("f.npz", np.array([10, np.nan, 2, 2]), [10, None, 2, 2]),
+    "text": ("f.parquet", lambda: arrow(["b", None, "NA", "b"]), ["b", None, "NA", "b"]),
+    "large text": ("f.parquet", lambda: arrow(["b", None, "", "b"], "large_string"), ["b", None, "", "b"]),
+    "a dictionary": ("f.parquet", lambda: arrow(["b", "a", None, "b"], encoded=True), ["b", "a", None, "b"]),
+    "a dictionary of large text": (
+        "f.parquet", lambda: arrow(["b", "a", None, "b"], "large_string", encoded=True), ["b", "a", None, "b"],
+    ),
+    "a dictionary of numbers": ("f.parquet", lambda: arrow([10, 2, None, 10], encoded=True), [10, 2, None, 10]),
+    "integers": ("f.parquet", lambda: arrow([10, 2, None, 10], "int8"), [10, 2, None, 10]),
+    "booleans": ("f.parquet", lambda: arrow([True, None, False, True]), [True, None, False, True]),
+    "floats of pandas": ("f.parquet", lambda: arrow([10.0, float("nan"), None, 2.0]), [10, None, None, 2]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", HERE)
+def test_what_names_a_group(case, tmp_path):
+    name, column, right = HERE[case]
+    file = read_predictions(write(tmp_path / name, column() if callable(column) else column), "binary", BY_SITE)
+    found = file.groups
+    assert [None if code < 0 else found.names[code] for code in found.codes] == right
+    assert found.names == sorted({name for name in right if name is not None})
+    assert [type(name) for name in found.names] == [type(right[list(found.codes).index(k)])
+                                                    for k in range(len(found.names))]  # fmt: skip
+    assert file.missing.tolist() == [name is None for name in right]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Predictions in every kind of file, with names of groups."""
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    table = table_of("prob_", PROBS, LABELS) | {"site": SITES}
+    write_csv(tmp_path / "f.csv", table)
+    (tmp_path / "f.csv").write_text((tmp_path / "f.csv").read_text().replace("'", ""))
+    parquet.write_table(pyarrow.table(table), tmp_path / "f.parquet")
+    np.savez(tmp_path / "f.npz", probs=PROBS, labels=LABELS, site=SITES)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("suffix", ["csv", "npz", "parquet"])
+def test_the_command_prints_the_numbers_of_each_group(folder, capsys, suffix):
+    """...in the terminal and on the page: rows, shares and Clopper and Pearson's ends are those of the rows here."""
+    assert main(["report", f"f.{suffix}", "--probs", "--groups", "site", *OPTIONS]) == 0
+    out = capsys.readouterr().out
+    text = checked_page(folder / "f_report" / "report.html")
+    assert f"mixjax report f.{suffix} --probs --groups site --num-bins 6" in text
+    confidence, right = PROBS.max(axis=1), PROBS.argmax(axis=1) == LABELS
+    for name in ("north", "south", "west"):
+        line = next(line for line in out.splitlines() if line.strip().startswith(name))
+        words = line.replace("\N{MINUS SIGN}", "-").replace("[", "").replace("]", "").replace(",", "").split()
+        assert " ".join(line.split()) in text
+        rows = name == SITES
+        hits = int(right[rows].sum())
+        ends = stats.beta.ppf([0.05, 0.95], [hits, hits + 1], [rows.sum() - hits + 1, rows.sum() - hits])
+        shown = np.array([float(word) for word in words[1:]])
+        np.testing.assert_allclose(shown[0], rows.sum())
+        np.testing.assert_allclose(shown[1:4], [right[rows].mean(), *ends], atol=6e-4)
+        np.testing.assert_allclose(shown[4], binned_error(confidence[rows], right[rows], num_bins=6), atol=6e-4)
+        np.testing.assert_allclose(shown[7], confidence[rows].mean() - right[rows].mean(), atol=6e-4)
+
+
+def test_intervals_are_those_of_the_function(folder):
+    """...of the rows that count, with the names themselves; and of arrays."""
+    with jax.enable_x64(True):
+        table = table_of("prob_", PROBS, LABELS) | {"site": np.where(np.arange(240) < 9, "", SITES)}
+        np.savez(folder / "g.npz", probs=PROBS, labels=LABELS, site=table["site"])
+        (file,) = without_missing([read_predictions(folder / "g.npz", "probs", BY_SITE)], drop=True)
+        found = report_on(file, SETTINGS).groups
+        key = jax.random.fold_in(SETTINGS.keys()[2], 3)
+        confidence, right = PROBS.max(axis=1), PROBS.argmax(axis=1) == LABELS
+        options = SETTINGS.bootstrap | {"where": np.arange(240) >= 9}
+        alone = group_intervals(key, confidence, right, SITES, **options)
+    assert file.dropped == 9 and list(found) == list(alone) == ["north", "south", "west"]
+    for name, intervals in alone.items():
+        np.testing.assert_allclose(np.array(found[name][1:]), np.array(intervals[1:]), atol=1e-12)
+    settings = {"num_bins": 6, "level": 0.9, "seed": 5, "groups": SITES, "where": np.arange(240) >= 9}
+    assert of_arrays(probs=PROBS, labels=LABELS, **settings).groups == {"model": found}
+
+
+def test_two_models_have_the_same_groups(folder, capsys):
+    """...in files of different kinds; rows without a group in one are left out of both."""
+    sites = np.where(np.arange(240) == 3, "", SITES)
+    np.savez(folder / "g.npz", probs=PROBS[:, ::-1], labels=LABELS, site=sites)
+    arguments = ["--compare", "f.csv", "g.npz", "--probs", "--groups", "site", *OPTIONS]
+    assert main(["report", *arguments]) == 2
+    error = capsys.readouterr().err
+    assert "g.npz: 1 of 240 rows holds NaN or an empty cell, the first is row 3 in column site; --drop-nan" in error
+    assert main(["report", *arguments, "--drop-nan"]) == 0
+    out = capsys.readouterr().out
+    assert "A: f, groups" in out and "B: g, groups" in out
+    rows = str((SITES[sites != ""] == "north").sum())
+    assert [line.split()[1] for line in out.splitlines() if line.strip().startswith("north")] == [rows, rows]
+    assert checked_page(folder / "f_and_g_report" / "report.html").count("Group by group") == 2
+    sites = SITES.astype("U120")
+    sites[7] = "an \x1b[2J" + "x" * 99
+    np.savez(folder / "g.npz", probs=PROBS, labels=LABELS, site=sites)
+    assert main(["report", *arguments]) == 2
+    said = capsys.readouterr().err
+    shown = r"an \x1b[2J" + "x" * 30 + "..."
+    assert f"f.csv and g.npz have different groups in 1 rows (first {SITES[7]} and {shown}, line 9)" in said
+
+
+def test_numbers_are_the_same_as_text_and_as_numbers(tmp_path):
+    first = read_predictions(write(tmp_path / "a.csv", ["10", "2", "", "2"]), "binary", BY_SITE)
+    second = read_predictions(write(tmp_path / "b.npz", np.array(["10", "2", "x", ""])), "binary", BY_SITE)
+    check_pair(first, second)
+    check_pair(second, first)
+    other = read_predictions(write(tmp_path / "c.npz", np.array([10, 3, 2, 2])), "binary", BY_SITE)
+    for pair in ((first, other), (other, first)):
+        assert pair[0].groups.differ(pair[1].groups).tolist() == [False, True, False, False]
+
+
+def test_before_and_after_a_fit(folder, capsys):
+    """The held-out file needs no groups."""
+    right = (PROBS.argmax(axis=1) == LABELS).astype(int)
+    np.savez(folder / "all.npz", confidence=PROBS.max(axis=1), correct=right, site=np.arange(240) % 2)
+    np.savez(folder / "held.npz", confidence=PROBS.max(axis=1), correct=right)
+    fit = ["--recalibrate", "isotonic", "--fit", "held.npz"]
+    assert main(["report", "all.npz", "--binary", "--groups", "site", *fit, *OPTIONS]) == 0
+    out = capsys.readouterr().out
+    assert "A: before, groups" in out and "B: after, groups" in out
+    assert [line.split()[1] for line in out.splitlines() if line.split()[:1] in (["0"], ["1"])] == ["120"] * 4
+
+
+@pytest.mark.parametrize("suffix", ["csv", "npz", "parquet"])
+def test_ignored_rows_need_no_group_and_labels_may_be_groups(suffix, tmp_path):
+    column = {"csv": ["", "b", "a", "b"], "npz": np.array(["", "b", "a", "b"])}.get(suffix)
+    path = write(tmp_path / f"f.{suffix}", arrow([None, "b", "a", "b"]) if column is None else column)
+    found = read_predictions(path, "probs", BY_SITE, Rules(ignored_label=0))
+    assert found.groups.names == ["a", "b"] and found.groups.codes.tolist() == [1, 1]
+    assert not found.missing.any()
+    by_label = read_predictions(path, "probs", Names(groups="labels" if suffix == "npz" else "label"))
+    assert by_label.groups.names == [0, 1] and by_label.groups.codes.tolist() == by_label.labels.tolist()
+
+
+def test_rows_without_a_group_are_not_checked(tmp_path):
+    """...as other rows with an empty cell are not."""
+    (tmp_path / "f.csv").write_text("confidence,correct,site\n0.5,1,a\n7,3,\n0.25,0,b\n")
+    file = read_predictions(tmp_path / "f.csv", "binary", BY_SITE)
+    with pytest.raises(RunError, match=r"f\.csv: 1 of 3 rows holds NaN or an empty cell, .* line 3 in column site"):
+        without_missing([file], drop=False)
+    (kept,) = without_missing([file], drop=True)
+    assert (kept.groups.codes.tolist(), kept.dropped, kept.groups.missing.any()) == ([0, 1], 1, False)
+
+
+def test_semicolons(tmp_path):
+    """Names keep their commas; numbers may have decimal ones."""
+    for cells, names in ((["Smith, J", "b"], ["Smith, J", "b"]), (["10,0", "2"], [2, 10])):
+        (tmp_path / "f.csv").write_text("confidence;correct;site\n" + "".join(f"0,5;1;{cell}\n" for cell in cells))
+        assert read_predictions(tmp_path / "f.csv", "binary", BY_SITE).groups.names == names
+
+
+WRONG = {  # the file, the column, and what the sentence holds
+    "fractions": ("f.csv", ["1", "2", "0.5", "1"], "site must be names or whole numbers, got 0.5 in line 4"),
+    "infinity": ("f.csv", ["1", "2", "-inf", "1"], "site must be names or whole numbers, got -inf in line 4"),
+    "floats": ("f.npz", np.array([1, np.nan, 0.25, 1]), "site must be names or whole numbers, got 0.25 in row 2"),
+    "large floats": ("f.npz", np.array([1, 1, 1, 1e300]), "site must be names or whole numbers, got 1e+300 in row 3"),
+    "floats of parquet": ("f.parquet", lambda: arrow([1.0, 0.25]), "names or whole numbers, got 0.25 in row 1"),
+    "bytes": ("f.npz", np.array([b"a", b"b"]), "site must be names or whole numbers, got |S1"),
+    "complex": ("f.npz", np.array([1j, 1]), "site must be names or whole numbers, got complex128"),
+    "spans": ("f.npz", np.array([1, 2], "m8[s]"), "site must be names or whole numbers, got timedelta64[s]"),
+    "objects": ("f.npz", np.array(["a", None], object), "site.npy is not an array of numbers, and pickles are not"),
+    "two axes": ("f.npz", np.array([["a"], ["b"]]), "site must have shape [N], got (2, 1)"),
+    "another length": ("f.npz", np.array(["a", "b", "c"]), "site has 3 rows and the predictions have 2"),
+    "no characters": ("f.npz", np.full(2, 2**32 - 1, np.uint32).view("U1"), "is damaged, or is not an npz file"),
+    "lists": ("f.parquet", lambda: arrow([["a"], ["b"]]), "names or whole numbers, got list<"),
+    "records": ("f.parquet", lambda: arrow([{"a": 1}, {"a": 2}]), "names or whole numbers, got struct<a: int64>"),
+    "bytes of parquet": ("f.parquet", lambda: arrow([b"a", b"b"]), "names or whole numbers, got binary"),
+    "times": ("f.parquet", lambda: arrow([0, 1], "date32"), "names or whole numbers, got date32"),
+    "nothing": ("f.parquet", lambda: arrow([None, None]), "names or whole numbers, got null"),
+    "a dictionary of floats": ("f.parquet", lambda: arrow([0.5, 1.0], encoded=True), "whole numbers, got 0.5 in row 0"),
+    "1001 numbers": ("f.npz", np.arange(1001), "site has more than 1000 different values"),
+    "1001 cells": ("f.csv", [f"a{number}" for number in range(1001)], "site has more than 1000 different values"),
+    "1001 names": ("f.npz", np.arange(1001).astype(str), "site has more than 1000 different values"),
+    "1001 texts": ("f.parquet", lambda: arrow([f"a{k}" for k in range(1001)]), "has more than 1000 different values"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_wrong_columns_are_one_sentence(case, tmp_path):
+    name, column, message = WRONG[case]
+    column = column() if callable(column) else column
+    path = write(tmp_path / name, column, 2 if case == "another length" else None)
+    with pytest.raises(RunError) as error:
+        read_predictions(path, "binary", BY_SITE)
+    assert message in str(error.value)
+    assert str(error.value).startswith(str(path))
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "npz", "parquet"])
+def test_a_thousand_groups_and_a_column_that_is_not_there(suffix, tmp_path):
+    names = [f"a{number:04d}" for number in range(1000)]
+    column = {"csv": names, "npz": np.array(names)}.get(suffix)
+    path = write(tmp_path / f"f.{suffix}", arrow(names) if column is None else column)
+    assert read_predictions(path, "binary", BY_SITE).groups.names == names
+    there = "array" if suffix == "npz" else "column"
+    with pytest.raises(RunError, match=f"has no {there} 'place'; it has confidence, .*, site"):
+        read_predictions(path, "binary", Names(groups="place"))
+
+
+HOSTILE = ["<script>alert(1)</script>", "\x1b[2J\x1b[31mred", "two\nlines", "[bold]a[/bold]", "x" * 5000, "\u202eright",
+           "&amp;", "=cmd|' /C calc'!A0"]  # fmt: skip
+
+
+@pytest.mark.parametrize("suffix", ["csv", "npz", "parquet"])
+def test_names_of_groups_are_plain_text_on_one_line(suffix, tmp_path, capsys, monkeypatch):
+    """...in the terminal and on the page; very long ones are cut."""
+    monkeypatch.setenv("COLUMNS", "160")
+    names = np.array(HOSTILE)[np.arange(240) % len(HOSTILE)].tolist()
+    column = {"csv": names, "npz": np.array(names)}.get(suffix)
+    path = write(tmp_path / f"f.{suffix}", arrow(names) if column is None else column)
+    assert main(["report", str(path), "--binary", "--groups", "site", "--out", str(tmp_path / "out"), *OPTIONS]) == 0
+    out, error = capsys.readouterr()
+    assert error == ""
+    content = (tmp_path / "out" / "report.html").read_text()
+    text = checked_page(tmp_path / "out" / "report.html")
+    shown = ["<script>alert(1)</script>", r"\x1b[2J\x1b[31mred", r"two\nlines", "[bold]a[/bold]", "x" * 37 + "...",
+             r"\u202eright", "&amp;", "=cmd|' /C calc'!A0"]  # fmt: skip
+    for name in shown:
+        assert name in text
+        assert sum(line.strip().startswith(name) and " 30 " in line for line in out.splitlines()) == 1
+    assert not {"\x1b", "\u202e"} & set(out + content)
+    assert "x" * 38 not in out + content
+
+
+def test_long_names_leave_room_for_numbers(capsys, monkeypatch):
+    """...in a terminal of 80 columns, where names of groups are cut; their rows and accuracies are whole."""
+    monkeypatch.setenv("COLUMNS", "80")
+    names = np.array(["xxx", f"{'x' * 10}10", "x" * 60])[np.arange(240) % 3]
+    confidence, correct = np.full(240, 0.75), np.arange(240) % 2
+    of_arrays(confidence=confidence, correct=correct, groups=names, num_bins=6, level=0.9, seed=5).print()
+    lines = [line for line in capsys.readouterr().out.splitlines() if line.strip().startswith("xxx")]
+    assert [line.split()[0] for line in lines] == ["xxx", "xxxxxxxxxx10", "xxxxxxxxxxx\N{HORIZONTAL ELLIPSIS}"]
+    assert all(re.search(r" 80 +0\.500 +\[0\.40", line) for line in lines)
+
+
+def test_a_long_name_in_very_many_rows_of_parquet(tmp_path):
+    """A million rows of a name of a megabyte are a few bytes, and are read as a few megabytes."""
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    rows = 10**6
+    for kind in (pyarrow.string(), pyarrow.large_string()):
+        name = pyarrow.DictionaryArray.from_arrays(np.zeros(rows, np.int32), pyarrow.array(["x" * 10**6], kind))
+        table = {"confidence": np.full(rows, 0.5), "correct": np.zeros(rows, np.int64), "site": name}
+        parquet.write_table(pyarrow.table(table), tmp_path / "f.parquet", compression="zstd")
+        assert (tmp_path / "f.parquet").stat().st_size < 2**15
+        pool = pyarrow.default_memory_pool()
+        before = pool.bytes_allocated()
+        found = read_predictions(tmp_path / "f.parquet", "binary", BY_SITE).groups
+        assert (found.names, found.codes.sum(), len(found.codes)) == (["x" * 10**6], 0, rows)
+        assert pool.bytes_allocated() - before < 2**26
+
+
+def test_texts_that_all_differ_are_not_kept(tmp_path, monkeypatch):
+    """...but refused after the first part: of csv and of parquet."""
+    monkeypatch.setattr(groups, "_PART", 1001)
+    monkeypatch.setattr(columns, "_CHUNK", 6006)
+    names = [f"{'x' * 1000}{number}" for number in range(10_000)]
+    for path in (write(tmp_path / "f.parquet", arrow(names)), write(tmp_path / "f.csv", names)):
+        said, peak = peak_of(path, "binary", BY_SITE)
+        assert said.endswith("has more than 1000 different values; --groups takes at most so many")
+        assert peak < 2**22 < sum(map(len, names))
+
+
+def test_rows_and_texts_are_counted_before_they_are_made(tmp_path, monkeypatch):
+    """...but a text that a dictionary has once counts once."""
+    path = write(tmp_path / "f.parquet", arrow(["x" * 1000] * 1000))
+    monkeypatch.setattr(columns, "_LIMIT", 40_000)
+    assert len(read_predictions(path, "binary", BY_SITE)) == 1000
+    monkeypatch.setattr(columns, "_LIMIT", 20_000)
+    with pytest.raises(RunError, match="has 1000 rows in 3 columns, which is more than 20000 bytes"):
+        read_predictions(path, "binary", BY_SITE)
+    parquet = pytest.importorskip("pyarrow.parquet")
+    parquet.write_table(parquet.read_table(path), path, compression="zstd", use_dictionary=False)
+    monkeypatch.setattr(columns, "_LIMIT", 900_000)
+    with pytest.raises(RunError, match="has 1000 rows in 3 columns, which is more than 900000 bytes"):
+        read_predictions(path, "binary", BY_SITE)
+
+
+def test_names_are_read_in_parts(tmp_path, monkeypatch):
+    names = np.array(["b", "a", "", "c"])[np.arange(240) ** 2 % 7 % 4]
+    monkeypatch.setattr(groups, "_PART", 11)
+    monkeypatch.setattr(columns, "_CHUNK", 100)
+    texts = [name or None for name in names.tolist()]
+    for path in (
+        write(tmp_path / "f.npz", names),
+        write(tmp_path / "f.csv", names),
+        write(tmp_path / "f.parquet", arrow(texts)),
+        write(tmp_path / "g.parquet", arrow(texts, encoded=True)),
+    ):
+        found = read_predictions(path, "binary", BY_SITE).groups
+        assert [None if code < 0 else found.names[code] for code in found.codes] == texts
+
+
+@pytest.mark.parametrize("suffix", ["csv", "npz", "parquet"])
+def test_damaged_files_are_read_or_refused(suffix, tmp_path, rng):
+    names = SITES[:60].tolist()
+    column = {"csv": names, "npz": np.array(names)}.get(suffix)
+    path = write(tmp_path / f"f.{suffix}", arrow(names) if column is None else column)
+    whole = path.read_bytes()
+
+    def damaged():
+        for number in range(NUMBER):
+            yield repacked(whole, rng) if suffix == "npz" and number % 2 else mutated(whole, rng)
+
+    def read(content: bytes) -> None:
+        path.write_bytes(content)
+        without_missing([read_predictions(path, "binary", BY_SITE)], drop=True)
+
+    counts = survive(damaged(), read, tmp_path / "bad")
+    assert counts["refused"] > NUMBER / 4 and counts["read"] > 0, counts
