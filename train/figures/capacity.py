@@ -87,7 +87,7 @@ def _draw_panel(ax: Any, rows: Sequence[Row], stored: Stored, axis: str, metric:
     ax.set_xticks([], minor=True)
 
 
-def _apart(sizes: Sequence[int], least: float = 1.4) -> list[int]:
+def _apart(sizes: Sequence[int], least: float = 1.3) -> list[int]:
     """Return the sizes whose labels do not touch: each `least` times the one before it."""
     kept: list[int] = []
     for size in sizes:
