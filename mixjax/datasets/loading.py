@@ -4,13 +4,14 @@
 |---|---|
 | `digits` | scikit-learn |
 | `mnist`, `fashion_mnist`, `kmnist` | four IDX files, zipped or not; a folder that tensorflow-datasets has prepared |
-| `cifar10`, `cifar100` | the binary archive of its authors; a folder that tensorflow-datasets has prepared |
+| `cifar10`, `cifar100` | the binary archive of its authors; their Python version; what tensorflow-datasets prepared |
 | a path that ends in `.npz` | that file |
 
 IDX files are looked for in `FOLDER/fashion_mnist`, `FOLDER/fashion-mnist` and `FOLDER/FashionMNIST/raw`, which is
-torchvision's; archives in `FOLDER/cifar10` and `FOLDER/cifar-10`; prepared folders are `FOLDER/NAME/VERSION`; likewise
-the others. FOLDER is `data_dir`, which may also hold the files itself; without it the folders that the variables
-MIXJAX_DATA and TFDS_DATA_DIR name, `~/tensorflow_datasets`, and /usr/share/datasets, where Debian's packages put them.
+torchvision's; archives, and torchvision's `cifar-10-batches-py`, in `FOLDER/cifar10` and `FOLDER/cifar-10`; prepared
+folders are `FOLDER/NAME/VERSION`; likewise the others. FOLDER is `data_dir`, which may also hold the files itself;
+without it the folders that the variables MIXJAX_DATA and TFDS_DATA_DIR name, `~/tensorflow_datasets`, and
+/usr/share/datasets, where Debian's packages put them.
 (The files of the three MNISTs have the same names: a folder that is not given by hand is believed only by its name.)
 """
 
@@ -20,6 +21,7 @@ import os
 from pathlib import Path
 
 from mixjax.datasets.archives import archive_name, find_archive, read_archive
+from mixjax.datasets.cifar_pickles import find_pickles, read_pickles
 from mixjax.datasets.dataset import Dataset, MissingDataError
 from mixjax.datasets.digits import read_digits
 from mixjax.datasets.idx import FILES, find_idx, read_idx_dataset
@@ -74,8 +76,10 @@ def _read_folder(name: str, folder: Path) -> Dataset | None:
     if archive_name(name) is None:
         files = find_idx(folder)
         return checked(read_idx_dataset(name, files)) if files else None
-    archive = find_archive(folder, name)
-    return checked(read_archive(name, archive).dataset) if archive else None
+    if archive := find_archive(folder, name):
+        return checked(read_archive(name, archive).dataset)
+    pickles = find_pickles(folder, name)
+    return checked(read_pickles(name, pickles)) if pickles else None
 
 
 def _from_files(name: str, data_dir: Path | None) -> Dataset:
