@@ -174,7 +174,7 @@ def training_set(config: Config, data_dir: str | PathLike[str] | None) -> Datase
       RunError: if it is missing, has one class, or has too few rows.
     """
     try:
-        dataset = load(config.dataset, data_dir=data_dir)
+        dataset = load(config.dataset, data_dir=data_dir, pixels=config.pixels)
     except ValueError as error:
         raise RunError(str(error)) from None
     if dataset.num_classes < 2:
