@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from mixjax.commands import option
+from mixjax.datasets.pixels import Pixels
 from mixjax.mixing import Pairing, Weight
 from mixjax.numerics.arguments import NOT_NEGATIVE, POSITIVE, Rule, check_size, checked
 
@@ -37,6 +38,7 @@ class Config:
     """
 
     dataset: str = option("digits", "name of a data set, or an .npz file")
+    pixels: Pixels = option("stored", "scale of an .npz file's images, if they are not uint8")
     train_rows: int = option(0, "number of training rows, in proportion to the classes; 0 is all")
     seeds: int = option(3, "nets of each kind")
     first_seed: int = option(0, "the seed of the first; the others follow")

@@ -3,7 +3,7 @@
 DIR/manifest.json        options, data set, jobs; versions and device
 DIR/records.jsonl        a line for each net and epoch
 DIR/shards/JOB.npz       a job that is done: its records, the nets' logits of the test set
-DIR/checkpoints/JOB/     of the job that is being trained
+DIR/checkpoints/JOB/     of the job that is being trained; on request, its last one stays (`mixjax.train.kept`)
 DIR/checkpoints/shared/  first phases that several jobs share
 DIR/predictions/*.npz    logits and labels of each net, for `mixjax report FILE --logits`
 DIR/features/*.npz       on request: what the last layer of each net is given, for `sims real_fits --features`
@@ -28,6 +28,7 @@ from .data.pipeline import steps_per_epoch
 from .data.splits import hold_out
 from .experiments import EXPERIMENTS
 from .experiments.experiment import Experiment, Records
+from .kept import stored_jobs
 from .loop.checkpoints import SECONDS
 from .loop.job import Job
 from .loop.members import first_part_size
@@ -174,7 +175,7 @@ def training_set(config: Config, data_dir: str | PathLike[str] | None) -> Datase
       RunError: if it is missing, has one class, or has too few rows.
     """
     try:
-        dataset = load(config.dataset, data_dir=data_dir)
+        dataset = load(config.dataset, data_dir=data_dir, pixels=config.pixels)
     except ValueError as error:
         raise RunError(str(error)) from None
     if dataset.num_classes < 2:
@@ -221,7 +222,7 @@ def _spec(experiment: Experiment, config: Config, dataset: Dataset, jobs: tuple[
             "classes": dataset.num_classes,
         },
         "metrics": _SETTINGS,
-        "jobs": [dataclasses.asdict(job) | {"kind": type(job.recipe.net).__name__} for job in jobs],
+        "jobs": stored_jobs(jobs),
     }
     return json.loads(json.dumps(spec))
 

@@ -1,13 +1,14 @@
 """The archives of CIFAR as its authors publish them, read in memory: nothing is unpacked to disk.
 
 The binary version is read. A row is one label (CIFAR-100: a coarse one and a fine one) and 3072 bytes, the red, green
-and blue planes. The Python version holds pickles, which can execute code when they are read, and is refused.
+and blue planes. The Python version is `mixjax.datasets.cifar_pickles`.
 """
 
 from __future__ import annotations
 
 import io
 import tarfile
+from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -34,7 +35,6 @@ class Archive(NamedTuple):
 
 class _Layout(NamedTuple):
     archive: str
-    pickles: str
     folder: str
     train: tuple[str, ...]
     test: tuple[str, ...]
@@ -48,7 +48,6 @@ class _Layout(NamedTuple):
 _LAYOUTS = {
     "cifar10": _Layout(
         "cifar-10-binary.tar.gz",
-        "cifar-10-python.tar.gz",
         "cifar-10-batches-bin",
         tuple(f"data_batch_{k}.bin" for k in range(1, 6)),
         ("test_batch.bin",),
@@ -56,7 +55,6 @@ _LAYOUTS = {
     ),
     "cifar100": _Layout(
         "cifar-100-binary.tar.gz",
-        "cifar-100-python.tar.gz",
         "cifar-100-binary",
         ("train.bin",),
         ("test.bin",),
@@ -70,13 +68,7 @@ _FILES = (tarfile.REGTYPE, tarfile.AREGTYPE)
 def find_archive(folder: Path, name: str) -> Path | None:
     """Find the binary archive of a data set in a folder; None if there is none."""
     layout = _LAYOUTS.get(name)
-    if layout is None or (folder / layout.archive).is_file():
-        return layout and folder / layout.archive
-    if (folder / layout.pickles).is_file():
-        raise RunError(
-            f"{folder / layout.pickles} holds pickles, which can execute code and are not read; {KNOWN[name].advice}"
-        )
-    return None
+    return folder / layout.archive if layout and (folder / layout.archive).is_file() else None
 
 
 def archive_name(name: str) -> str | None:
@@ -87,7 +79,7 @@ def archive_name(name: str) -> str | None:
 def read_archive(name: str, path: Path) -> Archive:
     """Read a binary archive, whatever its own name."""
     layout, known = _LAYOUTS[name], KNOWN[name]
-    members = _members(path, layout)
+    members = archive_members(path, layout.folder, layout.files)
     missing = [file for file in layout.files if file not in members]
     if missing:
         raise RunError(f"{path} has no {layout.folder}/{missing[0]}; {known.advice}")
@@ -103,15 +95,15 @@ def read_archive(name: str, path: Path) -> Archive:
         if labels.max() >= len(names[0]):
             raise RunError(f"{path}: coarse label {labels.max()}, where {layout.class_names[0]} names {len(names[0])}")
     fine = len(names) - 1
-    train_set, test_set = (_images(train), _labels(train, fine)), (_images(test), _labels(test, fine))
+    train_set, test_set = ((images_of_planes(part), _labels(part, fine)) for part in (train, test))
     dataset = Dataset(name, layout.archive, *train_set, *test_set, known.class_names)
     return Archive(dataset, coarse, names[0] if coarse else ())
 
 
-def _members(path: Path, layout: _Layout) -> dict[str, bytes]:
-    """Read the files that belong to the data set; none is larger than the archive."""
+def archive_members(path: Path, folder: str, files: Iterable[str]) -> dict[str, bytes]:
+    """Read those of some files of a folder that are in an archive; none is larger than the archive."""
     content = read_bytes(path)
-    wanted = {f"{layout.folder}/{file}": file for file in layout.files}
+    wanted = {f"{folder}/{file}": file for file in files}
     found: dict[str, bytes] = {}
     try:
         with tarfile.open(fileobj=io.BytesIO(content), mode="r:") as archive:
@@ -137,7 +129,7 @@ def _labels(rows: np.ndarray, column: int) -> Int32[np.ndarray, " N"]:
     return rows[:, column].astype(np.int32)
 
 
-def _images(rows: np.ndarray) -> np.ndarray:
-    """Return color planes that follow one another as [N, 32, 32, 3]."""
+def images_of_planes(rows: np.ndarray) -> np.ndarray:
+    """Return color planes that follow one another, at the end of each row, as [N, 32, 32, 3]."""
     planes = rows[:, -3 * _SIDE**2 :].reshape(-1, 3, _SIDE, _SIDE)
     return np.ascontiguousarray(planes.transpose(0, 2, 3, 1))

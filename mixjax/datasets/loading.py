@@ -4,13 +4,14 @@
 |---|---|
 | `digits` | scikit-learn |
 | `mnist`, `fashion_mnist`, `kmnist` | four IDX files, zipped or not; a folder that tensorflow-datasets has prepared |
-| `cifar10`, `cifar100` | the binary archive of its authors; a folder that tensorflow-datasets has prepared |
+| `cifar10`, `cifar100` | the binary archive of its authors; their Python version; what tensorflow-datasets prepared |
 | a path that ends in `.npz` | that file |
 
 IDX files are looked for in `FOLDER/fashion_mnist`, `FOLDER/fashion-mnist` and `FOLDER/FashionMNIST/raw`, which is
-torchvision's; archives in `FOLDER/cifar10` and `FOLDER/cifar-10`; prepared folders are `FOLDER/NAME/VERSION`; likewise
-the others. FOLDER is `data_dir`, which may also hold the files itself; without it the folders that the variables
-MIXJAX_DATA and TFDS_DATA_DIR name, `~/tensorflow_datasets`, and /usr/share/datasets, where Debian's packages put them.
+torchvision's; archives, and torchvision's `cifar-10-batches-py`, in `FOLDER/cifar10` and `FOLDER/cifar-10`; prepared
+folders are `FOLDER/NAME/VERSION`; likewise the others. FOLDER is `data_dir`, which may also hold the files itself;
+without it the folders that the variables MIXJAX_DATA and TFDS_DATA_DIR name, `~/tensorflow_datasets`, and
+/usr/share/datasets, where Debian's packages put them.
 (The files of the three MNISTs have the same names: a folder that is not given by hand is believed only by its name.)
 """
 
@@ -18,13 +19,16 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import get_args
 
 from mixjax.datasets.archives import archive_name, find_archive, read_archive
+from mixjax.datasets.cifar_pickles import find_pickles, read_pickles
 from mixjax.datasets.dataset import Dataset, MissingDataError
 from mixjax.datasets.digits import read_digits
 from mixjax.datasets.idx import FILES, find_idx, read_idx_dataset
 from mixjax.datasets.known import KNOWN, checked
 from mixjax.datasets.npz import read_npz
+from mixjax.datasets.pixels import Pixels
 from mixjax.datasets.tfds import find_tfds, read_tfds
 from mixjax.runs import RunError
 
@@ -33,18 +37,23 @@ _VARIABLES = ("MIXJAX_DATA", "TFDS_DATA_DIR")
 _SYSTEM = ("~/tensorflow_datasets", "/usr/share/datasets")
 
 
-def load(name: str | os.PathLike[str], *, data_dir: str | os.PathLike[str] | None = None) -> Dataset:
+def load(
+    name: str | os.PathLike[str], *, data_dir: str | os.PathLike[str] | None = None, pixels: Pixels = "stored"
+) -> Dataset:
     """Read a data set; nothing is downloaded or written.
 
     Args:
       name: one of `NAMES`, or the path of an .npz file (arrays: `mixjax.datasets.npz`).
       data_dir: the only folder to look in; for data sets that are kept in files.
+      pixels: the scale of the images of an .npz file: "stored" for uint8; of other dtypes "bytes", "unit" or
+        "sixteen-bit" (`mixjax.datasets.pixels.as_bytes`).
 
     Returns:
       Raw pixels and labels. Rows are in the order of the authors' files, whatever kind of file they are read from.
 
     Raises:
-      ValueError: for an unknown name, and for `data_dir` with a data set that needs no folder.
+      ValueError: for an unknown name or scale, for `data_dir` with a data set that needs no folder, and for `pixels`
+        with one that is no .npz file.
       MissingDataError: if the files are not there (the message says what was looked for, where, and where to get it),
         or a package that reads them is missing.
       RunError: if they are damaged, incomplete, or hold something else.
@@ -56,13 +65,17 @@ def load(name: str | os.PathLike[str], *, data_dir: str | os.PathLike[str] | Non
       ((1442, 8, 8, 1), 10)
     """
     name = os.fspath(name)
+    if pixels not in get_args(Pixels):
+        raise ValueError(f"pixels must be one of {get_args(Pixels)}, got {pixels!r}")
+    if pixels != "stored" and not name.endswith(".npz"):
+        raise ValueError(f"pixels is for .npz files, got pixels={pixels!r} with {name}, whose scale is known")
     if name in KNOWN:
         return _from_files(name, None if data_dir is None else Path(data_dir))
     if name != "digits" and not name.endswith(".npz"):
         raise ValueError(f"name must be one of {', '.join(NAMES)}, or a path that ends in .npz, got {name!r}")
     if data_dir is not None:
         raise ValueError(f"{name} takes no data_dir, got data_dir={os.fspath(data_dir)!r}")
-    return read_digits() if name == "digits" else read_npz(Path(name))
+    return read_digits() if name == "digits" else read_npz(Path(name), pixels)
 
 
 def _read_folder(name: str, folder: Path) -> Dataset | None:
@@ -74,8 +87,10 @@ def _read_folder(name: str, folder: Path) -> Dataset | None:
     if archive_name(name) is None:
         files = find_idx(folder)
         return checked(read_idx_dataset(name, files)) if files else None
-    archive = find_archive(folder, name)
-    return checked(read_archive(name, archive).dataset) if archive else None
+    if archive := find_archive(folder, name):
+        return checked(read_archive(name, archive).dataset)
+    pickles = find_pickles(folder, name)
+    return checked(read_pickles(name, pickles)) if pickles else None
 
 
 def _from_files(name: str, data_dir: Path | None) -> Dataset:

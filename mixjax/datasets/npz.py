@@ -2,7 +2,7 @@
 
 | array | also as (Keras) | |
 |---|---|---|
-| `train_inputs`, `test_inputs` | `x_train`, `x_test` | uint8 [N, H, W, C], or [N, H, W] for one channel |
+| `train_inputs`, `test_inputs` | `x_train`, `x_test` | uint8 [N, H, W, C], or [N, H, W]; others by a named scale |
 | `train_labels`, `test_labels` | `y_train`, `y_test` | whole numbers from 0, [N] or [N, 1] |
 | `class_names` | | strings, one for each class; without it 0 to the largest label, each with a training row |
 | `max_pixel` | | what is white; 255 without it |
@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from mixjax.datasets.dataset import Dataset
+from mixjax.datasets.pixels import Pixels, as_bytes
 from mixjax.runs import RunError
 from mixjax.runs.npz import read_arrays
 
@@ -24,28 +25,34 @@ _KEYS = {"train_inputs": "x_train", "train_labels": "y_train", "test_inputs": "x
 _NAMES = (
     {ours: ours for ours in (*_KEYS, "class_names", "max_pixel")} | {keras: ours for ours, keras in _KEYS.items()}
 )  # fmt: skip
+_ADVICE = ", or name their scale: pixels 'bytes' for 0 to 255, 'unit' for 0 to 1, 'sixteen-bit' for 0 to 65535"
 _MOST_CLASSES = 2**16
 _MOST_CHANNELS = 4  # of an array that can be taken for one with channels first
 
 
-def read_npz(path: Path) -> Dataset:
-    """Read the data set of a file."""
+def read_npz(path: Path, pixels: Pixels = "stored") -> Dataset:
+    """Read the data set of a file, whose images are uint8 or have the scale that is named."""
     arrays = {_NAMES[name]: array for name, array in read_arrays(path, _NAMES.__contains__)[1].items()}
     missing = [f"{ours} (or {keras})" for ours, keras in _KEYS.items() if ours not in arrays]
     if missing:
         raise RunError(f"{path} has no array {missing[0]}; it has {', '.join(arrays) or 'none that is known'}")
-    inputs = {part: _images(path, part, arrays[part]) for part in ("train_inputs", "test_inputs")}
+    white = _max_pixel(path, arrays)
+    inputs = {part: _images(path, part, arrays[part], pixels, white) for part in ("train_inputs", "test_inputs")}
     labels = {part: _labels(path, part, arrays[part]) for part in ("train_labels", "test_labels")}
     names = _class_names(path, arrays["class_names"]) if "class_names" in arrays else _numbers(path, **labels)
-    return Dataset(path.stem, path.name, **inputs, **labels, class_names=names, max_pixel=_max_pixel(path, arrays))
+    return Dataset(path.stem, path.name, **inputs, **labels, class_names=names, max_pixel=white)
 
 
-def _images(path: Path, part: str, array: np.ndarray) -> np.ndarray:
-    if array.dtype != np.uint8 or array.ndim not in (3, 4):
+def _images(path: Path, part: str, array: np.ndarray, pixels: Pixels, white: int) -> np.ndarray:
+    if (array.dtype != np.uint8 and pixels == "stored") or array.ndim not in (3, 4):
         raise RunError(
             f"{path}: {part} must be uint8 of shape [N, H, W, C] or [N, H, W], got {array.dtype} {array.shape}; "
-            "store pixels as they are, from 0 to 255"
+            f"store pixels as they are, from 0 to 255{_ADVICE if array.dtype != np.uint8 else ''}"
         )
+    try:
+        array = as_bytes(array, pixels, white)
+    except (TypeError, ValueError) as error:
+        raise RunError(f"{path}: {part} with pixels={pixels!r} must be {error}") from None
     if array.ndim == 4 and array.shape[1] <= _MOST_CHANNELS < array.shape[3]:
         raise RunError(
             f"{path}: {part} of shape {array.shape} seem to have channels first; "

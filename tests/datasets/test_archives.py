@@ -1,4 +1,4 @@
-"""The archives of CIFAR: planes become images, nothing is unpacked or unpickled, and damage is one sentence."""
+"""The archives of CIFAR: planes become images, nothing is unpacked, and damage is one sentence."""
 
 from __future__ import annotations
 
@@ -54,12 +54,6 @@ def test_coarse_labels(tmp_path, rng, small):
 
 def test_an_archive_that_is_missing_is_named(tmp_path, name):
     with pytest.raises(MissingDataError, match=f"looked for {ARCHIVES[name]}.*get {ARCHIVES[name]} from https://"):
-        load(name, data_dir=tmp_path)
-
-
-def test_pickles_are_refused(tmp_path, name):
-    (tmp_path / ARCHIVES[name].replace("binary", "python")).write_bytes(b"")
-    with pytest.raises(RunError, match=f"holds pickles, which can execute code and are not read; get {ARCHIVES[name]}"):
         load(name, data_dir=tmp_path)
 
 

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from mixjax.datasets import load
 from mixjax.runs import RunError
 from mixjax.runs import npz as _npz
+from mixjax.train.running import configured, training_set
 
 KERAS = {"train_inputs": "x_train", "train_labels": "y_train", "test_inputs": "x_test", "test_labels": "y_test"}
 
@@ -115,6 +116,69 @@ def test_arrays_that_are_no_data_set(tmp_path, arrays, change, message):
     np.savez(tmp_path / "wrong.npz", **(arrays | change))
     with pytest.raises(RunError, match=message):
         load(tmp_path / "wrong.npz")
+
+
+@pytest.mark.parametrize(
+    ("pixels", "stored", "expected"),
+    [
+        ("bytes", np.arange(256, dtype=np.int64), np.arange(256)),
+        ("bytes", np.arange(256, dtype=np.float32), np.arange(256)),
+        ("unit", np.arange(256) / 255, np.arange(256)),
+        ("unit", np.arange(256, dtype=np.float32) / 255, np.arange(256)),
+        ("unit", np.linspace(0, 1, 256).astype(np.float16), np.arange(256)),
+        ("sixteen-bit", np.arange(256, dtype=np.uint16) * 257, np.arange(256)),
+        ("sixteen-bit", np.minimum(np.arange(256) * 257 + 100, 65535), np.arange(256)),
+        ("stored", np.arange(256, dtype=np.uint8), np.arange(256)),
+    ],
+)  # fmt: skip
+def test_a_scale_that_is_named(tmp_path, pixels, stored, expected):
+    """Every byte as it would be stored in another dtype; a hundred of 65535 more is the same byte."""
+    half = {"inputs": stored.reshape(4, 8, 8), "labels": np.arange(4)}
+    np.savez(
+        tmp_path / "a.npz", **{f"{split}_{part}": array for split in ("train", "test") for part, array in half.items()}
+    )
+    found = load(tmp_path / "a.npz", pixels=pixels)
+    np.testing.assert_array_equal(found.train_inputs.ravel(), expected)
+    np.testing.assert_array_equal(found.test_inputs, found.train_inputs)
+    config = configured("width", dataset=str(tmp_path / "a.npz"), pixels=pixels)
+    assert training_set(config, None).fingerprint == found.fingerprint
+
+
+def test_white_of_another_size(tmp_path, arrays):
+    np.savez(tmp_path / "a.npz", **(arrays | {"train_inputs": np.ones((7, 28, 28)), "max_pixel": 16}
+                                    | {"test_inputs": np.full((3, 28, 28), 0.5)}))  # fmt: skip
+    found = load(tmp_path / "a.npz", pixels="unit")
+    assert found.max_pixel == 16 and (found.train_inputs == 16).all() and (found.test_inputs == 8).all()
+
+
+@pytest.mark.parametrize(
+    ("pixels", "images", "words"),
+    [
+        (
+            "stored",
+            np.zeros((7, 2, 2), np.int64),
+            "got int64 .*or name their scale: pixels 'bytes' for 0 to 255, 'unit'",
+        ),
+        ("unit", np.full((7, 2, 2), 255.0), r"train_inputs with pixels='unit' must be in \[0, 1\], got 255$"),
+        ("unit", np.full((7, 2, 2), np.nan), r"must be in \[0, 1\], got nan"),
+        ("bytes", np.full((7, 2, 2), 0.5), r"must be whole numbers in \[0, 255\], got 0.5"),
+        ("bytes", np.full((7, 2, 2), -1), r"must be whole numbers in \[0, 255\], got -1"),
+        ("sixteen-bit", np.full((7, 2, 2), 65536), r"must be in \[0, 65535\], got 65536"),
+        ("bytes", np.zeros((7, 2, 2), bool), "must be numbers, got bool"),
+        ("unit", np.zeros((7, 4)), r"of shape \[N, H, W, C\]"),
+    ],
+)
+def test_pixels_of_another_scale(tmp_path, arrays, pixels, images, words):
+    np.savez(tmp_path / "a.npz", **(arrays | {"train_inputs": images}))
+    with pytest.raises(RunError, match=words):
+        load(tmp_path / "a.npz", pixels=pixels)
+
+
+def test_scales_are_for_npz_files():
+    with pytest.raises(ValueError, match=r"pixels is for \.npz files, got pixels='unit' with digits"):
+        load("digits", pixels="unit")
+    with pytest.raises(ValueError, match=r"pixels must be one of .*, got 'percent'"):
+        load("a.npz", pixels="percent")
 
 
 def test_an_array_that_is_missing(tmp_path, arrays):

@@ -56,7 +56,15 @@ def speed() -> dict[str, float]:
     for part in ("0.25", "1"):
         for short, shape in (("grey", "28x28x1"), ("color", "32x32x3")):
             names[f"x{part}.{short}"] = f"ResNet-18, x{part} channels, {shape}"
-    return {f"speed.{short}": ratios[name] for short, name in names.items()}
+    rows = {row["net"]: row for part in ("steps", "convolutions") for row in results[part]["rows"]}
+    libraries = ("mixjax", "torch", "torch channels last")
+    spreads = [
+        rows[name][f"{library} spread ms"] / rows[name][f"{library} median ms"]
+        for name in names.values()
+        for library in libraries
+        if f"{library} spread ms" in rows[name]
+    ]
+    return {"speed.spread": max(spreads)} | {f"speed.{short}": ratios[name] for short, name in names.items()}
 
 
 def accuracies(name: str, result: str, evaluation: str = "test", **values: object) -> dict[str, float]:

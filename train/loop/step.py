@@ -30,6 +30,7 @@ __all__ = [
     "initial_nets",
     "logits_of",
     "mixing_layers",
+    "net_of",
     "step",
 ]
 
@@ -129,17 +130,18 @@ def step(
 
 def logits_of(spec: StepSpec, scale: Scale, nets: Nets, inputs: Pixels) -> Float[Array, "M K"]:
     """Return the logits of images that are not normalised, by the net in evaluation mode, a batch at a time."""
-    return _evaluated(spec, scale, _evaluating(spec, nets), inputs)
+    return _evaluated(spec, scale, net_of(spec, nets), inputs)
 
 
 def features_of(spec: StepSpec, scale: Scale, nets: Nets, inputs: Pixels) -> Float[Array, "M F"]:
     """Return what the last layer is given, likewise."""
-    net = _evaluating(spec, nets)
+    net = net_of(spec, nets)
     net.head = lambda features: features
     return _evaluated(spec, scale, net, inputs)
 
 
-def _evaluating(spec: StepSpec, nets: Nets) -> Any:
+def net_of(spec: StepSpec, nets: Nets) -> Any:
+    """Return the net in evaluation mode; it takes images that are normalised."""
     net = nnx.merge(_structure(spec), nets.params, nets.statistics)
     net.eval()
     return net

@@ -17,8 +17,9 @@ from mixjax.datasets import Dataset
 from mixjax.runs import RunDirectory, RunError, Sittings, explained, local, write_atomically
 from mixjax.runs.memory import wants_memory
 
-from ..data.pipeline import steps_per_epoch
+from ..data.pipeline import channel_scale, steps_per_epoch
 from ..experiments.experiment import Experiment, Records
+from ..kept import write_scale
 from ..loop.checkpoints import Checkpoints
 from ..loop.history import DIVERGED, History, epoch_records, has_diverged
 from ..loop.job import Job
@@ -81,11 +82,14 @@ class JobRunner:
         """Write what is made of all jobs together; the summary last, since it marks the run as finished."""
         records = [record for job in self.jobs for record in self._stored_records(job)]
         write_records(self.folder / RECORDS, records)
+        checkpoints = self.folder / "checkpoints"
         with explained(self.folder):
             self._write_predictions()
+            if self.policy.keep_last:
+                images = self.dataset.train_inputs
+                write_scale(checkpoints, images.shape[1:], channel_scale(images))
             write_atomically(self.folder / "provenance.json", json.dumps(made_with, indent=2).encode())
             write_atomically(self.folder / "summary.csv", summary_csv(records).encode())
-        checkpoints = self.folder / "checkpoints"
         shutil.rmtree(checkpoints / SHARED if self.policy.keep_last else checkpoints, ignore_errors=True)
 
     def _train(self, job: Job, reporter: _JobReporter) -> None:

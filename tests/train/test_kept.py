@@ -1,0 +1,106 @@
+"""The final nets of a run, loaded: their logits are the stored ones, and what is missing or damaged is one sentence."""
+
+from __future__ import annotations
+
+import doctest
+import json
+import shutil
+
+import jax
+import numpy as np
+import pytest
+
+from mixjax.runs import RunError
+from mixjax.train import kept
+from mixjax.train.data.pipeline import channel_scale, normalize
+from mixjax.train.kept import load_nets
+from mixjax.train.running import run
+from tests.train.conftest import SMALL, refuse
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    out = tmp_path_factory.mktemp("kept") / "width"
+    run("width", out, keep_checkpoints=True, warn=refuse, **SMALL | {"seeds": 2})
+    return out
+
+
+@pytest.fixture
+def copied(finished, tmp_path):
+    return shutil.copytree(finished, tmp_path / "run")
+
+
+def test_their_logits_are_those_that_the_run_has_stored(finished, digits):
+    nets = load_nets(finished)
+    assert [*nets] == [("mlp-8x1", arm, seed) for arm in ("erm", "mixup") for seed in (0, 1)]
+    for (net, arm, seed), one in nets.items():
+        with np.load(finished / "predictions" / f"{net}-{arm}-seed{seed}.npz") as stored:
+            np.testing.assert_allclose(one.logits(digits.test_inputs), stored["logits"], rtol=1e-5, atol=1e-5)
+        assert (one.net, one.arm, one.seed) == (net, arm, seed)
+
+
+def test_the_module_takes_normalised_images(finished, digits):
+    net = load_nets(finished)["mlp-8x1", "mixup", 1]
+    scale = channel_scale(digits.train_inputs)
+    jax.tree.map(np.testing.assert_array_equal, tuple(net.scale), tuple(scale))
+    logits = net.module()(normalize(digits.test_inputs[:9], scale))
+    np.testing.assert_allclose(logits, net.logits(digits.test_inputs[:9]), rtol=1e-5, atol=1e-5)
+
+
+def test_a_net_that_diverged_is_left_out(tmp_path, spoil):
+    spoil(1, 0, 3)
+    run("width", tmp_path / "run", keep_checkpoints=True, warn=lambda _: None, **SMALL)
+    assert [*load_nets(tmp_path / "run")] == [("mlp-8x1", "mixup", 0)]
+
+
+def test_a_run_that_did_not_keep_them(copied):
+    shutil.rmtree(copied / "checkpoints" / "mlp-8x1")
+    with pytest.raises(
+        RunError, match=r"there is no checkpoint in .*mlp-8x1; train in another folder with --keep-check"
+    ):
+        load_nets(copied)
+    shutil.rmtree(copied / "checkpoints")
+    with pytest.raises(RunError, match=r"there is no .*images\.json; train in another folder with --keep-checkpoints"):
+        load_nets(copied)
+    (copied / "summary.csv").unlink()
+    with pytest.raises(RunError, match="is not finished; run the same command again"):
+        load_nets(copied)
+
+
+@pytest.mark.parametrize("content", ["", "[]", '{"shape": [8, 8, 1], "mean": [1, 2], "sd": [1]}', '{"shape": "8x8"}'])
+def test_a_damaged_scale(copied, content):
+    (copied / "checkpoints" / "images.json").write_text(content)
+    with pytest.raises(RunError, match=r"images\.json is damaged"):
+        load_nets(copied)
+
+
+def test_a_damaged_checkpoint_is_not_parsed(copied):
+    for path in (copied / "checkpoints" / "mlp-8x1" / "2").rglob("*"):
+        if path.is_file():
+            path.write_bytes(b"[" * 1000)
+    with pytest.raises(RunError, match="is damaged or missing; train in another folder"):
+        load_nets(copied)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda spec: spec["jobs"][0]["recipe"].update(batch_size=17),
+        lambda spec: spec["options"].update(shape="round"),
+        lambda spec: spec.update(experiment="../width"),
+        lambda spec: spec.update(options=3),
+        lambda spec: spec["dataset"].pop("rows"),
+    ],
+)
+def test_nets_of_another_release(copied, change):
+    manifest = json.loads((copied / "manifest.json").read_text())
+    change(manifest["spec"])
+    (copied / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(RunError, match=r"are not of this release; load them with the one that provenance\.json names"):
+        load_nets(copied)
+
+
+def test_example():
+    found = doctest.DocTestFinder(recurse=False).find(kept.load_nets, "load_nets", globs={**vars(kept)})
+    failed, attempted = doctest.DocTestRunner().run(found[0])
+    assert attempted > 4 and failed == 0
