@@ -143,18 +143,13 @@ class CalibrationState:
         for name, own, others in (("bins", self.bins, other.bins), ("classes", self.num_classes, other.num_classes)):
             if own != others:
                 raise ValueError(f"states must have the same {name}, got {own} and {others}")
-        return replace(
-            self,
-            counts=_carried(self.counts + other.counts),
-            mass=_added(self.mass, other.mass),
-            confidence=_added(self.confidence, other.confidence),
-            residual=_added(self.residual, other.residual),
-        )
+        return _merged(self, other)
 
     def ece(self, norm: Real = 1) -> Float[Array, "..."]:
         """Return ECE_p of all rows so far as `ece` does, with classes the mean over them; NaN without rows."""
         check_norm(norm)
-        return jnp.mean(self.errors(norm))
+        self._check_alone()
+        return _mean_error(self, float(norm))
 
     def mce(self) -> Float[Array, "..."]:
         """Return the largest gap of a bin, as `mce` does."""
@@ -163,8 +158,7 @@ class CalibrationState:
     def errors(self, norm: Real = 1) -> Float[Array, "*classes"]:
         """Return ECE_p of each class, shape [K], or of all rows, shape []."""
         self._check_alone()
-        mass = self.mass.sum(axis=0)
-        return error_of(BinSums(mass, self.residual.sum(axis=0), mass.sum(axis=-1)), float(norm))
+        return _errors(self, float(norm))
 
     def num_rows(self) -> int:
         """Return how many rows counted, exactly; not under `jit`."""
@@ -194,6 +188,28 @@ def _raise_if_invalid(batch: Rows | Predictions, state: CalibrationState) -> Cal
 def _in_range(weights: Any) -> Any:
     """Return whether sums of a stream can hold such weights, of NumPy or of JAX."""
     return (weights == 0) | ((weights >= 1e-30) & (weights <= 1e30))
+
+
+@jitted()
+def _merged(state: CalibrationState, other: CalibrationState) -> CalibrationState:
+    return replace(
+        state,
+        counts=_carried(state.counts + other.counts),
+        mass=_added(state.mass, other.mass),
+        confidence=_added(state.confidence, other.confidence),
+        residual=_added(state.residual, other.residual),
+    )
+
+
+@jitted(static=("norm",))
+def _errors(state: CalibrationState, norm: float) -> jax.Array:
+    mass = state.mass.sum(axis=0)
+    return error_of(BinSums(mass, state.residual.sum(axis=0), mass.sum(axis=-1)), norm)
+
+
+@jitted(static=("norm",))
+def _mean_error(state: CalibrationState, norm: float) -> jax.Array:
+    return jnp.mean(_errors(state, norm))
 
 
 @jitted()

@@ -88,9 +88,11 @@ def checked_law(law: ScoreLaw) -> ScoreLaw:
     """Return the law in one floating dtype and one shape, or raise TypeError unless it is a `ScoreLaw` of numbers."""
     if not isinstance(law, ScoreLaw):
         raise TypeError(f"law must be a ScoreLaw, got {type(law).__name__}")
-    return ScoreLaw(*jnp.broadcast_arrays(*aligned(*as_floats(mean=law.mean, gap=law.gap))))
+    mean, gap = aligned(*as_floats(mean=law.mean, gap=law.gap))
+    return ScoreLaw(mean, gap) if mean.shape == gap.shape else ScoreLaw(*jnp.broadcast_arrays(mean, gap))
 
 
+@jax.jit
 def masked_law(mean: jax.Array, gap: jax.Array) -> ScoreLaw:
     """Broadcast mean and gap, and make the mean NaN where the gap, which depends on more of the arguments, is."""
     mean, gap = jnp.broadcast_arrays(mean, gap)

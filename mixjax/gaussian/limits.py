@@ -44,7 +44,12 @@ def limit_scores(ratio: ArrayLike, theta_norm: ArrayLike, t: ArrayLike) -> Score
       >>> float(law.mean), float(law.var)
       (4.0, 5.0)
     """
-    return masked_law(*unchecked_limit_scores(*aligned(*checked(ratio=ratio, theta_norm=theta_norm, t=t))))
+    return _limit_scores(*aligned(*checked(ratio=ratio, theta_norm=theta_norm, t=t)))
+
+
+@jax.jit
+def _limit_scores(ratio: jax.Array, theta_norm: jax.Array, t: jax.Array) -> ScoreLaw:
+    return masked_law(*unchecked_limit_scores(ratio, theta_norm, t))
 
 
 def unchecked_limit_scores(ratio: jax.Array, theta_norm: jax.Array, t: jax.Array) -> ScoreLaw:
@@ -68,7 +73,11 @@ def best_weight(ratio: ArrayLike, theta_norm: ArrayLike) -> Float[Array, "*batch
       >>> round(float(best_weight(1.0, 2.0)), 4)
       0.2
     """
-    ratio, theta_norm = aligned(*checked(ratio=ratio, theta_norm=theta_norm))
+    return _best_weight(*aligned(*checked(ratio=ratio, theta_norm=theta_norm)))
+
+
+@jax.jit
+def _best_weight(ratio: jax.Array, theta_norm: jax.Array) -> jax.Array:
     return ratio / (theta_norm**2 + ratio)
 
 

@@ -35,7 +35,11 @@ def population_mce(law: ScoreLaw) -> Float[Array, "*batch"]:
       >>> round(float(population_mce(ScoreLaw.from_moments(4.0, 5.0))), 4)
       0.0498
     """
-    law = checked_law(law)
+    return _mce(checked_law(law))
+
+
+@jax.jit
+def _mce(law: ScoreLaw) -> jax.Array:
     var = law.var
     usual = (law.mean > 0) & (var > 0)
     larger = jnp.where(usual, jnp.maximum(law.mean, var), 1.0)

@@ -75,7 +75,11 @@ def population_ece(law: ScoreLaw, *, norm: Real = 1) -> Float[Array, "*batch"]:
     check_norm(norm)
     if np.isinf(norm):
         return population_mce(law)
-    law = checked_law(law)
+    return _ece(checked_law(law), norm)
+
+
+@partial(jax.jit, static_argnames="norm")
+def _ece(law: ScoreLaw, norm: Real) -> jax.Array:
     return root(_gap_moments(law, jnp.abs(law.gap), (norm,))[0], norm)
 
 
@@ -93,7 +97,11 @@ def population_errors(law: ScoreLaw) -> CalibrationErrors:
       >>> [round(float(error), 4) for error in population_errors(ScoreLaw.from_moments(4.0, 5.0))]
       [0.0088, 0.0166, 0.0498]
     """
-    law = checked_law(law)
+    return _errors(checked_law(law))
+
+
+@jax.jit
+def _errors(law: ScoreLaw) -> CalibrationErrors:
     ece, square = _gap_moments(law, jnp.abs(law.gap), (1, 2))
     return CalibrationErrors(ece, root(square, 2), population_mce(law))
 
@@ -134,7 +142,11 @@ def population_accuracy(law: ScoreLaw) -> Float[Array, "*batch"]:
       >>> round(float(population_accuracy(ScoreLaw.from_moments(4.0, 5.0))), 4)
       0.9632
     """
-    law = checked_law(law)
+    return _accuracy(checked_law(law))
+
+
+@jax.jit
+def _accuracy(law: ScoreLaw) -> jax.Array:
     var = law.var
     return jnp.where(var > 0, ndtr(law.mean / jnp.sqrt(jnp.where(var > 0, var, 1.0))), jnp.nan)
 
@@ -153,7 +165,11 @@ def population_signed_gap(law: ScoreLaw) -> Float[Array, "*batch"]:
       >>> round(float(population_signed_gap(ScoreLaw.from_moments(4.0, 5.0))), 4)
       0.0088
     """
-    law = checked_law(law)
+    return _signed_gap(checked_law(law))
+
+
+@jax.jit
+def _signed_gap(law: ScoreLaw) -> jax.Array:
     sign = jnp.where(law.gap < 0, -1.0, 1.0).astype(law.gap.dtype)  # of 0 too: the signed gap is smooth there
     return sign * _gap_moments(law, sign * law.gap, (1,))[0]
 
@@ -175,7 +191,11 @@ def population_nll(law: ScoreLaw) -> Float[Array, "*batch"]:
       >>> round(float(population_nll(ScoreLaw.from_moments(4.0, 5.0))), 4)
       0.0986
     """
-    law = checked_law(law)
+    return _nll(checked_law(law))
+
+
+@jax.jit
+def _nll(law: ScoreLaw) -> jax.Array:
     deviation = jnp.sqrt(jnp.where(law.var > 0, law.var, 1.0))
     z = law.mean / deviation  # E 2 max(-u, 0) is known; log(1 + e^{-2|u|}) remains
     hinge = deviation * jnp.exp(-0.5 * z**2) / math.sqrt(2.0 * math.pi) - law.mean * ndtr(-z)
@@ -199,7 +219,11 @@ def population_brier(law: ScoreLaw) -> Float[Array, "*batch"]:
       >>> round(float(population_brier(ScoreLaw.from_moments(4.0, 5.0))), 4)
       0.0557
     """
-    law = checked_law(law)
+    return _brier(checked_law(law))
+
+
+@jax.jit
+def _brier(law: ScoreLaw) -> jax.Array:
     wrong, right = _folded(law, "brier")
     return jnp.where(law.var > 0, 2.0 * (wrong + right), jnp.nan)
 
@@ -236,7 +260,11 @@ def reliability_curve(law: ScoreLaw, confidence: ArrayLike) -> Float[Array, "*ba
       [0.5, 0.853]
     """
     law = checked_law(law)
-    (confidence,) = checked(confidence=confidence)
+    return _reliability(law, *checked(confidence=confidence))
+
+
+@jax.jit
+def _reliability(law: ScoreLaw, confidence: jax.Array) -> jax.Array:
     confidence = confidence.astype(law.mean.dtype).reshape(-1)
     slope = jnp.where(law.var > 0, law.slope, jnp.nan)[..., None]
     logit = jnp.log(confidence) - jnp.log1p(-confidence)

@@ -43,6 +43,11 @@ def simulated_ece(bins: ScoreBins) -> Estimate:
       >>> abs(float(simulated_ece(bins).value[0])) < 1e-6
       True
     """
+    return _simulated_ece(bins)
+
+
+@jax.jit
+def _simulated_ece(bins: ScoreBins) -> Estimate:
     others = jnp.sum(bins.residual, axis=0)[None] - bins.residual
     return _mean_over_batches(jnp.sum(jnp.sign(others) * bins.residual, axis=-1) / jnp.sum(bins.draws, axis=-1))
 
@@ -80,7 +85,11 @@ def density_error(bins: ScoreBins, classifiers: ArrayLike, theta: ArrayLike) -> 
       >>> density_error(bins, theta[None], theta).absolute.value.shape
       (1, 2)
     """
-    classifiers, theta = as_floats(classifiers=classifiers, theta=theta)
+    return _density_error(bins, *as_floats(classifiers=classifiers, theta=theta))
+
+
+@jax.jit
+def _density_error(bins: ScoreBins, classifiers: jax.Array, theta: jax.Array) -> DensityError:
     center = classifiers @ theta / jnp.linalg.norm(classifiers, axis=1)
     labels = jnp.asarray([-1.0, 1.0], theta.dtype)
     expected = _normal_masses(bins.edges[None, None] - (center[:, None] * labels[None])[..., None])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -78,10 +79,18 @@ def sample_leaky_relu(
     for out, width in shapes:
         if out < width:
             raise ValueError(f"a map from {width} to {out} dimensions is not injective: d must be at least p")
+    return leaky_relu_generator(*_layers(keys, tuple(shapes), condition, bias_scale), slope=slope)
+
+
+@partial(jax.jit, static_argnums=1)
+def _layers(
+    keys: jax.Array, shapes: tuple[tuple[int, int], ...], condition: jax.Array, bias_scale: jax.Array
+) -> tuple[list[jax.Array], list[jax.Array]]:
+    """Draw the matrix and the bias of each layer; the last has none."""
     matrices = [_conditioned(k[0], shape, condition) for k, shape in zip(keys, shapes, strict=True)]
     biases = [bias_scale * normal(k[1], shape[:1], bias_scale.dtype) for k, shape in zip(keys, shapes, strict=True)]
     biases[-1] = jnp.zeros_like(biases[-1])
-    return leaky_relu_generator(matrices, biases, slope=slope)
+    return matrices, biases
 
 
 def _conditioned(key: PRNGKeyArray, shape: tuple[int, int], condition: jax.Array) -> Float[Array, "out in"]:

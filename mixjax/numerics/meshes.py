@@ -93,14 +93,19 @@ def jitted(
 
 
 def keeping_rows(function: Callable[[Rows, Any], jax.Array]) -> Callable[[Rows, Any], jax.Array]:
-    """Return a function of rows and of what mixes them, whose result is sharded as the rows are."""
+    """Compile a function of rows and of what mixes them, whose result is sharded as the rows are."""
+    compiled = jax.jit(function)
+
+    @partial(jax.jit, static_argnums=2)
+    def on_mesh(rows: Rows, draw: Any, sharding: NamedSharding) -> jax.Array:
+        within: Any = auto_axes(function, out_sharding=sharding)
+        return within(rows, draw)
 
     @wraps(function)
     def call(rows: Rows, draw: Any) -> jax.Array:
         mesh = explicit_mesh(rows)
         if mesh is None:
-            return function(rows, draw)
-        within: Any = auto_axes(function, out_sharding=NamedSharding(mesh, jax.typeof(rows).sharding.spec))
-        return within(rows, draw)
+            return compiled(rows, draw)
+        return on_mesh(rows, draw, NamedSharding(mesh, jax.typeof(rows).sharding.spec))
 
     return call

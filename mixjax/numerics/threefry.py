@@ -42,14 +42,19 @@ def threefry_2x32(key: Words, counter: Words) -> Words:
 
 def key_words(key: PRNGKeyArray) -> Words:
     """Return the two words of a threefry key; for another kind of key, draw two words from it."""
-    if not (isinstance(key, jax.Array) and jnp.issubdtype(key.dtype, jax.dtypes.prng_key)):
-        legacy = getattr(key, "dtype", None) == np.uint32
-        found = "a legacy key: use jax.random.wrap_key_data(key)" if legacy else type(key).__name__
-        raise TypeError(f"key must be made by jax.random.key(seed), got {found}")
+    _check_key(key)
     data = jax.random.key_data(key)
     if data.shape[key.ndim :] != (2,):
         data = jax.vmap(lambda k: jax.random.bits(k, (2,), np.uint32))(key.reshape(-1)).reshape(*key.shape, 2)
     return data[..., 0], data[..., 1]
+
+
+def _check_key(key: object) -> None:
+    """Raise TypeError for what is no key of `jax.random`."""
+    if not (isinstance(key, jax.Array) and jnp.issubdtype(key.dtype, jax.dtypes.prng_key)):
+        legacy = getattr(key, "dtype", None) == np.uint32
+        found = "a legacy key: use jax.random.wrap_key_data(key)" if legacy else type(key).__name__
+        raise TypeError(f"key must be made by jax.random.key(seed), got {found}")
 
 
 def single(key: PRNGKeyArray) -> PRNGKeyArray:
@@ -58,7 +63,7 @@ def single(key: PRNGKeyArray) -> PRNGKeyArray:
     Raises:
       TypeError, ValueError: if it is no key, or an array of keys.
     """
-    key_words(key)
+    _check_key(key)
     if key.shape != ():
         raise ValueError(f"key must be a single key, got an array of keys of shape {key.shape}")
     return key

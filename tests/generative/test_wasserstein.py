@@ -66,10 +66,11 @@ def test_classes_and_weights(rng):
     theta = np.array([0.6, 0.8])
     lower, upper = rng.standard_normal((2, 100, 2))
     slices = np.eye(2)
-    found = class_distances(jnp.asarray(lower), jnp.asarray(upper), jnp.asarray(theta), jnp.asarray(slices))
+    found = jax.jit(class_distances)(*map(jnp.asarray, (lower, upper, theta, slices)))
+    distances = jax.jit(sliced_distances)
     for value, samples, mean in zip(found, (lower, upper), (-theta, theta), strict=True):
-        along = float(sliced_distances(samples, mean, theta[None])[0])
-        np.testing.assert_allclose(value, 0.2 * along + 0.8 * np.mean(sliced_distances(samples, mean, slices)))
+        along = float(distances(samples, mean, theta[None])[0])
+        np.testing.assert_allclose(value, 0.2 * along + 0.8 * np.mean(distances(samples, mean, slices)))
 
 
 def test_shapes_that_do_not_fit_are_refused():

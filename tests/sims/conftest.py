@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
@@ -65,6 +66,12 @@ def folder_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]
         return folder
 
     return cache(run)
+
+
+@pytest.fixture
+def copied(folder_of: Callable[[str], Path], tmp_path: Path) -> Path:
+    """A copy of the run of the phase diagram, 12 cells in two units, to be changed."""
+    return shutil.copytree(folder_of("phase_diagram"), tmp_path / "run")
 
 
 @pytest.fixture(scope="session")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import jax
 import numpy as np
@@ -33,6 +34,14 @@ KS_LEVEL = 1e-6 / (len(CONFIGURATIONS) * 3 * 10)  # a right sampler fails under 
 LITERAL = 10_000
 
 
+@partial(jax.jit, static_argnums=(3, 4))
+def drawn(key, alpha, beta, n, num_pairs):
+    """The laws of all cells: one program for each n and numbers of pairs."""
+    p, theta_norm, sigma = CELLS.T
+    cells = {"p": p, "theta_norm": theta_norm, "sigma": sigma, "alpha": alpha, "beta": beta}
+    return sample_pairs_scores(key, n=n, num_pairs=num_pairs, replicates=REPLICATES, **cells)
+
+
 def literal(rng, n, alpha, beta, num_pairs, p, theta_norm, sigma):
     """(mean, gap) of plain, the paper's Mixup and each number of pairs, by NumPy from the definition."""
     theta = np.zeros(p)
@@ -58,9 +67,7 @@ def literal(rng, n, alpha, beta, num_pairs, p, theta_norm, sigma):
 def test_equals_literal_simulation(configuration, key, rng):
     """KS of each mean and gap, and of the differences of gaps that random pairs make; of three of five cells."""
     n, alpha, beta, num_pairs = configuration
-    p, theta_norm, sigma = CELLS.T  # the program of `test_linear`
-    law = sample_pairs_scores(key, n=n, num_pairs=num_pairs, p=p, theta_norm=theta_norm, sigma=sigma,
-                              alpha=np.float32(alpha), beta=beta, replicates=REPLICATES)  # fmt: skip
+    law = drawn(key, np.float32(alpha), beta, n, num_pairs)
     for index in range(3):
         means, gaps = (np.asarray(part, float)[:, index] for part in law)
         p, theta_norm, sigma = CELLS[index]
@@ -72,9 +79,9 @@ def test_equals_literal_simulation(configuration, key, rng):
 
 
 def test_a_wrong_alpha_leaves_the_plain_classifier_no_number_either(key):
-    cell = {"p": 3.0, "theta_norm": 1.0, "beta": 2.0}
-    draw = jax.jit(lambda alpha: sample_pairs_scores(key, n=4, num_pairs=(3,), replicates=3, alpha=alpha, **cell))
-    assert np.isnan(draw(np.nan)).all()
+    """Under `jit`, of every cell."""
+    n, _, beta, num_pairs = CONFIGURATIONS[0]
+    assert np.isnan(drawn(key, np.float32(np.nan), beta, n, num_pairs)).all()
 
 
 @pytest.mark.slow

@@ -23,6 +23,7 @@ from mixjax.gaussian import (
 from mixjax.sims.configuration import work_of
 from mixjax.sims.figures.fits import fits_figures
 from mixjax.sims.reports.fits import fits_report
+from mixjax.sims.studies import fits
 
 OPTIONS = {"n": 20, "ratio": "0.25,1.5", "theta_norm": "1", "alpha": "1", "ridge_penalty": "0.5",
            "logistic_penalty": "0.02", "epochs": 3, "replicates": 12}  # fmt: skip
@@ -32,6 +33,13 @@ OPTIONS = {"n": 20, "ratio": "0.25,1.5", "theta_norm": "1", "alpha": "1", "ridge
 def table():
     """The table of given numbers: at p/n = 1.5 no Mixup has an ECE of 0.2 and Mixup one of 0.1 and noise."""
     work = work_of("fits", **OPTIONS)
+    coarse = np.sort(np.append(fits.RATIOS[::12], fits.RATIOS[85:87]))  # which the boundary, 0.234, is between
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fits, "RATIOS", coarse)
+        return made(work)
+
+
+def made(work):
     rng = np.random.default_rng(0)
     pieces = {}
     for name, change in (("ratio-0.25", 0.1), ("ratio-1.5", -0.1)):
@@ -39,8 +47,8 @@ def table():
         ece[..., 1] += change + 0.01 * rng.standard_normal((12, 1, 3))
         pieces[name] = {"ece": ece, "signed": ece, "accuracy": 1 - ece}
     pieces["ratio-1.5"]["ece"][3, 0, 2] = np.nan  # a fit that did not converge
-    made = {"study": "fits", "replicates": 12}
-    return work.study.table(work.config, pieces).assign_attrs(made).assign_attrs(pieces=pieces)
+    origin = {"study": "fits", "replicates": 12}
+    return work.study.table(work.config, pieces).assign_attrs(origin).assign_attrs(pieces=pieces)
 
 
 def test_the_table_is_that_of_its_pieces(table):

@@ -1,0 +1,36 @@
+"""The p/n from which on training sets are separable, beside linear programming."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy import optimize
+
+from mixjax.gaussian import separable_ratio
+
+
+def test_separable_ratio_at_its_ends():
+    found = separable_ratio(np.array([0.0, 1e-30, 1e-6, 30.0, 1e3]))
+    np.testing.assert_allclose(found, [0.5, 0.5, 0.5, 0.0, 0.0], atol=1e-6)
+    assert np.isfinite(jax.vmap(jax.grad(separable_ratio))(jnp.array([1e-6, 0.5, 8.0]))).all()
+
+
+def separable(rng, n, p, theta_norm):
+    """Is there a w with y x'w >= 1 for all rows? By linear programming."""
+    y = rng.choice([-1.0, 1.0], n)
+    x = rng.standard_normal((n, p))
+    x[:, 0] += theta_norm * y
+    found = optimize.linprog(np.zeros(p), A_ub=-(y[:, None] * x), b_ub=-np.ones(n), bounds=(None, None))
+    return found.status == 0
+
+
+@pytest.mark.few(1)
+@pytest.mark.parametrize("theta_norm", [0.0, 1.0, 1.5])
+def test_training_sets_are_separable_from_there_on(rng, theta_norm):
+    """At n = 600, a fifth below the threshold none of four sets, a fifth above it all of them."""
+    n, threshold = 600, float(separable_ratio(theta_norm))
+    for factor, expected in ((0.8, False), (1.2, True)):
+        p = round(factor * threshold * n)
+        assert {separable(rng, n, p, theta_norm) for _ in range(4)} == {expected}
