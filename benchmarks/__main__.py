@@ -10,7 +10,7 @@ from pathlib import Path
 from mixjax.commands import Parser, exit_status, import_program
 from mixjax.runs import RunError
 
-NAMES = ("calibration", "distances", "generative", "logistic", "scaling", "simulator", "training")
+NAMES = ("agreement", "calibration", "distances", "generative", "logistic", "scaling", "simulator", "training")
 EXTRAS = "bench,cluster,sims,train"
 
 
