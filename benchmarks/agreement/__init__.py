@@ -39,7 +39,7 @@ def measure(sizes: Sizes) -> Iterator[Section]:
             rows.append(row)
             logits.append((scores, dataset.test_labels))
     yield comparisons_section(rows, sizes.seeds)
-    yield following.section(sizes.tasks)
+    yield following.section(sizes.followed)
     yield differences_section(logits)
     text = f"Every net after its last epoch. The arms have alpha = {', '.join(f'{a:g}' for a in ALPHAS.values())}."
     yield Section("nets", "Every net", text, rows)

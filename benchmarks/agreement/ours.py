@@ -1,6 +1,6 @@
 """The nets of mixjax: fully connected ones from `mixjax.train.running.run`, ResNets from the job that it would train.
 
-No experiment of `run` trains a ResNet on all labels, with and without Mixup.
+No experiment of `run` trains a ResNet on all labels, with and without Mixup, and none tests on a part of the test rows.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _NEVER = 1e9  # seconds between checkpoints
 def train(task: Task, dataset: Dataset, seeds: int) -> list[Row]:
     """Return a row for each net, after its last epoch."""
     with tempfile.TemporaryDirectory() as folder:
-        make = _run if isinstance(task.net, MLPShape) else _train_jobs
+        make = _run if isinstance(task.net, MLPShape) and not task.test_rows else _train_jobs
         records = last_epochs(make(task, dataset, seeds, Path(folder)))
     return [row_of(task, record) for record in records]
 

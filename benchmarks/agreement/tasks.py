@@ -46,21 +46,25 @@ class Task:
 
 @dataclass(frozen=True)
 class Sizes:
-    """The tasks, and the seeds of each library in each arm."""
+    """How much is trained.
+
+    Attributes:
+      tasks: what each library trains with random numbers of its own.
+      seeds: of each library in each arm.
+      followed: what PyTorch also trains in the very steps of mixjax, for an epoch.
+    """
 
     tasks: tuple[Task, ...]
     seeds: int
+    followed: tuple[Task, ...]
 
 
-FULL = Sizes(
-    (
-        Task(MLPShape(300, 4), "digits", epochs=60),
-        Task(MLPShape(100, 4), "fashion_mnist", epochs=20, train_rows=10_000),
-        Task(ResNetShape(0.125), "digits", epochs=20),
-        Task(ResNetShape(0.125), "fashion_mnist", epochs=10, train_rows=2_000, test_rows=2_000),
-    ),
-    seeds=5,
+_TASKS = (
+    Task(MLPShape(300, 4), "digits", epochs=60),
+    Task(MLPShape(100, 4), "fashion_mnist", epochs=20, train_rows=10_000),
+    Task(ResNetShape(0.125), "digits", epochs=15),
 )
-QUICK = Sizes(
-    (Task(MLPShape(30, 2), "digits", epochs=4), Task(ResNetShape(0.03125), "digits", epochs=1, train_rows=256)), seeds=2
-)
+_IMAGES = Task(ResNetShape(0.125), "fashion_mnist", epochs=1, train_rows=2_000, test_rows=1_000)
+FULL = Sizes(_TASKS, seeds=5, followed=(*_TASKS, _IMAGES))
+_SMALL = Task(MLPShape(30, 2), "digits", epochs=4)
+QUICK = Sizes((_SMALL,), seeds=2, followed=(_SMALL,))
