@@ -110,11 +110,11 @@ def test_a_metric_that_a_net_does_not_have_is_left_out(rng):
 
 def test_table_and_picture(rng, tmp_path: Path):
     rows = made_up(rng, {})
-    steps = Section("steps", "", "", [], {"mixjax": 2e-6, "rounding": 1e-6})
+    steps = Section("steps", "", "", [], {"median": 2e-6, "PyTorch_median": 1e-6})
     sections = [comparisons_section(rows, 5), steps, Section("nets", "", "", rows)]
     summary = summary_section(sections)
     assert summary.rows[0] == {"what": "comparisons", "loss, NLL, accuracy, ECE": 16, "all": 26}
-    assert "at most 2e-06" in summary.text
+    assert "agree to 2e-06 of them" in summary.text
     draw({section.name: {"rows": section.rows} for section in sections}, tmp_path / "agreement.png")
     assert (tmp_path / "agreement.png").read_bytes().startswith(b"\x89PNG")
 
@@ -192,13 +192,24 @@ def test_the_same_steps(net):
     dataset = task.load()
     with jax.enable_x64(False):
         mine = following.epoch_of(task, dataset, "mixup")
-    losses, logits = following.follow(task, dataset, mine, torch.float32)
-    assert following.largest_relative(mine.losses, losses) < 1e-5
-    np.testing.assert_allclose(mine.logits, logits, rtol=0, atol=1e-4)
-    other, _ = following.follow(
-        task, dataset, mine._replace(lam=mine.lam + np.float32(0.01) * (mine.lam < 0.9)), torch.float32
-    )
-    assert following.largest_relative(mine.losses, other) > 1e-4
+    theirs = following.follow(task, dataset, mine, torch.float32)
+    assert following.compared(mine.losses, theirs.losses)["largest_of_all"] < 1e-5
+    np.testing.assert_allclose(mine.logits, theirs.logits, rtol=0, atol=1e-4)
+    assert (theirs.nearest > 0).all()
+    otherwise = mine._replace(lam=mine.lam + np.float32(0.01) * (mine.lam < 0.9))
+    found = following.compared(mine.losses, following.follow(task, dataset, otherwise, torch.float32).losses)
+    assert found["largest_of_all"] > 1e-4
+
+
+def test_steps_together():
+    """Relative differences of 1e-6, 3e-6, 2e-6 and then 1e-3 and 0: three steps together."""
+    pytest.importorskip("torch", reason="PyTorch is not installed")
+    from benchmarks.agreement.following import compared
+
+    losses = np.array([1.0, 2.0, 4.0, 8.0, 1.0])
+    found = compared(losses * (1 + np.array([1e-6, -3e-6, 2e-6, 1e-3, 0])), losses)
+    expected = {"steps_together": 3, "median": 2e-6, "largest": 3e-6, "largest_of_all": 1e-3}
+    assert found == pytest.approx(expected, rel=1e-6)
 
 
 def test_the_plain_loop_trains():
@@ -236,6 +247,12 @@ def test_published_means_are_within_three_standard_errors():
 
 
 def test_published_steps_differ_by_rounding():
-    """By no more than ten times what float32 and float64 of PyTorch do, in any net."""
-    for row in stored()["steps"]["rows"]:
-        assert row["mixjax_and_PyTorch"] < 10 * row["PyTorch_in_float32_and_float64"], row
+    """Until they part by no more than twice what float32 and float64 of PyTorch do, in the median of the worst net.
+
+    Runs part only after an input of a ReLU that rounding may have given the other sign.
+    """
+    steps = stored()["steps"]
+    assert steps["ratios"]["median"] < 2 * steps["ratios"]["PyTorch_median"] < 1e-6
+    for row in steps["rows"]:
+        parted = min(row["steps_together"], row["PyTorch_steps_together"]) < row["steps"]
+        assert not parted or row["nearest_ReLU_input"] < 1e-6, row

@@ -96,14 +96,16 @@ def summary_section(sections: Sequence[Section]) -> Section:
          "all": found["comparisons"]["all"][name]}
         for name, text in lines.items()
     ]  # fmt: skip
+    steps = found["steps"]
     text = (
         "Asked: loss, accuracy and ECE within 3 standard errors over five seeds. Five seeds are few: z is beyond 3 "
         "with probability 0.017 at 8 degrees of freedom (Student's t) and 0.04 at 4, not 0.003. The expected number "
         "is the sum over the comparisons. The probabilities below it are exact for libraries that train alike: the "
         "seeds of each task, with both arms, are given to the libraries in every possible way, half to each, which "
         "keeps how the metrics of a net depend on each other. With the same first weights, batches and Mixup "
-        f"weights in both, the loss of a step differs by at most {found['steps']['mixjax']:.0e} of it in the first "
-        f"epoch; float32 and float64 of PyTorch differ by {found['steps']['rounding']:.0e}."
+        f"weights in both, the losses of a step agree to {steps['median']:.0e} of them (median, of the worst net), "
+        f"and those of PyTorch in float32 and float64 to {steps['PyTorch_median']:.0e}, until rounding gives the "
+        "input of a ReLU the other sign."
     )
     return Section("summary", "Summary", text, rows)
 
