@@ -17,7 +17,7 @@ CHANGE = "mixup - erm"
 
 def numbers() -> dict[str, float]:
     return (
-        speed() | variants() | shifts() | width() | depth() | pseudo_labels() | temperatures()
+        speed() | agreement() | variants() | shifts() | width() | depth() | pseudo_labels() | temperatures()
         | fashion_width() | fashion_depth() | fashion_pseudo_labels()
     )  # fmt: skip
 
@@ -52,6 +52,26 @@ def speed() -> dict[str, float]:
         for short, shape in (("grey", "28x28x1"), ("color", "32x32x3")):
             names[f"x{part}.{short}"] = f"ResNet-18, x{part} channels, {shape}"
     return {f"speed.{short}": ratios[name] for short, name in names.items()}
+
+
+def agreement() -> dict[str, float]:
+    file = ROOT / "results" / "benchmarks" / "agreement" / "agreement.json"
+    results = json.loads(file.read_text())["results"]
+    counts, rows = results["comparisons"]["ratios"], results["comparisons"]["rows"]
+    values = {f"agree.{name}": counts["asked"][name] for name in ("count", "largest_z")}
+    values |= {f"agree.all.{name}": counts["all"][name] for name in ("count", "chance_beyond")}
+    nets = {"digits, 300x4": "digits", "Fashion-MNIST, 100x4": "fashion", "digits, ResNet-18": "resnet"}
+    errors = []
+    for row in (row for row in rows if row["metric"] == "ece"):
+        name = f"agree.{nets[row['task']]}.{row['arm'].replace(' ', '')}"
+        values |= {f"{name}.ours": row["mixjax_mean"], f"{name}.torch": row["PyTorch_mean"], f"{name}.z": row["z"]}
+        errors.append(row["standard_error"])
+    steps = results["steps"]
+    values |= {"agree.error.low": min(errors), "agree.error.high": max(errors), "agree.nets": len(steps["rows"])}
+    for short, whose in (("", ""), ("torch.", "PyTorch_")):
+        parted = sum(row[f"{whose}steps_together"] < row["steps"] for row in steps["rows"])
+        values |= {f"agree.{short}median": steps["ratios"][f"{whose}median"], f"agree.{short}parted": parted}
+    return values
 
 
 def variants() -> dict[str, float]:
