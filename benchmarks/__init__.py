@@ -1,1 +1,3 @@
-"""Side-by-side timings: `python -m benchmarks NAME`. Ratios measured in one run; never part of the tests."""
+"""mixjax beside other libraries: `python -m benchmarks NAME`. Ratios of speed, measured in one run; in `agreement`, the
+nets that both train. No timing is part of the tests.
+"""

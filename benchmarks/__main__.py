@@ -10,13 +10,16 @@ from pathlib import Path
 from mixjax.commands import Parser, exit_status, import_program
 from mixjax.runs import RunError
 
-NAMES = ("calibration", "distances", "generative", "logistic", "scaling", "simulator", "training")
+NAMES = ("agreement", "calibration", "distances", "generative", "logistic", "scaling", "simulator", "training")
 EXTRAS = "bench,cluster,sims,train"
 
 
 def main(arguments: Sequence[str]) -> int:
     """Run a benchmark; returns the exit status, as `mixjax.commands.exit_status` does."""
-    parser = Parser("python -m benchmarks", description="Ratios of speed, measured in one run.")
+    parser = Parser(
+        "python -m benchmarks",
+        description="Ratios of speed, measured in one run; and in agreement, the same nets trained by PyTorch.",
+    )
     parser.add_argument("name", choices=NAMES, help="what to measure")
     parser.add_argument("--quick", action="store_true", help="half a minute, to see that all is well: rough ratios")
     target = parser.add_mutually_exclusive_group()

@@ -22,7 +22,7 @@ OTHERS = {
 
 def numbers() -> dict[str, float]:
     return (
-        speed() | variants() | shifts() | width() | depth() | pseudo_labels() | temperatures()
+        speed() | agreement() | variants() | shifts() | width() | depth() | pseudo_labels() | temperatures()
         | fashion_width() | fashion_depth() | fashion_pseudo_labels()
     )  # fmt: skip
 
@@ -75,6 +75,26 @@ def accuracies(name: str, result: str, evaluation: str = "test", **values: objec
 def widest(rows: Iterable[pd.Series], metric: str = "accuracy") -> float:
     """Return the end of an interval that is farthest from 0."""
     return max(abs(row[f"{metric}_{end}"]) for row in rows for end in ("low", "high"))
+
+
+def agreement() -> dict[str, float]:
+    file = ROOT / "results" / "benchmarks" / "agreement" / "agreement.json"
+    results = json.loads(file.read_text())["results"]
+    counts, rows = results["comparisons"]["ratios"], results["comparisons"]["rows"]
+    values = {f"agree.{name}": counts["asked"][name] for name in ("count", "largest_z")}
+    values |= {f"agree.all.{name}": counts["all"][name] for name in ("count", "chance_beyond")}
+    nets = {"digits, 300x4": "digits", "Fashion-MNIST, 100x4": "fashion", "digits, ResNet-18": "resnet"}
+    errors = []
+    for row in (row for row in rows if row["metric"] == "ece"):
+        name = f"agree.{nets[row['task']]}.{row['arm'].replace(' ', '')}"
+        values |= {f"{name}.ours": row["mixjax_mean"], f"{name}.torch": row["PyTorch_mean"], f"{name}.z": row["z"]}
+        errors.append(row["standard_error"])
+    steps = results["steps"]
+    values |= {"agree.error.low": min(errors), "agree.error.high": max(errors), "agree.nets": len(steps["rows"])}
+    for short, whose in (("", ""), ("torch.", "PyTorch_")):
+        parted = sum(row[f"{whose}steps_together"] < row["steps"] for row in steps["rows"])
+        values |= {f"agree.{short}median": steps["ratios"][f"{whose}median"], f"agree.{short}parted": parted}
+    return values
 
 
 def variants() -> dict[str, float]:
