@@ -54,7 +54,7 @@ def epochs() -> dict[str, float]:
 
 
 def nets() -> dict[str, float]:
-    found = with_half("wide", change("width_fashion_mnist", "mlp-1000x8"), sign=-1)
+    found = with_half("wide", change("width_fashion_mnist_10000", "mlp-1000x8"), sign=-1)
     for name, arm in VARIANTS.items():
         found |= with_half(name, change("variants", "mlp-300x4", arm))
     for units in (30, 300):
