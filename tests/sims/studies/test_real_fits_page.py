@@ -58,8 +58,9 @@ def test_the_misses(table):
     assert f"is {-mean:.3f} too low on average".replace("0.", ".") in TEXT
 
 
-def test_the_counts_of_a_net():
-    table = published("real_fits_net")
+@pytest.mark.parametrize("name", ["real_fits_net", "real_fits_net_mixup"])
+def test_the_counts_of_a_net(name):
+    table = published(name)
     assert said(by_pair(table, share_near)).replace(" (", " signed gaps are within .03 (") in TEXT
     right, number = signs(table, "ece", "predicted")
     share = said(by_pair(table, lambda one: signs(one, "ece", "predicted"))).split(" (")[1].removesuffix(")")
