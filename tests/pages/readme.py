@@ -11,7 +11,11 @@ from tests.pages.theorems import entries, favoured
 STATED = {
     logistic: ("settings", "nll.none", "decay.nll", "decay.scaled", "Mixup.accuracy", "plain.accuracy"),
     temperature: ("1.best.least", "1.best.most"),
-    training: tuple(f"fashion.{width}{end}" for width in (10, 1000) for end in ("", ".low", ".high")),
+    training: (
+        *(f"units.{width}{end}" for width in (10, 300) for end in ("", ".low", ".high")),
+        "ratio.least",
+        "ratio.most",
+    ),
 }
 VERDICTS = {"holds": "holds", "special": "holds in the special case tested", "condition": "needs a condition",
             "refuted": "refuted"}  # fmt: skip
@@ -24,4 +28,5 @@ def numbers() -> dict[str, float]:
     fits = table("real_fits/pair-n-penalty-fit.csv", "signed == signed")
     near = ((fits.signed_predicted - fits.signed).abs() <= 0.03).sum()
     values |= {name: verdicts[verdict] for name, verdict in VERDICTS.items()} | {"favoured": favoured()}
+    values |= {f"units.300{end}": -values[f"units.300{end}"] for end in ("", ".low", ".high")}  # what it is lowered by
     return values | {"near": near, "cells": len(fits)}

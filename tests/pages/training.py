@@ -14,6 +14,8 @@ from tests.paths import ROOT
 
 RESULTS = "training"
 CHANGE = "mixup - erm"
+LAYERS = (1, 2, 4, 8, 16, 24)
+UNITS = (10, 30, 100, 300)
 OTHERS = {
     **{"cutmix": "CutMix", "reg": "RegMixup", "mit": "MIT", "rank": "RankMixup"},
     **{"smoothing": "label smoothing", "decay": "weight decay"},
@@ -189,41 +191,35 @@ def temperatures() -> dict[str, float]:
 
 
 def fashion_width() -> dict[str, float]:
-    def row(arm: str, units: int) -> pd.Series:
-        return of("width_fashion_mnist", arm, net=f"mlp-{units}x8")
-
-    values = interval("fashion.10", row(CHANGE, 10))
-    for units in (30, 100, 300, 1000):
-        values |= interval(f"fashion.{units}", row(CHANGE, units), sign=-1)
-    for name, units in (("narrow", 10), ("wide", 1000)):
-        plain = row("erm", units)
-        values |= {f"fashion.{name}.gap": plain.signed_gap_mean, f"fashion.{name}.fit": plain.train_accuracy_mean}
-    values |= {"fashion.left": row("mixup", 1000).ece_mean}
-    values |= unpaired("fashion.grows", row(CHANGE, 30), row(CHANGE, 300))
-    values |= unpaired("fashion.last", row(CHANGE, 300), row(CHANGE, 1000))
-    largest = widest(row(CHANGE, units) for units in (30, 100, 300, 1000))
-    narrow = interval("fashion.accuracy", row(CHANGE, 10), "accuracy")
-    return values | {"fashion.accuracies": largest} | narrow
+    values = fashion("width", "units", [f"mlp-{units}x8" for units in UNITS], UNITS)
+    hundred, widest = (of("width_fashion_mnist", CHANGE, net=f"mlp-{units}x8") for units in (100, 300))
+    few = of("width_fashion_mnist_10000", CHANGE, net="mlp-1000x8")
+    return values | unpaired("units.grows", hundred, widest) | interval("few.units.1000", few, sign=-1)
 
 
 def fashion_depth() -> dict[str, float]:
-    def row(arm: str, layers: int) -> pd.Series:
-        return of("depth_fashion_mnist", arm, net=f"mlp-80x{layers}")
+    values = fashion("depth", "layers", [f"mlp-80x{layers}" for layers in LAYERS], LAYERS)
+    few = of("depth_fashion_mnist_10000", "erm", net="mlp-80x4")
+    values |= {"few.layers.gap": few.signed_gap_mean, "few.layers.accuracy": few.accuracy_mean}
+    pairs = [f"{name}.{{}}.{size}" for name, sizes in (("layers", LAYERS), ("units", UNITS)) for size in sizes]
+    every = values | fashion_width()
+    ratios = [every[pair.format("mixup")] / every[pair.format("erm")] for pair in pairs]
+    return values | {"ratio.least": min(ratios), "ratio.most": max(ratios)}
 
+
+def fashion(result: str, name: str, nets: list[str], sizes: tuple[int, ...]) -> dict[str, float]:
+    """Return what Mixup changes with 10,000 images and with all, and how nets fit that were trained on all."""
     values = {}
-    for layers in (1, 2, 4, 8):
-        values |= interval(f"layers.{layers}", row(CHANGE, layers), sign=-1)
-    for layers in (16, 24):
-        values |= interval(f"layers.{layers}", row(CHANGE, layers))
-    values |= {"layers.accuracies": widest(row(CHANGE, layers) for layers in (1, 2, 4, 8, 16))}
-    values |= interval("layers.lost", row(CHANGE, 24), "accuracy")
-    values |= {f"layers.fit.{layers}": row("erm", layers).train_accuracy_mean for layers in (1, 16, 24)}
-    values |= {"layers.accuracy": row("erm", 4).accuracy_mean, "layers.gap": row("erm", 4).signed_gap_mean}
-    return (
-        values
-        | {"layers.gap.16": row("erm", 16).signed_gap_mean}
-        | interval("layers.gap.24", row("erm", 24), "signed_gap")
-    )
+    for net, size in zip(nets, sizes, strict=True):
+        values |= interval(f"few.{name}.{size}", of(f"{result}_fashion_mnist_10000", CHANGE, net=net))
+        every = {arm: of(f"{result}_fashion_mnist", arm, net=net) for arm in ("erm", "mixup", CHANGE)}
+        values |= interval(f"{name}.{size}", every[CHANGE]) | interval(f"{name}.acc.{size}", every[CHANGE], "accuracy")
+        plain = every["erm"]
+        values |= {f"{name}.gap.{size}": plain.signed_gap_mean, f"{name}.fit.{size}": plain.train_accuracy_mean}
+        values |= {f"{name}.accuracy.{size}": plain.accuracy_mean}
+        for arm in ("erm", "mixup"):
+            values |= interval(f"{name}.{arm}.{size}", every[arm], "test_temperature")
+    return values
 
 
 def fashion_pseudo_labels() -> dict[str, float]:

@@ -68,7 +68,12 @@ def test_temperatures_on_digits():
 
 def test_width_on_fashion_mnist():
     found, plain = rows("width_fashion_mnist"), rows("width_fashion_mnist", "erm")
-    WIDTHS
+    assert clear(found) == [1, 0, -1, -1]
+    assert found.ece_mean.is_monotonic_decreasing
+    assert clear(found, "rms_ece") == [1, 0, -1, -1]
+    assert clear(found, "mce") == [0, 0, 0, -1]
+    assert clear(found, "nll") == [1, 1, -1, -1]
+    assert clear(found, "accuracy") == [0, -1, 1, 1]
     assert plain.signed_gap_mean.is_monotonic_increasing
     assert plain.train_accuracy_mean.is_monotonic_increasing
 
@@ -108,9 +113,12 @@ def test_depth_on_a_sixth_of_fashion_mnist():
 
 @pytest.mark.parametrize("result", ["width_fashion_mnist", "depth_fashion_mnist"])
 def test_mixup_lowers_the_best_temperature(result):
-    """To less than 1 at every size, and to between a third and seven tenths of that without Mixup."""
-    plain, mixed = (rows(result, arm).test_temperature_mean.to_numpy() for arm in ("erm", "mixup"))
-    assert (mixed < 1).all() and (mixed / plain > 0.33).all() and (mixed / plain < 0.7).all()
+    """To less than 1 at every size; along the width it then varies less than without Mixup."""
+    assert set(clear(rows(result), "test_temperature")) == {-1}
+    plain, mixed = (rows(result, arm).test_temperature_mean for arm in ("erm", "mixup"))
+    assert (mixed < 1).all()
+    if result.startswith("width"):
+        assert plain.is_monotonic_increasing and mixed.max() / mixed.min() < 1.2 < 2 < plain.max() / plain.min()
 
 
 def test_pseudo_labels():
