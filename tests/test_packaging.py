@@ -22,12 +22,12 @@ from tests.paths import ROOT
 FOLDERS = {"mixjax": "mixjax", "sims": "mixjax/sims", "train": "mixjax/train"}  # of the tree, in the wheel
 BESIDE = ("CHANGELOG.md", "CITATION.cff", "LICENSE", "MANIFEST.in", "README.md", "pyproject.toml")
 BUILD = """
-import sys, tarfile
+import shutil, sys
 from setuptools import build_meta
 out = sys.argv[1]
 sdist = build_meta.build_sdist(out)
 build_meta.build_editable(out + "/editable")
-tarfile.open(out + "/" + sdist).extractall(out, filter="data")
+shutil.unpack_archive(out + "/" + sdist, out)
 """
 
 

@@ -103,6 +103,7 @@ def folder(tmp_path, monkeypatch):
     parquet.write_table(pyarrow.table(table), tmp_path / "f.parquet")
     np.savez(tmp_path / "f.npz", probs=PROBS, labels=LABELS, site=SITES)
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "160")
     return tmp_path
 
 
@@ -294,14 +295,15 @@ def test_names_of_groups_are_plain_text_on_one_line(suffix, tmp_path, capsys, mo
 
 
 def test_long_names_leave_room_for_numbers(capsys, monkeypatch):
-    """...in a terminal of 80 columns, where names of groups are cut; their rows and accuracies are whole."""
+    """...in a terminal of 80 columns, where names of groups are cut and two intervals are left out; the rest is whole."""
     monkeypatch.setenv("COLUMNS", "80")
     names = np.array(["xxx", f"{'x' * 10}10", "x" * 60])[np.arange(240) % 3]
     confidence, correct = np.full(240, 0.75), np.arange(240) % 2
     of_arrays(confidence=confidence, correct=correct, groups=names, num_bins=6, level=0.9, seed=5).print()
     lines = [line for line in capsys.readouterr().out.splitlines() if line.strip().startswith("xxx")]
     assert [line.split()[0] for line in lines] == ["xxx", "xxxxxxxxxx10", "xxxxxxxxxxx\N{HORIZONTAL ELLIPSIS}"]
-    assert all(re.search(r" 80 +0\.500 +\[0\.40", line) for line in lines)
+    assert all(re.search(r" 80 +0\.500 +0\.25\S* +0\.25\S* +\[\S+, \S+\] *$", line) for line in lines)
+    assert max(map(len, lines)) <= 80
 
 
 def test_a_long_name_in_very_many_rows_of_parquet(tmp_path):
