@@ -295,7 +295,7 @@ def test_names_of_groups_are_plain_text_on_one_line(suffix, tmp_path, capsys, mo
 
 
 def test_long_names_leave_room_for_numbers(capsys, monkeypatch):
-    """...in a terminal of 80 columns, where names of groups are cut and two intervals are left out; the rest is whole."""
+    """...in a terminal of 80 columns: names of groups are cut, two intervals are left out, and the rest is whole."""
     monkeypatch.setenv("COLUMNS", "80")
     names = np.array(["xxx", f"{'x' * 10}10", "x" * 60])[np.arange(240) % 3]
     confidence, correct = np.full(240, 0.75), np.arange(240) % 2
