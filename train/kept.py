@@ -59,7 +59,14 @@ class TrainedNet:
     def logits(
         self, images: UInt8[np.ndarray, "M H W C"] | Float32[Array | np.ndarray, "M H W C"]
     ) -> Float[Array, "M K"]:
-        """Return the logits of images as they are stored: raw pixels, which are normalised here."""
+        """Return the logits of images as they are stored: raw pixels, which are normalised here.
+
+        Raises:
+          ValueError: for images of another shape than those of the run, and for none.
+        """
+        if images.ndim != 4 or images.shape[1:] != self._spec.image_shape or not len(images):
+            raise ValueError(f"images must have shape [M, {', '.join(map(str, self._spec.image_shape))}], M > 0, "
+                             f"got {images.shape}")  # fmt: skip
         return _logits(self._spec, self.scale, Nets(self.params, self.statistics, None), images)
 
     def module(self) -> Any:

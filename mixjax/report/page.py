@@ -84,7 +84,7 @@ def _groups(report: Report, heading: int = 2) -> list[str]:
     if not report.groups:
         return []
     said = "Small groups have wide intervals, and their ECE is biased upwards the most: compare signed gaps."
-    table = html_table(group_headings(report.settings.level), group_cells(report), range(1, 8))
+    table = html_table(group_headings(report.settings.level), group_cells(report, longest=200), range(1, 8))
     return [f"<h{heading}>Group by group</h{heading}>", f"<p>{said}</p>", table]
 
 

@@ -14,7 +14,8 @@ from mixjax.runs.untrusted import printable
 
 MOST_CLASSES = 10  # classes to list, those with the largest ECE
 PIPED = 160  # columns of a report that no terminal shows
-_WIDTH_OF_NUMBERS = 100  # columns for the name of a group and all its numbers; of fewer, two intervals are left out
+_WIDTH_OF_NUMBERS = 100  # columns beside the name of a group; in fewer, two intervals are left out
+_WIDTH_OF_FEW_NUMBERS = 62
 
 
 def print_report(report: Report) -> None:
@@ -105,8 +106,8 @@ def group_headings(level: float) -> tuple[str, ...]:
     return ("group", "rows", "accuracy", interval, "ECE", interval, "signed gap", interval)
 
 
-def group_cells(report: Report) -> list[tuple[str, ...]]:
-    """Format name, rows, accuracy, ECE and signed gap of each group; the same digits in all rows."""
+def group_cells(report: Report, longest: int = 40) -> list[tuple[str, ...]]:
+    """Format name (cut to `longest`), rows, accuracy, ECE and signed gap of each group; the same digits in all rows."""
     names = ("accuracy", "ece", "signed_gap")
     digits = {name: max(decimals(getattr(group, name)) for group in report.groups.values()) for name in names}
 
@@ -114,15 +115,17 @@ def group_cells(report: Report) -> list[tuple[str, ...]]:
         for name in names:
             yield from (form(getattr(group, name), digits[name]) for form in (estimate, ends))
 
-    return [(printable(name, 40), str(group.num_rows), *cells(group)) for name, group in report.groups.items()]
+    return [(printable(name, longest), str(group.num_rows), *cells(group)) for name, group in report.groups.items()]
 
 
 def _groups_table(report: Report, title: str) -> Any:
     from rich.text import Text
 
     table = titled_table(title)
-    room = get_terminal_size((PIPED, 24)).columns - _WIDTH_OF_NUMBERS
-    shown = range(1, 8) if room >= 0 else (1, 2, 4, 6, 7)  # all of them are on the page
+    columns = get_terminal_size((PIPED, 24)).columns
+    few = columns < _WIDTH_OF_NUMBERS
+    shown = (1, 2, 4, 6, 7) if few else range(1, 8)  # all of them are on the page
+    room = columns - (_WIDTH_OF_FEW_NUMBERS if few else _WIDTH_OF_NUMBERS)
     name, *headings = group_headings(report.settings.level)
     table.add_column(name, no_wrap=True, overflow="ellipsis", max_width=max(12, room))
     for column in shown:

@@ -108,6 +108,8 @@ def variants() -> dict[str, float]:
         values |= {f"{short}.gap": row.signed_gap_mean}
         values |= interval(f"{short}.harm", of("variants", f"{arm} - erm")) if short != "plain" else {}
     values |= {f"{short}.nll": of("variants", arm).nll_mean for short, arm in (("plain", "erm"), ("reg", "RegMixup"))}
+    values |= {"mit.nll.rise": of("variants", "MIT - erm").nll_mean}
+    values |= {"rank.nll.gain": -of("variants", "RankMixup - erm").nll_mean}
     change = of("variants", "RegMixup - erm")
     return values | interval("reg.better", change, "accuracy") | interval("reg.nll.gain", change, "nll", -1)
 
@@ -200,10 +202,16 @@ def fashion_width() -> dict[str, float]:
 def fashion_depth() -> dict[str, float]:
     values = fashion("depth", "layers", [f"mlp-80x{layers}" for layers in LAYERS], LAYERS)
     few = of("depth_fashion_mnist_10000", "erm", net="mlp-80x4")
+    for layers in (1, 16):
+        change = of("depth_fashion_mnist", CHANGE, net=f"mlp-80x{layers}")
+        values |= {f"layers.shift.{layers}": -change.signed_gap_mean}
     values |= {"few.layers.gap": few.signed_gap_mean, "few.layers.accuracy": few.accuracy_mean}
     pairs = [f"{name}.{{}}.{size}" for name, sizes in (("layers", LAYERS), ("units", UNITS)) for size in sizes]
     every = values | fashion_width()
     ratios = [every[pair.format("mixup")] / every[pair.format("erm")] for pair in pairs]
+    nets = [("depth", f"mlp-80x{layers}") for layers in LAYERS] + [("width", f"mlp-{units}x8") for units in UNITS]
+    shifts = [-of(f"{result}_fashion_mnist", CHANGE, net=net).signed_gap_mean for result, net in nets]
+    values |= {"shift.least": min(shifts), "shift.most": max(shifts)}
     return values | {"ratio.least": min(ratios), "ratio.most": max(ratios)}
 
 

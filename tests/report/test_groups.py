@@ -288,10 +288,10 @@ def test_names_of_groups_are_plain_text_on_one_line(suffix, tmp_path, capsys, mo
     shown = ["<script>alert(1)</script>", r"\x1b[2J\x1b[31mred", r"two\nlines", "[bold]a[/bold]", "x" * 37 + "...",
              r"\u202eright", "&amp;", "=cmd|' /C calc'!A0"]  # fmt: skip
     for name in shown:
-        assert name in text
+        assert name.replace("x" * 37 + "...", "x" * 197 + "...") in text
         assert sum(line.strip().startswith(name) and " 30 " in line for line in out.splitlines()) == 1
     assert not {"\x1b", "\u202e"} & set(out + content)
-    assert "x" * 38 not in out + content
+    assert "x" * 38 not in out and "x" * 198 not in content
 
 
 def test_long_names_leave_room_for_numbers(capsys, monkeypatch):
@@ -301,7 +301,7 @@ def test_long_names_leave_room_for_numbers(capsys, monkeypatch):
     confidence, correct = np.full(240, 0.75), np.arange(240) % 2
     of_arrays(confidence=confidence, correct=correct, groups=names, num_bins=6, level=0.9, seed=5).print()
     lines = [line for line in capsys.readouterr().out.splitlines() if line.strip().startswith("xxx")]
-    assert [line.split()[0] for line in lines] == ["xxx", "xxxxxxxxxx10", "xxxxxxxxxxx\N{HORIZONTAL ELLIPSIS}"]
+    assert [line.split()[0] for line in lines] == ["xxx", "xxxxxxxxxx10", f"{'x' * 17}\N{HORIZONTAL ELLIPSIS}"]
     assert all(re.search(r" 80 +0\.500 +0\.25\S* +0\.25\S* +\[\S+, \S+\] *$", line) for line in lines)
     assert max(map(len, lines)) <= 80
 

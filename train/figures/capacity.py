@@ -29,13 +29,14 @@ _CHANGES = {  # what Mixup changes, in the title
     "mce": "MCE",
     "relative_loss": "test loss",
     "accuracy": "accuracy",
-    "signed_gap": "overconfidence",
+    "signed_gap": "confidence",
     "test_temperature": "temperature",
 }
 _BEYOND = {
     "accuracy": "to be read with each of the others",
     "signed_gap": "above 0 is overconfident",
 }
+_NONE = SeedSummary(np.nan, np.nan, np.nan, np.nan)
 _LEVELS = {"relative_loss": 1.0, "signed_gap": 0.0, "test_temperature": 1.0}  # lines to compare with
 _LEAST_ROWS = 1000  # of a test set; the worst bin of a smaller one may hold one row
 
@@ -97,7 +98,7 @@ def _apart(sizes: Sequence[int], least: float = 1.3) -> list[int]:
 
 
 def _has_temperature(rows: Sequence[Row]) -> bool:
-    return all("test_temperature" in row.metrics for row in rows if row.seeds)
+    return any("test_temperature" in row.metrics for row in rows)
 
 
 def _base(row: Row, stored: Stored) -> Row:
@@ -107,7 +108,7 @@ def _base(row: Row, stored: Stored) -> Row:
 
 def _value(row: Row, stored: Stored, metric: str) -> SeedSummary:
     if metric != "relative_loss":
-        return row.metrics[metric]
+        return row.metrics.get(metric, _NONE)
     base = _base(row, stored)
     if base is row:
         return SeedSummary(1.0, 1.0, 1.0, 0.0)
@@ -140,7 +141,8 @@ def ratio_of_means(above: SeedSummary, below: SeedSummary, change: SeedSummary, 
 def _finding(stored: Stored, rows: Sequence[Row], axis: str, metric: str) -> str:
     """Say at how many sizes Mixup lowers a metric and raises it, beyond what seeds make of it."""
     name = "nll" if metric == "relative_loss" else metric
-    changes = [stored.difference(row, _base(row, stored))[name] for row in rows if _base(row, stored) is not row]
+    pairs = [stored.difference(row, _base(row, stored)) for row in rows if _base(row, stored) is not row]
+    changes = [pair[name] for pair in pairs if name in pair]
     found = {"lower": sum(each.high < 0 for each in changes), "higher": sum(each.low > 0 for each in changes)}
     said = ", ".join(f"{word} at {count}" for word, count in found.items() if count)
     sizes = f"{len(changes)} {axis}{'s' * (len(changes) > 1)}"
@@ -156,6 +158,8 @@ def _caption(stored: Stored, axis: str, metric: str) -> str:
     ratio = " The loss is divided by the mean loss without Mixup." if metric == "relative_loss" else ""
     if metric == "signed_gap" and _has_temperature(rows):
         ratio = " Below: the temperature at which the NLL of the test set is smallest; above 1 is overconfident."
+        missing = [row.net for row in rows if row.seeds and "test_temperature" not in row.metrics]
+        ratio += f" Some seed has none in {', '.join(dict.fromkeys(missing))}." if missing else ""
     return (
         f"{name[0].upper()}{name[1:]} against {axis}, with and without Mixup ({paper}).{ratio} {seeds_text(rows)} "
         f"The title counts the {axis}s at which the 95 % interval of the difference, seed by seed, excludes 0. "

@@ -227,6 +227,21 @@ def test_the_temperature_of_the_test_set_is_drawn_below_the_signed_gap(rng):
     assert below.get_title() == "Mixup: temperature lower at 2 of 2 widths" and above.get_ylabel()
 
 
+def test_a_net_without_a_best_temperature_is_left_out_alone(rng):
+    """One seed of a net is right on every image: the other nets keep their temperatures, and the caption says so."""
+    figure = next(each for each in EXPERIMENTS["width"].figures if each.name == "signed_gap")
+    records = records_of("width", 3, rng)
+    for row in records:
+        if row["evaluation"] == "test" and row["epoch"] == 2 and (row["width"], row["seed"]) != (100, 0):
+            row["test_temperature"] = 1.5 + 0.1 * row["seed"]
+    stored = stored_of(records)
+    with paper_style():
+        _, below = figure.draw(stored).axes
+    heights = {line.get_label(): line.get_ydata() for line in below.lines if len(line.get_ydata()) == 2}
+    np.testing.assert_allclose(heights["Mixup"], [1.6, np.nan])
+    assert "Some seed has none in mlp-100x2." in figure.caption(stored)
+
+
 def test_the_interval_of_a_ratio(rng):
     """Against the t interval of the residuals a - r b, which have mean 0."""
     above, below = rng.uniform(0.5, 1, (2, 6))
