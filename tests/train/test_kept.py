@@ -39,6 +39,13 @@ def test_their_logits_are_those_that_the_run_has_stored(finished, digits):
         assert (one.net, one.arm, one.seed) == (net, arm, seed)
 
 
+@pytest.mark.parametrize("cut", [np.s_[:0], np.s_[0], np.s_[:, :7]], ids=["none", "one", "smaller"])
+def test_images_of_another_shape_are_refused(finished, digits, cut):
+    net = load_nets(finished)["mlp-8x1", "erm", 0]
+    with pytest.raises(ValueError, match=r"images must have shape \[M, 8, 8, 1\], M > 0, got"):
+        net.logits(digits.test_inputs[cut])
+
+
 def test_the_module_takes_normalised_images(finished, digits):
     net = load_nets(finished)["mlp-8x1", "mixup", 1]
     scale = channel_scale(digits.train_inputs)

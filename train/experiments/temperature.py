@@ -43,7 +43,7 @@ def evaluate(trained: TrainedJob, dataset: Dataset) -> list[dict[str, Any]]:
     records = []
     for index, member in trained.finished:
         rows = held_out[index]
-        best = best_temperatures(every[index][None, rows], dataset.train_labels[None, rows])[0]
+        best = float(best_temperatures(every[index][None, rows], dataset.train_labels[None, rows])[0])
         fitted = bool(np.isfinite(best))
         temperature = float(f"{best:.7g}") if fitted else 1.0
         scaled = jnp.asarray(trained.logits[index] / np.float32(temperature))[None]

@@ -5,12 +5,10 @@ All are fractions, never percent. Calibration errors are of the top label, in 15
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Float, Int
 
 from mixjax import brier_score, classwise_ece, debiased_ece2, ece, mce
@@ -61,20 +59,10 @@ def score_logits(
     )
 
 
-def best_temperatures(logits: np.ndarray, labels: np.ndarray) -> np.ndarray:
+@jax.jit
+def best_temperatures(logits: Float[Array, "members N K"], labels: Int[Array, "members N"]) -> Float[Array, " members"]:
     """Return the temperature at which each net would have the smallest NLL on these rows; NaN where there is none.
 
     There is none for a net that is right on every row, is no better than chance, or has diverged.
-
-    Args:
-      logits: [members, N, K].
-      labels: [members, N].
     """
-    return np.array([_best_temperature(*rows) for rows in zip(logits, labels, strict=True)])
-
-
-def _best_temperature(logits: np.ndarray, labels: np.ndarray) -> float:
-    try:
-        return float(fit_temperature(logits.astype(np.float32), labels).temperature)
-    except (ValueError, RuntimeError):
-        return math.nan
+    return jax.vmap(lambda one, truth: fit_temperature(one, truth).temperature)(logits.astype(jnp.float32), labels)

@@ -126,7 +126,7 @@ class Trainer:
         fit = {name: scores[name.removeprefix("train_")] for name in OF_THE_FIT}
         logits = to_host(self.program.logits(state.nets, self.dataset.test_inputs))
         truth = np.broadcast_to(self.dataset.test_labels, logits.shape[:2])
-        return state.record({**fit, "test_temperature": best_temperatures(logits, truth)})
+        return state.record({**fit, "test_temperature": to_host(best_temperatures(logits, truth))})
 
     def _training_logits(self, state: TrainingState, rows: np.ndarray) -> np.ndarray:
         logits = to_host(self.program.logits(state.nets, self.program.images.pixels))
