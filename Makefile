@@ -1,4 +1,4 @@
-# make demo | test | test-all | lint | docs | clean. All that is made lies in .venv, .cache and runs of this folder.
+# make demo | test | test-medium | test-all | lint | docs | clean. All that is made lies in .venv, .cache and runs of this folder.
 # Another Python than python3: make demo PYTHON=python3.12
 
 PYTHON ?= python3
@@ -13,7 +13,7 @@ export MPLCONFIGDIR := $(CURDIR)/.cache/matplotlib
 # Byte code is made on first import and kept: a third less to do than making it for all that is installed.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-all lint docs clean same-python
+.PHONY: demo test test-medium test-all lint docs clean same-python
 .NOTPARALLEL:
 
 demo: .venv/installed-sims
@@ -24,11 +24,16 @@ demo: .venv/installed-sims
 jaxlib = $(shell $(VENV) -c 'from importlib.metadata import version; print(version("jaxlib"))')
 sooner = --xla_backend_optimization_level=0 --xla_cpu_parallel_codegen_split_count=1$(if $(filter 0.10.%,$(jaxlib)), --xla_cpu_use_fusion_emitters=false)
 
+tests = $(VENV) -m pytest -n auto --dist worksteal
+
 test: .venv/installed-test
-	XLA_FLAGS="$(sooner) $$XLA_FLAGS" $(VENV) -m pytest -n auto --dist loadfile -m "not slow"
+	XLA_FLAGS="$(sooner) $$XLA_FLAGS" $(tests) -m "not slow and not medium"
+
+test-medium: .venv/installed-test
+	XLA_FLAGS="$(sooner) $$XLA_FLAGS" $(tests) -m "medium and not slow"
 
 test-all: .venv/installed-test
-	$(VENV) -m pytest -n auto --dist loadfile
+	$(tests)
 
 lint: .venv/installed-test
 	$(VENV) -m ruff check .

@@ -1,6 +1,6 @@
 """Plant realistic faults one at a time and record which test finds each: a measure of the suite's power.
 
-Run `python -m tests.planted [--only NAME ...] [--suite "not slow"|all] [--up-to near|room|all] [--out FILE]` from the
+Run `python -m tests.planted [--only NAME ...] [--suite EXPRESSION|all] [--up-to near|room|all] [--out FILE]` from the
 root of the tree. The faults are in planted.txt. Each is planted in a copy of the tracked files; the tests nearest to it
 run first, then those of its room, then all. Results are added to FILE, where those of other faults stay. All copies
 share the compiled programs of this tree.
@@ -107,7 +107,7 @@ def main() -> None:
     """Plant the faults that the command line names, and record what finds them."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", metavar="NAME", nargs="+", help="some faults instead of all")
-    parser.add_argument("--suite", default="not slow", help='a marker expression, or "all"')
+    parser.add_argument("--suite", default="not slow and not medium", help='a marker expression, or "all"')
     parser.add_argument("--up-to", default="all", choices=["near", "room", "all"], help="where the search ends")
     parser.add_argument("--out", type=Path, metavar="FILE", help="JSON that the results are added to")
     options = parser.parse_args()

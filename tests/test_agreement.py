@@ -141,6 +141,7 @@ def test_the_best_temperature(rng):
     assert best_temperature(logits, np.zeros(4, np.int64)) is None
 
 
+@pytest.mark.medium
 def test_metrics_are_those_of_mixjax(rng):
     logits = rng.normal(0, 2, (400, 5)).astype(np.float32)
     labels = np.where(rng.random(400) < 0.7, logits.argmax(1), rng.integers(0, 5, 400)).astype(np.int32)

@@ -17,6 +17,7 @@ QUICK = " or ".join(
 )  # others compile for long
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(
     "names", [QUICK, pytest.param(f"not ({QUICK})", marks=pytest.mark.slow)], ids=["few", "others"]
 )

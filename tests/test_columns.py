@@ -96,6 +96,7 @@ def test_nothing_is_missing_where_all_is_there(values):
         ece(CONFIDENCE, pd.Series(values, dtype="object"))
 
 
+@pytest.mark.medium
 def test_a_tensor_of_a_dtype_that_numpy_lacks():
     half = jnp.asarray(CONFIDENCE, jnp.bfloat16)
     assert ece(Tensor(half, known_to_numpy=False), CORRECT) == ece(half, CORRECT)
@@ -119,6 +120,7 @@ def test_fits_take_columns(rng):
     assert found == fit_temperature(logits, labels).temperature
 
 
+@pytest.mark.medium
 def test_logits_may_be_missing_in_masked_rows():
     """...as None in a table of objects, and their labels as NaN in floats."""
     logits, labels, where = np.array(PROBS), np.array([1.0, np.nan, 1.0]), [True, False, True]

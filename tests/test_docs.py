@@ -17,6 +17,7 @@ EXAMPLES = [
 ]
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("code", EXAMPLES)
 def test_example(code):
     """As a reader would run it, with the settings that JAX has by default."""

@@ -34,6 +34,7 @@ NAMES = sorted({home(*entry) for entry in public()})
 FIRST = ("mixjax.calibration", "mixjax.scores", "mixjax.gaussian.weights", "mixjax.plots")  # others compile for long
 
 
+@pytest.mark.medium
 @pytest.mark.few(10)
 @pytest.mark.parametrize(
     ("module", "name"),

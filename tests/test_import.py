@@ -6,6 +6,8 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 from tests.paths import ROOT
 
 EVERY_MODULE = """
@@ -23,6 +25,7 @@ print(len(jax.live_arrays()))
 """
 
 
+@pytest.mark.medium
 def test_import_does_nothing():
     """In a process of its own; the last line shows that the check sees what is done."""
     environment = {name: value for name, value in os.environ.items() if name != "JAX_ENABLE_X64"}

@@ -102,6 +102,7 @@ def test_one_lambda_a_batch_or_one_a_sample(key):
     assert (draw.inside.shape, draw.area.lam.shape) == ((9, 5), ())
 
 
+@pytest.mark.medium
 def test_batches_of_one_and_of_none(key):
     """Report 13: one row is mixed with itself."""
     for pairing in ("permutation", "reverse", "roll"):
@@ -199,6 +200,7 @@ def images_and_targets(module_key):
     return [np.asarray(part) for part in mixed_images(module_key, 1.0, 1.0)]
 
 
+@pytest.mark.medium
 def test_cutmix_targets_are_the_areas(images_and_targets):
     """Report 2, decoded from the pixels: one box of the partner's, and targets in the proportion of the areas."""
     images, targets = images_and_targets
@@ -243,6 +245,7 @@ def mean_share(length: int, rule: str) -> float:
     return (covered**2).mean()
 
 
+@pytest.mark.medium
 def test_the_docstring_of_cutmix_tells_how_much_each_rule_pastes(key):
     """...the paper's, which is 1/2 - 1/5 + 1/48; that of its authors' code; and this one, as it is drawn."""
     names = {"paper": "paper", "here": "here", "code": "its authors' code"}

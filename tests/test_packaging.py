@@ -67,6 +67,7 @@ def run(installed: Path, folder: Path, code: str) -> list[str]:
     return done.stdout.splitlines()
 
 
+@pytest.mark.medium
 def test_the_sdist_holds_the_sources_and_no_tests(built: dict[str, Path]) -> None:
     with tarfile.open(built["sdist"]) as sdist:
         names = {member.name.partition("/")[2] for member in sdist if member.isfile()}
@@ -112,6 +113,7 @@ for module, *words in (("mixjax", "sims"), ("mixjax", "train"), ("mixjax.sims",)
 """
 
 
+@pytest.mark.medium
 def test_the_wheel_works_elsewhere(built: dict[str, Path], tmp_path: Path) -> None:
     """With the studies and the experiments, and nothing of the checkout in sight."""
     zipfile.ZipFile(built["wheel"]).extractall(tmp_path / "site")

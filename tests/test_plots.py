@@ -133,6 +133,7 @@ def test_style_does_not_leak():
     assert dict(mpl.rcParams) == before
 
 
+@pytest.mark.medium
 def test_a_missing_package_is_one_sentence(monkeypatch, tmp_path):
     """...of whatever makes something without Axes of matplotlib, and of a report."""
     report = of_arrays(confidence=[0.9, 0.6], correct=[1, 0])

@@ -19,6 +19,7 @@ WHERE, LISTS = ((DOCS / f"{name}.md").read_text() for name in ("where", "studies
 EXAMPLES = re.findall(r"```python\n(.*?)```\n+```text\n(.*?)```", TEXT, re.DOTALL)
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(("code", "expected"), EXAMPLES, ids=["theory", "calibration"])
 def test_an_example_prints_what_the_readme_says(code, expected):
     """In float32, which is what a user gets; four decimals of a mean do not depend on the version of JAX."""

@@ -39,6 +39,7 @@ def test_a_class_may_be_impossible():
     assert correct[0] == 0
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("function", [top_label_from_logits, top_label, binary_from_logits])
 def test_a_row_that_is_left_out_may_contain_anything(rng, function):
     """...and its confidence is NaN, for the same `where` to leave it out of an error."""

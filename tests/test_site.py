@@ -72,6 +72,7 @@ def test_the_gallery_names_the_command_of_every_folder():
     assert results and all(result.summary and result.command for result in results)
 
 
+@pytest.mark.medium
 def test_no_label_of_a_stored_figure_is_cut_off():
     """Ink at the edge of a picture belongs to a text that goes on."""
     for figure in (figure for entry in GALLERY for figure in entry.findings):

@@ -1,4 +1,7 @@
-"""All calibration functions of rows that are sharded over two devices: `python -m tests.calibration.on_mesh HOW`.
+"""All calibration functions of rows that are sharded over two devices.
+
+`python -m tests.calibration.on_mesh WAY alone|set_mesh [NAME ...]` calls those of CALLS that are named, or all; WAY is
+one of WAYS.
 
 The mesh is the default one of `jax.make_mesh`, whose axis is explicit. The right answer is that of the same rows on one
 device.
@@ -143,12 +146,12 @@ def differences(name: str, way: str) -> list[str]:
     return wrong
 
 
-def main(way: str, set_mesh: bool) -> int:
+def main(way: str, context: str, *some: str) -> int:
     failed = 0
-    names = [name for name in CALLS if name not in LEFT_OUT[way]]
+    names = [name for name in some or CALLS if name not in LEFT_OUT[way]]
     for name in names:
         try:
-            if set_mesh:
+            if context == "set_mesh":
                 with jax.set_mesh(MESH):
                     wrong = differences(name, way)
             else:
@@ -163,4 +166,4 @@ def main(way: str, set_mesh: bool) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1], "set_mesh" in sys.argv))
+    sys.exit(main(*sys.argv[1:]))

@@ -112,6 +112,7 @@ def rows_of(rng, size=12):
     return confidence, rng.random(size) < confidence
 
 
+@pytest.mark.medium
 def test_edges_of_equal_width(rng):
     confidence, correct = rows_of(rng)
     edges = [0, 0.2, 0.4, 0.6, 0.8, 1]

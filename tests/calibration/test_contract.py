@@ -105,6 +105,7 @@ def test_weights_repeat_rows_and_a_mask_removes_them(name, rng):
     assert np.isnan(values(function(*columns, **options | {"where": np.zeros(PADDED, bool)}))).all()
 
 
+@pytest.mark.medium
 @pytest.mark.few(4)
 @pytest.mark.parametrize("name", WEIGHTED)
 def test_a_row_of_weight_zero_is_no_row_whatever_it_holds(name, rng):
@@ -120,6 +121,7 @@ def test_a_row_of_weight_zero_is_no_row_whatever_it_holds(name, rng):
     assert (np.asarray(slope)[~kept] == 0).all()
 
 
+@pytest.mark.medium
 @pytest.mark.few(4)
 @every
 def test_what_rounding_puts_above_one_is_one(name, rng):
@@ -145,6 +147,7 @@ def test_wrong_weights(name, rng):
     assert np.isnan(values(FUNCTIONS[name](*columns, **options))).all()
 
 
+@pytest.mark.medium
 @pytest.mark.few(5)
 @every
 def test_masked_rows_may_be_missing(name, rng):
@@ -215,6 +218,7 @@ def test_wrong_values_and_dtypes(name, rng):
     np.testing.assert_array_equal(values(found), values(again))
 
 
+@pytest.mark.medium
 @pytest.mark.few(2)
 @pytest.mark.parametrize("name", OF_CLASSES)
 def test_softmaxes_of_half_precision_may_be_converted(name, rng):

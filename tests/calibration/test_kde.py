@@ -62,6 +62,7 @@ def test_beta_densities_agree(bandwidths, norm, rng):
     np.testing.assert_allclose(value, binary(confidence, correct, 0.02, 1), rtol=0, atol=1e-11)
 
 
+@pytest.mark.medium
 @pytest.mark.few(1)
 @pytest.mark.parametrize(("h", "dtype", "atol"), [
     (None, np.float64, 1e-11), (0.05, np.float32, 1e-5),

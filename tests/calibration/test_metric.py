@@ -113,6 +113,7 @@ def test_wrong_use_is_refused(call, error, words):
         call()
 
 
+@pytest.mark.medium
 def test_without_flax_it_says_what_to_install():
     """...and nothing else of mixjax imports flax."""
     program = (

@@ -51,6 +51,7 @@ def corp_fit(confidence, correct):
     return isotonic_regression(np.bincount(index, correct) / count, weights=count).x[index]
 
 
+@pytest.mark.medium
 def test_a_band_of_many_rows_is_shown_at_1001_points(rng, key):
     """Pooled beyond 10,000; it holds the diagonal, and is narrow."""
     for size in (3000, 25_000):

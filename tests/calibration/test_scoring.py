@@ -75,6 +75,7 @@ def test_gradients():
     np.testing.assert_allclose(gradient, [[0, 0], [0, -2]])
 
 
+@pytest.mark.medium
 def test_wrong_values_of_logits():
     """Others are in test_contract.py."""
     scores, labels = np.full((2, 2), 0.5), np.array([0, 2])
@@ -98,6 +99,7 @@ def test_wrong_logits_are_refused(logits, message):
         nll_from_logits(logits, np.zeros(len(logits), int))
 
 
+@pytest.mark.medium
 def test_wrong_probabilities_are_refused():
     for function in (nll, brier_score):
         with pytest.raises(ValueError, match=r"probs must be rows that sum to 1, got 1\.1 in row 0"):

@@ -28,6 +28,7 @@ def literal(confidence, correct, weights):
     return np.array(points, np.float64).T
 
 
+@pytest.mark.medium
 def test_the_curve_and_its_area(rows):
     confidence, correct, weights = rows
     for w in (np.ones_like(weights), weights):

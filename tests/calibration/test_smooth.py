@@ -38,6 +38,7 @@ SAMPLES = {  # size, confidences, the probability of being right
 }
 
 
+@pytest.mark.medium
 @pytest.mark.few(2)
 @pytest.mark.parametrize("name", SAMPLES)
 def test_direct_sums_agree(name, rng):

@@ -36,6 +36,7 @@ def exact(confidence, correct, **options):
     return [binned_error(confidence, correct, norm=norm, **options) for norm in (1, 2, np.inf)]
 
 
+@pytest.mark.medium
 @pytest.mark.few(1)
 @pytest.mark.parametrize("closed", ["left", "right"])
 def test_a_stream_is_its_rows(stream, closed):
@@ -78,6 +79,7 @@ def test_class_by_class(rng):
     assert masked.num_rows() == 60
 
 
+@pytest.mark.medium
 def test_a_batch_of_states_has_no_rows_outside_of_vmap(rng):
     """Two states of two rows: their axis is not taken for the classes, or for the words of a count."""
     rows = rng.random((2, 2), np.float32), rng.random((2, 2)) < 0.5

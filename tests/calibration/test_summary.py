@@ -66,12 +66,14 @@ def check(found, expected):
         np.testing.assert_allclose(found[name], value, rtol=2e-6, atol=2e-7, err_msg=name)
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_number_is_that_of_the_function_of_its_name(kind, logits, labels):
     given = arguments(kind, logits, labels)
     check(jax.jit(lambda given: calibration_summary(**given))(given), public(kind, logits, labels))
 
 
+@pytest.mark.medium
 @pytest.mark.few(1)
 @pytest.mark.parametrize("kind", KINDS)
 def test_weights_and_a_mask(kind, rng, logits, labels):

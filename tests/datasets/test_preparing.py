@@ -133,6 +133,7 @@ prepare(name, folder, data_dir=part)
 """
 
 
+@pytest.mark.medium
 @every(["cifar10"])
 def test_a_process_that_dies_leaves_no_data_set(tmp_path, original):
     """Just before the folder gets its name: no call takes it for a data set, and the next one makes it.

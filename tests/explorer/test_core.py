@@ -52,6 +52,7 @@ def test_cases(tmp_path):
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-14)
 
 
+@pytest.mark.medium
 def test_population_values_are_those_of_mixjax(states, tmp_path):
     """At 200 random states, without and with Mixup."""
     values = """({theta, ratio, alpha}) => Object.fromEntries([0, mixupWeight(alpha)].flatMap((t, k) => {
@@ -69,6 +70,7 @@ def test_population_values_are_those_of_mixjax(states, tmp_path):
         np.testing.assert_allclose([found[f"{name}{k}"] for k in (0, 1)], value, rtol=0, atol=1e-12, err_msg=name)
 
 
+@pytest.mark.medium
 def test_boundaries_and_derivatives_are_those_of_mixjax(states, tmp_path):
     values = """({theta, ratio, alpha}) => {
         const t = mixupWeight(alpha), plain = derivative(ratio, theta), largest = derivativeMce(ratio, theta);
@@ -93,6 +95,7 @@ SETS = 4000
 CELLS = [(3, 1, 0.5), (3, 2, 0.5), (4, 5, 0.0), (3001, 2400, 1.0)]  # p = 1 and 2 have fewer directions
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(("n", "p", "theta"), CELLS)
 def test_training_sets_have_the_law_of_mixjax(n, p, theta, key, tmp_path):
     """Kolmogorov-Smirnov on both numbers of a law, at a weight and at the largest, where every part counts: 16 tests of
@@ -105,6 +108,7 @@ def test_training_sets_have_the_law_of_mixjax(n, p, theta, key, tmp_path):
             assert ks_2samp(ours[k], np.asarray(theirs[k]), method="asymp").pvalue > 1e-7
 
 
+@pytest.mark.medium
 def test_the_difference_on_the_same_training_sets(tmp_path):
     """Both weights see the same sets: the mean difference is the exact one, within 5 of its small standard errors."""
     n, p, theta, t = 200, 160, 2.0, [0.0, 1 / 3]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import numpy as np
+import pytest
 
 from mixjax.gaussian import limit_logistic_scores, mixup_weight, population_accuracy, population_ece
 from tests.explorer.engine import evaluate
@@ -13,6 +14,7 @@ ERRORS = {0.001: 2.5e-3, 0.01: 5e-4, 0.1: 2e-4, 1.0: 1e-4}  # at most; 150 state
 STATES = 24  # of each penalty
 
 
+@pytest.mark.medium
 def test_interpolated_errors(rng, tmp_path):
     """ECE and accuracy at random states, a third of them without Mixup."""
     penalty = np.repeat(list(ERRORS), STATES)

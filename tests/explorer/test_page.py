@@ -89,6 +89,7 @@ def found(tmp_path_factory):
     return json.loads(html.unescape(re.search(r'<pre id="probe">(.*?)</pre>', done.stdout, re.DOTALL)[1]))
 
 
+@pytest.mark.medium
 def test_numbers_are_those_of_mixjax(found):
     averaging = limit_scores(0.7, 1.5, np.array([0.0, float(mixup_weight(0.3, 0.3))]))
     laws = [averaging, limit_logistic_scores(0.8, 1.0, penalty=0.1, alpha=np.array([0.0, 2.0]))]
@@ -146,6 +147,7 @@ LAWS = {  # of the state at the start, for each classifier, and how far the page
 }
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("classifier", LAWS)
 def test_python_lines_run(classifier, tmp_path, capsys):
     """With the settings that JAX has by default, they print the numbers of the state."""

@@ -58,6 +58,7 @@ def turns():
     return dict(zip(squares, np.asarray(turning_ratio(np.sqrt(squares))), strict=True))
 
 
+@pytest.mark.medium
 def test_turning_ratio(turns):
     expected = [optimize.brentq(mean_slope, *bounds, args=(square,), xtol=1e-10) for square, bounds in TURNS.items()]
     np.testing.assert_allclose([turns[square] for square in TURNS], expected, rtol=1e-8)

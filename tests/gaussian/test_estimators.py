@@ -118,6 +118,7 @@ def pairs(key, x, y, alpha, beta):
     return jax.lax.map(lambda k: estimate(k, x, y), jax.random.split(key, 100))
 
 
+@pytest.mark.medium
 @pytest.mark.few(1)
 @pytest.mark.parametrize("alpha, beta", [(1.0, 1.0), (0.3, 0.6), (2.0, 5.0)])
 def test_random_pairs_are_unbiased(rng, key, alpha, beta):
@@ -135,6 +136,7 @@ def test_random_pairs_are_unbiased(rng, key, alpha, beta):
     assert (np.abs(spread - 1) < 5 / np.sqrt(200)).all()
 
 
+@pytest.mark.medium
 def test_random_pairs_without_mixup(rng, key):
     """alpha = 0: points of the data, with the mean and the spread of y_i x_i; limits as above."""
     x, y = data(rng)

@@ -109,6 +109,7 @@ def enumerated(n, p, theta, t, errors_of):
 SMALL = [name for name, (n, *_) in CELLS.items() if n < 20]
 
 
+@pytest.mark.medium
 @pytest.mark.few(3)
 @pytest.mark.parametrize("cell", SMALL)
 def test_small_cells_are_enumerated(cell, expected, errors_of):
@@ -160,6 +161,7 @@ def test_float32_is_close(expected):
         np.testing.assert_allclose(getattr(single, name)[CLOSE], getattr(expected[12], name)[CLOSE], rtol=0, atol=5e-6)
 
 
+@pytest.mark.medium
 def test_sigma_is_a_unit(expected):
     index = list(CELLS).index("two dimensions")
     scaled = expected_errors(n=N, p=P, theta_norm=3 * THETA, t=T, sigma=3.0)
@@ -206,6 +208,7 @@ def test_label_rule_is_exact_for_polynomials(n):
         np.testing.assert_allclose(np.sum(weights * nodes**degree), moment, rtol=1e-9 if n < 10**6 else 1e-5)
 
 
+@pytest.mark.medium
 def test_an_estimate_of_zero_has_no_error():
     """At t = 1 the estimate is xbar ybar, which is 0 for balanced labels: NaN, never 0."""
     assert np.isnan(expected_errors(n=np.full_like(N, 8), p=P, theta_norm=THETA, t=np.ones_like(T))).all()

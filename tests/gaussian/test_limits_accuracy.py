@@ -53,6 +53,7 @@ IN_SHORT = [(1, np.float64), (1, np.float32), (2, np.float64), (np.inf, np.float
 IN_FULL = [(2, np.float32), (FRACTIONAL, np.float32), (FRACTIONAL, np.float64)]
 
 
+@pytest.mark.medium
 @pytest.mark.few(1)
 @pytest.mark.parametrize("norm, dtype", [*IN_SHORT, *(pytest.param(*case, marks=pytest.mark.slow) for case in IN_FULL)])
 def test_accuracy_of_the_boundaries(norm, dtype):

@@ -101,6 +101,7 @@ def error_of(quantity, actual, expected):
     return error / np.maximum(1, expected) if quantity == "nll" else error
 
 
+@pytest.mark.medium
 @pytest.mark.few(3)
 @pytest.mark.parametrize("quantity", DEFINED)
 def test_laws_in_float64(quantity):

@@ -64,6 +64,7 @@ def test_an_entry_has_the_same_bits_wherever_it_stands_in_a_grid(grid):
     assert_same_bits(entry(forward, slice(None), slice(None), 1), entry(forward, slice(None), slice(None), 4))
 
 
+@pytest.mark.medium
 def test_an_entry_is_the_same_alone_and_in_a_grid(grid, module_key):
     """Also entries that differ only in t: they share draws. To 4 roundings of the largest of the terms, of size 3."""
     for k, t in enumerate((0, 0.3, 1)):
@@ -134,6 +135,7 @@ def test_the_gap_of_a_large_sample_in_float32(large):
     assert np.unique(scaled).size > 48_000
 
 
+@pytest.mark.medium
 def test_in_one_dimension_the_variance_stays_positive(large):
     """At p = 1 it is theta_hat^2, next to 0 in some of 200,000 training sets: mean and gap of one rounded theta_hat."""
     mean, var = large.mean[2:], large.mean[2:] + large.gap[2:]

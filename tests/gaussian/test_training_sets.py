@@ -29,6 +29,7 @@ def test_they_are_those_of_sample_scores(sets, module_key):
         np.testing.assert_allclose(part, same, rtol=0, atol=12 * np.finfo(np.float32).eps * 3)
 
 
+@pytest.mark.medium
 def test_each_set_may_have_its_own_weight(sets, rng):
     t = rng.random((2, 40)).astype(np.float32)
     law, one_by_one = scores(sets, t), [scores(sets, t[:, [k]]) for k in range(40)]

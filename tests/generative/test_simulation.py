@@ -60,6 +60,7 @@ def test_the_exact_inverse_has_the_ece_of_the_closed_form(exact):
     np.testing.assert_allclose(wanted[0], ece_by_quadrature(CLASSIFIERS[0], 1.0, np.zeros(P)), atol=1e-7)
 
 
+@pytest.mark.medium
 @pytest.mark.few(1)
 @pytest.mark.parametrize("scale, shift", [(0.7, 0.0), (1.0, 0.4)])
 def test_a_wrong_inverse_has_the_ece_of_its_law(scale, shift, generator, key):

@@ -44,6 +44,7 @@ def test_quantiles_are_expected_order_statistics_stretched(size):
     np.testing.assert_allclose(found, m / np.mean(m**2), atol=0.02 * m.max() / np.mean(m**2))
 
 
+@pytest.mark.medium
 def test_blom_by_mpmath():
     found = np.asarray(stretched_quantiles(3, np.float64))
     top = float(mpmath.sqrt(2) * mpmath.erfinv(2 * mpmath.mpf("2.625") / mpmath.mpf("3.25") - 1))

@@ -30,6 +30,7 @@ def reflected(name, x):
     return 8 * mpmath.fsum((-1) ** (k - 1) * k * mpmath.ncdf(-k * mpmath.mpf(x)) for k in terms)
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(("name", "tail"), [("maximum", maximum_tail), ("range", range_tail)])
 def test_against_the_other_series(name, tail):
     """In float64 to 1e-13 of the tail; in float32, where x itself is rounded, to 1e-6."""

@@ -42,6 +42,7 @@ def agrees(shown: str, percent: bool, value: float) -> bool:
     return bool(abs(float(text) - value * (100 if percent else 1)) <= last / 2 * (1 + 1e-9))
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("name", PAGES)
 def test_numbers_are_those_of_the_tables(name):
     found = {(mark, shown, bool(percent)) for shown, percent, mark in MARK.findall(PAGES[name].read_text())}

@@ -22,6 +22,7 @@ def with_nll(prediction, plain, scaled):
     return dataclasses.replace(prediction, numbers=numbers)
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("plain, scaled, says", [
     ((0.5, 0.4, 0.6), (0.5, 0.4, 0.5), "Mixup helps: Mixup is predicted to lower the NLL"),
     ((0.5, 0.4, 0.6), (0.4, 0.4, 0.4), "Mixup helps, but no more than temperature scaling: "),

@@ -36,6 +36,7 @@ CHANGED = {
 }
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("case", CHANGED)
 def test_a_difference_is_told(case):
     x, labels, says = CHANGED[case]

@@ -69,6 +69,7 @@ def test_bad_input_is_one_sentence_and_status_2(case, here, capsys):
     assert sorted(here.iterdir()) == before
 
 
+@pytest.mark.medium
 def test_two_classes(here, capsys):
     assert main(["predict", "two.npz", *SAME, "--check", "2", "--seed", "4"]) == 0
     out, error = capsys.readouterr()
@@ -93,6 +94,7 @@ def test_two_classes(here, capsys):
     assert {path.name: path.read_bytes() for path in place.iterdir()} == first
 
 
+@pytest.mark.medium
 def test_each_pair_of_three_classes(here, capsys):
     assert main(["predict", "rows.csv", *SAME, "--out", "pairs"]) == 0
     out = capsys.readouterr().out
@@ -123,6 +125,7 @@ def test_labels_of_either_sign(here, capsys):
     assert "mixjax predict signs.npz --n 60 --pair=-1,1 --penalties 0.0001,0.01,1" in text
 
 
+@pytest.mark.medium
 def test_one_pair_of_three_classes(here, capsys):
     assert main(["predict", "rows.npz", *SAME, "--pair", "7,2"]) == 0
     said = " ".join(capsys.readouterr().out.split())

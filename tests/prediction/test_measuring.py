@@ -22,6 +22,7 @@ def measured(file, prediction):
     return with_subsets, measure(file, with_subsets)
 
 
+@pytest.mark.medium
 def test_rows_of_the_model_are_as_predicted(measured):
     """Within five standard errors and the order 1/n of the limit, 0.5/n; for three numbers in every cell."""
     prediction, check = measured

@@ -25,6 +25,7 @@ def moments_of_numpy(file, pair):
     return s, np.maximum(along**2 - s / 4 * (1 / len(first) + 1 / len(second)), 0)
 
 
+@pytest.mark.medium
 def test_it_is_the_prediction_of_the_moments(file, prediction):
     s, theta_squared = moments_of_numpy(file, (2, 5))
     assert [arm.name for arm in prediction.arms] == ["weight decay alone", "Mixup, alpha 1", "label smoothing 0.1"]
@@ -36,6 +37,7 @@ def test_it_is_the_prediction_of_the_moments(file, prediction):
         np.testing.assert_allclose(prediction.numbers.accuracy[arm], accuracy, rtol=1e-6)
 
 
+@pytest.mark.medium
 def test_soft_labels_that_are_met_have_a_prediction(file):
     """Their pull is a difference of numbers near 1, which float32, the type of users, does not resolve."""
     with jax.enable_x64(False):

@@ -126,6 +126,7 @@ NO_BEST = [
 ]
 
 
+@pytest.mark.medium
 def test_no_best_fit_is_an_error_and_nan_under_jit(rng):
     for confidence, correct, message in NO_BEST:
         with pytest.raises(ValueError, match=message):

@@ -30,6 +30,7 @@ FITS = {
 }
 
 
+@pytest.mark.medium
 @pytest.mark.few(1)
 @pytest.mark.parametrize("name", FITS)
 def test_differences_agree(name, rng):

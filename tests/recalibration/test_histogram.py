@@ -48,6 +48,7 @@ def test_a_bin_without_rows_leaves_confidences_as_they_are():
     np.testing.assert_array_equal(fitted.count, [0, 2, 0, 0, 0, 0, 1])
 
 
+@pytest.mark.medium
 def test_equal_mass_bins_go_on_to_the_next():
     """Also over the bins that ties leave without rows."""
     rows = few([0.4] * 9 + [0.8], [0] * 6 + [1] * 4)

@@ -37,6 +37,7 @@ def test_scikit_learn_agrees_at_the_rows_and_interpolates_between():
     assert (float(ours(few([0.05], [0])[0])[0]), theirs([0.05])) == (0, pytest.approx(0.25))
 
 
+@pytest.mark.medium
 def test_scikit_learn_agrees_between_the_rows_too(rng):
     """With `interpolate`: ties, weights, masked rows, and beyond the first and the last."""
     isotonic_regression = pytest.importorskip("sklearn.isotonic").IsotonicRegression
@@ -87,6 +88,7 @@ def test_wrong_values_nan_and_nothing(rng):
     assert np.isnan(fit_isotonic([], [])(0.5))
 
 
+@pytest.mark.medium
 def test_what_it_is_applied_to():
     fitted = Isotonic(np.array([0.5, np.inf]), np.array([0.25, 0.0]))
     np.testing.assert_array_equal(fitted(np.array([[0.0, 1.0], [np.nan, 0.5]])), [[0.25, 0.25], [np.nan, 0.25]])

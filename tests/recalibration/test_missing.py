@@ -29,6 +29,7 @@ OF_CONFIDENCES = {
 FITS = OF_CLASSES | OF_LOGITS | OF_CONFIDENCES
 
 
+@pytest.mark.medium
 @pytest.mark.few(4)
 @pytest.mark.parametrize("name", FITS)
 def test_masked_rows_may_be_missing(name, rng):

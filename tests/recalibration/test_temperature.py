@@ -249,6 +249,7 @@ def differences(function, values, rows):
     )
 
 
+@pytest.mark.medium
 def test_derivatives_are_those_of_the_minimum(rng):
     """In the logits and the weights, against differences; masked rows have none, whatever they hold."""
     logits, labels = drawn(rng)

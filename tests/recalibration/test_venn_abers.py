@@ -38,6 +38,7 @@ def bounds(fitted):
     return np.stack([np.asarray(bound)[: len(GRID)] for bound in fitted.bounds(padded_grid())])
 
 
+@pytest.mark.medium
 def test_isotonic_fits_with_the_new_row_agree(rng):
     for size in (3, 20, 20):
         confidence, correct = sample(rng, size)
@@ -50,6 +51,7 @@ def test_isotonic_fits_with_the_new_row_agree(rng):
 CERTAIN = (np.zeros(4, int), np.ones(4, int), np.array([0, 0, 1, 1]), np.array([1, 1, 0, 0]))
 
 
+@pytest.mark.medium
 def test_counts_are_exact(rng):
     """Without weights all corners are found in whole numbers: the fractions of the definition, rounded once."""
     confidence, correct = sample(rng)
@@ -88,6 +90,7 @@ def test_weighted_rows_are_worth_a_number_of_rows(rng):
         np.testing.assert_allclose(bounds(fitted), expected, atol=2e-6)
 
 
+@pytest.mark.medium
 def test_one_of_two_is_calibrated(rng):
     """The true probability is between the bounds but for noise, which many rows of few confidences leave little of.
 
@@ -124,6 +127,7 @@ def test_wrong_values_nan_and_nothing(rng):
     assert np.isnan(fit_venn_abers([], [])(0.5))
 
 
+@pytest.mark.medium
 def test_what_it_is_applied_to():
     fitted = VennAbers(np.array([0.5, np.inf]), np.array([0.0, 0.25, 0.0]), np.array([0.75, 1.0, 1.0]))
     p0, p1 = fitted.bounds(np.array([[0.0, 0.5], [np.nan, 1.0]]))

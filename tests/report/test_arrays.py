@@ -22,6 +22,7 @@ def pair():
     return of_arrays(logits={"plain": LOGITS, "other": 0.5 * LOGITS}, labels=LABELS, **OPTIONS)
 
 
+@pytest.mark.medium
 def test_every_number_is_that_of_the_file(files, plain, pair):
     other = report_on(read_predictions(files / "other.npz", "logits"), SETTINGS)
     for name, report in (("plain", plain), ("other", other)):
@@ -43,6 +44,7 @@ def test_it_is_printed_and_written(pair, tmp_path, capsys):
     assert {name.partition(".")[0] for name in pair.pictures()} == {"reliability"}
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("columns", ["80", "160"])
 def test_groups_are_printed_and_written(tmp_path, capsys, monkeypatch, columns):
     """...with the numbers of `group_intervals`, whose rows are counted here."""

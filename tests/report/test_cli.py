@@ -130,6 +130,7 @@ def checked_page(path: Path) -> str:
     return " ".join(" ".join(page.text).split())
 
 
+@pytest.mark.medium
 def test_a_report_of_one_file(folder, capsys):
     (folder / "plain.npz").rename(folder / "a <b> & c.npz")
     assert main(["report", "a <b> & c.npz", "--logits", "--num-bins", "6", "--level", "0.9", "--seed", "5"]) == 0
@@ -164,6 +165,7 @@ def test_a_comparison_and_dropped_rows(folder, capsys):
     assert {path.name for path in (folder / "both" / "report").glob("*.png")} == {"reliability.png"}
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("names", [("[bold]a[red] $x_$", "\u6a21\u578b a'b\"c<script>"), ("#1?%20&amp;", "a\tb\nc")])
 def test_names_are_plain_text_everywhere(names, folder, capsys):
     """In the terminal, in the figure and on the page, without a warning for letters that the font has not."""

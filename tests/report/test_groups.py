@@ -103,6 +103,7 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("suffix", ["csv", "npz", "parquet"])
 def test_the_command_prints_the_numbers_of_each_group(folder, capsys, suffix):
     """...in the terminal and on the page: rows, shares and Clopper and Pearson's ends are those of the rows here."""
@@ -125,6 +126,7 @@ def test_the_command_prints_the_numbers_of_each_group(folder, capsys, suffix):
         np.testing.assert_allclose(shown[7], confidence[rows].mean() - right[rows].mean(), atol=6e-4)
 
 
+@pytest.mark.medium
 def test_intervals_are_those_of_the_function(folder):
     """...of the rows that count, with the names themselves; and of arrays."""
     with jax.enable_x64(True):
@@ -143,6 +145,7 @@ def test_intervals_are_those_of_the_function(folder):
     assert of_arrays(probs=PROBS, labels=LABELS, **settings).groups == {"model": found}
 
 
+@pytest.mark.medium
 def test_two_models_have_the_same_groups(folder, capsys):
     """...in files of different kinds; rows without a group in one are left out of both."""
     sites = np.where(np.arange(240) == 3, "", SITES)
@@ -176,6 +179,7 @@ def test_numbers_are_the_same_as_text_and_as_numbers(tmp_path):
         assert pair[0].groups.differ(pair[1].groups).tolist() == [False, True, False, False]
 
 
+@pytest.mark.medium
 def test_before_and_after_a_fit(folder, capsys):
     """The held-out file needs no groups."""
     right = (PROBS.argmax(axis=1) == LABELS).astype(int)

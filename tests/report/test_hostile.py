@@ -17,6 +17,7 @@ from tests.fuzzing import NUMBER, mutated, survive
 KINDS = {"csv": "probs", "npz": "logits", "parquet": "probs"}
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("suffix", KINDS)
 def test_damaged_files_are_read_or_refused(files, tmp_path, rng, suffix):
     """The file with its bytes changed; of an archive also its members, which then have the right checksums."""

@@ -20,6 +20,7 @@ HOSTILE = ["<script>alert(1)</script>", "\x1b[2J\x1b[31mred", "two\nlines", "[bo
            "&amp;", "=cmd|' /C calc'!A0"]  # fmt: skip
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("suffix", ["csv", "npz", "parquet"])
 def test_names_of_groups_are_plain_text_on_one_line(suffix, tmp_path, capsys, monkeypatch):
     """...in the terminal and on the page; very long ones are cut."""
@@ -53,6 +54,7 @@ def test_long_names_leave_room_for_numbers(capsys, monkeypatch):
     assert max(map(len, lines)) <= 80
 
 
+@pytest.mark.medium
 def test_a_long_name_in_very_many_rows_of_parquet(tmp_path):
     """A million rows of a name of a megabyte are a few bytes, and are read as a few megabytes."""
     pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")

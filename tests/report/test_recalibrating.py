@@ -70,6 +70,7 @@ def test_methods_are_those_of_the_library():
     assert tuple(METHODS) == cli.METHODS
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("method", ["beta", "isotonic", SLOW["histogram"], SLOW["venn-abers"]])
 def test_confidences(method, two):
     file, held_out = two("binary")

@@ -41,6 +41,7 @@ sys.stdin.read()
 """
 
 
+@pytest.mark.medium
 def test_a_lock_ends_with_its_process(tmp_path):
     """SIGKILL; what the process was writing is cleared away by the next."""
     command = [sys.executable, "-c", HOLD, str(tmp_path / "run")]

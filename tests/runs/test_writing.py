@@ -60,6 +60,7 @@ except RunError as error:
 """
 
 
+@pytest.mark.medium
 def test_a_file_system_that_is_full_or_read_only(tmp_path):
     """A real one, of 600 KB: finished work is kept, and goes on when there is room."""
     mount = f'mount -t tmpfs -o size=600k none {tmp_path} && exec "$0" "$@"'

@@ -65,6 +65,7 @@ def test_no_arguments_show_the_usage(capsys):
     assert line.removeprefix("usage: ") in usage
 
 
+@pytest.mark.medium
 def test_from_study_to_published_figures(capsys, tmp_path, one_figure):
     run, folder = tmp_path / "run", tmp_path / "results"
     assert main(["phase_diagram", *TINY, "--out", str(run)]) == 0
@@ -95,6 +96,7 @@ def test_from_study_to_published_figures(capsys, tmp_path, one_figure):
     assert (run / "figures" / "ece_difference.png").exists()
 
 
+@pytest.mark.medium
 def test_publishing_that_is_interrupted_is_done_again(folder_of, tmp_path, monkeypatch, one_figure):
     run, folder = str(folder_of("phase_diagram")), tmp_path / "results"
 

@@ -41,6 +41,7 @@ def unsorted():
     return sims.run("phase_diagram", n="200", ratio=[2, 0.1, 0.5], theta_norm=[1, 0], alpha="0,1", replicates=50)
 
 
+@pytest.mark.medium
 def test_maps_are_drawn_in_order_whatever_the_order_of_the_table(unsorted):
     assert unsorted["ratio"].values.tolist() == [2, 0.1, 0.5]
     figure, _ = drawn(unsorted, "ece_difference")
@@ -85,6 +86,7 @@ def test_representatives_hold_both_ends(size, places):
     assert representatives(-np.arange(size)) == [size - 1 - place for place in places]
 
 
+@pytest.mark.medium
 def test_sixteen_settings_are_six_panels(table_of):
     figure, caption = drawn(repeated(table_of("phase_diagram"), "mixup", 8), "ece_difference")
     assert len(panels_of(figure)) == 6

@@ -27,6 +27,7 @@ def manifest_of(study):
     return {"format": 1, "spec": work.spec, **parts}
 
 
+@pytest.mark.medium
 def test_damaged_manifests_are_refused_or_read(tmp_path, rng):
     """Of every study: parts of the JSON replaced, most of them in the configuration, and bytes changed."""
     whole = [manifest_of(study) for study in STUDIES if study != "real_images"]  # whose data may not be here
@@ -116,6 +117,7 @@ def test_a_provenance_that_says_nothing(copied, tmp_path, capsys):
         sims.load(copied)
 
 
+@pytest.mark.medium
 def test_a_verification_of_something_else_is_not_published(copied, tmp_path, monkeypatch):
     """What `verify` leaves names the table; anything else is done again."""
     monkeypatch.setattr("mixjax.sims.publishing.write_figures", lambda *_: [])
@@ -160,6 +162,7 @@ SHARDS = {
 }
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("case", SHARDS)
 def test_whole_shards_of_something_else_make_no_table(copied, tmp_path, sizes, case):
     """...neither where the run goes on nor where it is merged."""

@@ -36,6 +36,7 @@ def refused(folders, out, words, **options):
         merge(folders, out, **options)
 
 
+@pytest.mark.medium
 def test_halves_are_the_whole_to_the_last_bit(folders, tmp_path):
     assert [len(status(folders / half).inventory.stored) for half in ("first", "second")] == [5, 4]
     merged = merge([folders / "first", folders / "second"], tmp_path / "out")
@@ -48,6 +49,7 @@ def test_halves_are_the_whole_to_the_last_bit(folders, tmp_path):
     assert made_with["sittings"] == 3  # of the halves, and the merging
 
 
+@pytest.mark.medium
 def test_what_overlaps_is_kept_once_and_what_lacks_is_left_to_be_computed(folders, tmp_path):
     merged = merge([folders / "first", folders / "first"], tmp_path / "out")
     assert (merged.state, merged.left) == ("stopped", 4)
@@ -68,6 +70,7 @@ def test_damage_is_left_out_and_said(folders, tmp_path):
     assert said == [f"{tmp_path / 'first'}: 1 shard ({shard.stem}) truncated, altered or misplaced: to be recomputed"]
 
 
+@pytest.mark.medium
 def test_other_specs_layouts_and_environments_are_refused_with_what_differs(folders, tmp_path):
     make(tmp_path / "seed", (1, 9), seed=1)
     refused([folders / "first", tmp_path / "seed"], tmp_path / "out", r"differ in their spec: seed is 0 in .* and 1 in")

@@ -48,6 +48,7 @@ def change(folder, line, column, text):
     return before
 
 
+@pytest.mark.medium
 def test_the_same_code_makes_the_same_tables(published, again):
     found = reproduce(published, again)
     assert str(found) == "table.csv: equal"
@@ -138,6 +139,7 @@ def test_a_configuration_of_another_release(copy, again, tmp_path):
         read_result(copy)
 
 
+@pytest.mark.medium
 def test_the_command(copy, again, tmp_path, capsys):
     runs, other = again.parent, tmp_path / "notes"
     other.mkdir()
@@ -198,6 +200,7 @@ def test_what_other_code_finished_is_not_compared(copy, again, monkeypatch, caps
     assert main([*command, "--allow-mixed"]) == 0
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("word", [".", "..", "deeper/..", "{copy}"])
 def test_the_run_has_the_name_of_the_folder(word, copy, again, monkeypatch, capsys):
     """However its path is written, so that it stays in --out."""
@@ -228,6 +231,7 @@ def test_a_damaged_table_does_not_stop_the_others(copy, again, tmp_path, capsys)
     assert capsys.readouterr().err.splitlines()[-1].startswith(f"error: {bad}/table.csv, line 1: no names of columns")
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(
     ("change", "says", "status"),
     [

@@ -131,6 +131,7 @@ def test_a_run_at_work_is_not_disturbed_and_ends_on_request(tmp_path):
     assert not list(out.rglob(".tmp-*"))
 
 
+@pytest.mark.medium
 @pytest.mark.few(1)
 @pytest.mark.parametrize("damage", ["truncated", "flipped", "deleted", "stray", "another"])
 def test_damaged_shards_are_computed_anew(out, undisturbed, damage):
@@ -158,6 +159,7 @@ def test_damaged_shards_are_computed_anew(out, undisturbed, damage):
     assert_same_bits(undisturbed, again)
 
 
+@pytest.mark.medium
 @pytest.mark.few(1)
 @pytest.mark.parametrize("full_at", [5, 9], ids=["in mid-run", "at the end"])
 def test_a_full_disk_keeps_what_is_finished(tmp_path, undisturbed, monkeypatch, full_at):
@@ -198,6 +200,7 @@ def test_numbers_sequences_and_arrays_are_as_good_as_text(undisturbed):
     assert "ratio" in undisturbed.attrs["config"]
 
 
+@pytest.mark.medium
 def test_a_finished_run_is_loaded_and_not_computed(out, undisturbed, monkeypatch):
     seen, made = [], (out / "dataset.nc").stat().st_mtime_ns
     again = sims.run("phase_diagram", out, progress=lambda *units: seen.append(units), **AXES)
@@ -244,6 +247,7 @@ def test_wrong_calls(arguments, message, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.medium
 def test_a_damaged_table_is_made_anew(out, undisturbed):
     """...once it is out of the way; all of the shards are still there."""
     table = out / "dataset.nc"

@@ -72,6 +72,7 @@ def resumed(out, said=None):
     return sims.run("phase_diagram", out, layout=SMALL, **report, **AXES), seen[0] if seen else None
 
 
+@pytest.mark.medium
 def test_a_run_is_that_of_a_disk(undisturbed):
     out, said = "memory://bucket/run", []
     table, stored = resumed(out, said)
@@ -102,6 +103,7 @@ def interrupted(out):
         sims.run("phase_diagram", out, layout=SMALL, progress=interrupt, **AXES)
 
 
+@pytest.mark.medium
 def test_interrupted_and_gone_on_with(undisturbed):
     """Also in a folder of a bucket that holds other things."""
     out = located("memory://bucket/runs/map")
@@ -119,6 +121,7 @@ def test_interrupted_and_gone_on_with(undisturbed):
     assert_same_bits(undisturbed, table)
 
 
+@pytest.mark.medium
 def test_damaged_and_vanished_objects_are_computed_anew(finished, undisturbed):
     shards = sorted((finished / "shards").iterdir(), key=str)
     shards[2].write_bytes(shards[2].read_bytes()[:-1])
@@ -134,6 +137,7 @@ def test_damaged_and_vanished_objects_are_computed_anew(finished, undisturbed):
     ]
 
 
+@pytest.mark.medium
 @pytest.mark.few(1)
 @pytest.mark.parametrize(
     "puts",
@@ -177,6 +181,7 @@ def test_parts_merge_from_and_into_stores_and_disks(undisturbed, tmp_path):
     assert_same_bits(undisturbed, sims.load("memory://bucket/whole"))
 
 
+@pytest.mark.medium
 def test_a_run_that_is_taken_over_ends_and_loses_nothing(undisturbed, monkeypatch):
     """It was suspended for long, and stores no more when it wakes; another goes on from what is there."""
     out, leases = located("memory://bucket/run"), []

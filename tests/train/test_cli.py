@@ -107,6 +107,7 @@ def test_the_table_names_shifts_and_severities_and_marks_chance(capsys):
     assert lines == [["test", "0.9000"], ["noise", "0", "0.9000"], ["noise", "0.5", "0.2000!"]]
 
 
+@pytest.mark.medium
 def test_a_run_in_which_a_net_diverges_ends_with_status_1_and_its_name(capsys, tmp_path, monkeypatch, spoil):
     """The others are trained, summarised and drawn; the same command again says the same."""
     monkeypatch.setitem(EXPERIMENTS, "width", dataclasses.replace(EXPERIMENTS["width"], figures=FIGURES))
@@ -131,6 +132,7 @@ def test_an_interrupt_says_resume_hint(capsys, tmp_path, monkeypatch):
     assert "same command resumes" in capsys.readouterr().err
 
 
+@pytest.mark.medium
 def test_as_a_command():
     command = [sys.executable, "-m", "train", "heights"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)

@@ -30,6 +30,7 @@ def copied(finished, tmp_path):
     return shutil.copytree(finished, tmp_path / "run")
 
 
+@pytest.mark.medium
 def test_their_logits_are_those_that_the_run_has_stored(finished, digits):
     nets = load_nets(finished)
     assert [*nets] == [("mlp-8x1", arm, seed) for arm in ("erm", "mixup") for seed in (0, 1)]
@@ -46,6 +47,7 @@ def test_images_of_another_shape_are_refused(finished, digits, cut):
         net.logits(digits.test_inputs[cut])
 
 
+@pytest.mark.medium
 def test_the_module_takes_normalised_images(finished, digits):
     net = load_nets(finished)["mlp-8x1", "mixup", 1]
     scale = channel_scale(digits.train_inputs)
@@ -54,6 +56,7 @@ def test_the_module_takes_normalised_images(finished, digits):
     np.testing.assert_allclose(logits, net.logits(digits.test_inputs[:9]), rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.medium
 def test_a_net_that_diverged_is_left_out(tmp_path, spoil):
     spoil(1, 0, 3)
     run("width", tmp_path / "run", keep_checkpoints=True, warn=lambda _: None, **SMALL)

@@ -66,6 +66,7 @@ def test_a_run_that_is_refused_does_not_end_the_queue(paced, tmp_path, capsys):
     assert "error: no room" in error and "finished: shift" in error
 
 
+@pytest.mark.medium
 def test_it_leaves_what_the_command_alone_leaves(finished, tmp_path, monkeypatch, capsys):
     """And measures real steps; the same command again finds it finished."""
     monkeypatch.setattr(queue, "QUEUE", (ONE,))

@@ -45,6 +45,7 @@ def literal_ece(claim, event):
     return sum(abs(np.sum(event[part] - claim[part])) for part in np.array_split(order, 50)) / claim.size
 
 
+@pytest.mark.medium
 @pytest.mark.few(1)
 @pytest.mark.parametrize("kind", ["top-label", "class-wise"])
 def test_literal_predictions_have_this_ece(kind, key, rng):

@@ -40,6 +40,7 @@ def literal(rng, n, p, theta_norm, num_classes):
     return [(1 - t) * plain + t * both for t in WEIGHTS], np.broadcast_to(means, (DRAWS, *means.shape))
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("num_classes", [3, *(pytest.param(k, marks=SLOW) for k in (2, 4, 5))])
 def test_equals_literal_training_sets(num_classes, key, rng):
     """KS of 13 numbers of the two classifiers of a training set."""

@@ -52,6 +52,7 @@ def test_labels_are_binomial_and_nested(key):
                              often.sum()) > 1e-6 / 5  # fmt: skip
 
 
+@pytest.mark.medium
 def test_the_law_tends_to_its_limit(key):
     """At n = 1000 means of mean and gap within 5 standard errors and 5e-3 of the limit."""
     rates = np.float32([0.05, 0.3, 0.5, 0.7, 0.95])

@@ -52,6 +52,7 @@ def top_label_ece(mean, var, rate, bias):
     return np.trapezoid(np.abs(right - expit(c) * (right + wrong)), c)
 
 
+@pytest.mark.medium
 @pytest.mark.few(1)
 @pytest.mark.parametrize("kind, dtype, tolerance", [
     ("class-wise", np.float64, 1e-6),

@@ -166,6 +166,7 @@ def test_is_the_minimum_in_double_precision(double):
             check_minimum(noise[:, :count], np.full(200, shift), inverse, gap, 1e-11)
 
 
+@pytest.mark.medium
 def test_only_the_accuracy_matters(double):
     """Scores of one accuracy and of any scale: the same law after scaling, and temperatures in proportion."""
     scale = np.array([1.0, 0.25, 8.0, 3.0, 0.5])

@@ -137,6 +137,7 @@ def quadrature_ece(mean, var):
     return integrate.quad(gap, mean - 12 * sd, mean + 12 * sd, points=[0], limit=200, epsabs=1e-13)[0]
 
 
+@pytest.mark.medium
 @pytest.mark.few(1)
 @pytest.mark.parametrize("relative_norm, per_label", [(0.1, 1.0), (0.4, 1.0), (0.2, 10.0), (2.5, 200.0)])
 def test_theta_must_be_large_enough_for_4_1(relative_norm, per_label):

@@ -107,6 +107,7 @@ def check_moments(key, setting, n, sets):
     assert (error <= 4 * found.std(0, ddof=1) / sets**0.5 + 2 / n * limit).all()
 
 
+@pytest.mark.medium
 def test_fits_of_100_rows_have_the_moments_of_the_limit(key):
     check_moments(key, "uniform, few dimensions", n=100, sets=8)
 

@@ -34,6 +34,7 @@ def columns(dtype=np.float64):
     return {name: np.array([row[name] for row in ROWS], dtype) for name in (*ARGUMENTS, "m", "q")}
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("dtype, rtol", [(np.float64, 1e-8), (np.float32, 2e-5)])
 def test_stored_values(dtype, rtol):
     values = columns(dtype)
@@ -113,6 +114,7 @@ def ridge(ratio, square, shift):
     return scale * square * first, q
 
 
+@pytest.mark.medium
 @pytest.mark.few(1)
 @pytest.mark.parametrize("alpha", [0.0, 0.05])
 @pytest.mark.parametrize("penalty, rtol", [(1e-3, 1e-7), (1e-4, 1e-4)])
@@ -126,6 +128,7 @@ def test_more_nodes_change_nothing(monkeypatch, alpha, penalty, rtol):
     np.testing.assert_allclose([2 * law.mean, 4 * law.var], fine, rtol=rtol)
 
 
+@pytest.mark.medium
 def test_a_spectrum_of_one_is_the_limit():
     p, n = 30, 50
     general = predict_logistic_scores(np.ones(p), np.full(p, 1.7 / p), n, penalty=0.05, alpha=[0.0, 0.8], smoothing=0.1)
@@ -142,6 +145,7 @@ def test_units_of_the_rows_move_into_the_penalty():
     np.testing.assert_allclose(scaled, law, rtol=1e-10)
 
 
+@pytest.mark.medium
 @pytest.mark.few(1)
 @pytest.mark.parametrize("mode", [jax.jacfwd, jax.jacrev])
 def test_derivatives_are_differences(mode):
@@ -177,6 +181,7 @@ def test_one_program_for_every_value(compilations):
 CORNERS = list(itertools.product([1e-6, 1e4], [0.0, 1e3], [0.1, 1e6], [0.0, 1.0], [0.0, 0.999]))
 
 
+@pytest.mark.medium
 def test_extremes():
     """Finite where there is a classifier: strong penalties, no rows to speak of, no noise, no signal."""
     more = [(1e-3, 1.0, 1e-2), (50.0, 1.0, 1e3), (0.0, 2.0, 1e-2), (1.0, 0.0, 0.1), (0.5, 7.0, 1e-3), (0.1, 1e3, 1e-6)]

@@ -52,6 +52,7 @@ def test_it_is_the_definition(rng, alpha, beta, smoothing):
         np.testing.assert_allclose(found, exact, rtol=1e-8, atol=1e-9)
 
 
+@pytest.mark.medium
 @pytest.mark.few(2)
 @pytest.mark.parametrize("pull", SLOPES)
 def test_derivatives_are_those_of_the_value(rng, pull):

@@ -45,6 +45,7 @@ def whole():
     return moments_of_grid()
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("layout", [Layout(2, 8, 1), Layout(1, 8, 1), Layout(90, 8, 1)], ids=str)
 def test_the_size_of_units_changes_no_bit(whole, layout):
     other = moments_of_grid(layout)
@@ -62,6 +63,7 @@ def test_a_cell_alone_is_the_cell_in_a_grid(whole):
             np.testing.assert_array_equal(getattr(moments, kind)[[3]], getattr(alone[name], kind), err_msg=name)
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("threads", [1, 3])
 def test_order_and_threads_change_no_bit(threads):
     """...and means are stored in float32, though this suite has 64-bit types on."""

@@ -12,6 +12,7 @@ from mixjax.sims.engine.forecast import amount, several
 from tests.sims.small_run import planned
 
 
+@pytest.mark.medium
 def test_the_plan_comes_first_and_says_what_it_costs(tmp_path):
     """Six cells, two settings and three blocks of replicates; what is left is what counts."""
     order = []

@@ -77,6 +77,7 @@ def test_moments_fit_together(few):
     assert (table["coverage"].sel(interval="signed gap") > 0).all()
 
 
+@pytest.mark.medium
 def test_a_run_goes_on_with_what_is_stored(few):
     """...to the same numbers, computing only what is missing."""
     folder, table = few, sims.load(few)

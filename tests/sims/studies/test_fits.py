@@ -51,6 +51,7 @@ def made(work):
     return work.study.table(work.config, pieces).assign_attrs(origin).assign_attrs(pieces=pieces)
 
 
+@pytest.mark.medium
 def test_the_table_is_that_of_its_pieces(table):
     ece = table.attrs["pieces"]["ratio-1.5"]["ece"][:, 0]
     change = ece[..., 1] - ece[..., 0]

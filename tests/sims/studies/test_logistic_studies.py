@@ -70,6 +70,7 @@ def test_tables_are_described_and_finite(made):
         assert np.isfinite(variable.values).all(), name
 
 
+@pytest.mark.medium
 def test_figures_are_drawn_and_reports_written(made):
     study, table, _ = made
     for figure in study.figures:

@@ -25,6 +25,7 @@ def table(tmp_path_factory):
     return sims.run("real_fits", folder / "run", features=str(folder / "net.npz"), **OPTIONS)
 
 
+@pytest.mark.medium
 def test_the_table_has_what_is_measured_beside_the_prediction(table):
     """Within five standard errors and what finite n and p leave: at n = 20 some .03. No row is left for n = 200."""
     assert list(table["pair"].values) == ["3, 8"] and list(table["fit"].values) == ["plain", "Mixup 1", "smoothing 0.2"]

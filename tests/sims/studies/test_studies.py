@@ -121,6 +121,7 @@ def test_refined_axes_hold_their_points_in_order():
 # --- verification and publishing -------------------------------------------------------------------
 
 
+@pytest.mark.medium
 @pytest.mark.few(1)
 @pytest.mark.parametrize(
     "study", ["phase_diagram", "high_dimension", pytest.param("low_dimension", marks=pytest.mark.slow)]

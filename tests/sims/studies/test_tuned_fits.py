@@ -25,6 +25,7 @@ def bowl(height, *, penalty, alpha, smoothing):
     return ScoreLaw(height - distance, jnp.zeros_like(distance))
 
 
+@pytest.mark.medium
 def test_each_arm_ends_at_the_minimum_of_what_it_may_choose():
     """Of a law with one minimum: what is free is there, and the rest is at no choice."""
     found = tuned_arms(bowl, (np.float64(6.0),), TRIED)
@@ -35,6 +36,7 @@ def test_each_arm_ends_at_the_minimum_of_what_it_may_choose():
             np.testing.assert_allclose(found[name][criterion], expected, rtol=2e-3)
 
 
+@pytest.mark.medium
 def test_a_minimum_outside_is_cut_at_the_bounds():
     tried = TRIED | {"penalty": np.array([1e-3, 1e-3, 0.01]), "smoothing": np.array([0.0, 0.1, 0.2])}
     found = tuned_arms(bowl, (np.float64(6.0),), tried)

@@ -32,6 +32,7 @@ def numbered() -> DeviceData:
     return DeviceData(jnp.asarray(rows.astype(np.uint8).reshape(-1, 1, 1, 1)), jnp.asarray(rows.astype(np.int32)))
 
 
+@pytest.mark.medium
 def test_an_order_is_a_permutation_of_its_seed_and_epoch():
     orders = {(seed, epoch): np.asarray(epoch_order(seed, epoch, ROWS)) for seed in (0, 1) for epoch in (0, 1, 2)}
     for order in orders.values():
@@ -42,6 +43,7 @@ def test_an_order_is_a_permutation_of_its_seed_and_epoch():
     np.testing.assert_array_equal(traced, [orders[0, 2], orders[1, 2]])
 
 
+@pytest.mark.medium
 def test_an_order_does_not_change_with_settings_or_versions():
     """Stored results depend on these numbers: rows sorted by the words of Threefry, which has test vectors."""
     expected = epoch_order(7, 3, 1000)
@@ -60,6 +62,7 @@ def test_every_place_is_as_likely_for_every_row():
     assert ((counts - 800.0) ** 2 / 800).sum() * 4 / 5 < 66
 
 
+@pytest.mark.medium
 def test_an_epoch_sees_each_row_once_and_a_scan_what_a_loop_sees(numbered):
     order, steps = epoch_order(3, 0, ROWS), steps_per_epoch(ROWS, BATCH)
     looped = [batch(numbered, order, step, BATCH) for step in range(steps)]

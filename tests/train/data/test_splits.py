@@ -41,6 +41,7 @@ def test_a_seed_and_a_purpose_have_a_division_of_their_own(rng):
     np.testing.assert_array_equal(parts[0], split_half(labels, 0)[0])
 
 
+@pytest.mark.medium
 def test_rows_of_a_class_are_drawn_evenly():
     """100 halves of 6 rows of one class: each row is in 50 of them, to 5 standard errors (5): rate 4e-6 in all."""
     counts = np.zeros(6)

@@ -82,6 +82,7 @@ def test_each_temperature_is_the_best_for_the_rows_held_out(case):
             assert not record["fitted"] and record["temperature"] == 1
 
 
+@pytest.mark.medium
 def test_scores_are_of_the_test_rows_at_that_temperature(case):
     finished, dataset, records = case
     labels = dataset.test_labels

@@ -74,6 +74,7 @@ def further(common, accuracy, rng, name):
 SLOW = {"depth": pytest.param("depth", marks=pytest.mark.slow)}  # its figures are those of `width`
 
 
+@pytest.mark.medium
 @pytest.mark.few(1)
 @pytest.mark.parametrize("name", [SLOW.get(name, name) for name in EXPERIMENTS])
 def test_each_is_drawn_and_says_how_many_seeds(name, tmp_path, rng):
@@ -108,6 +109,7 @@ def test_nets_at_chance_are_hollow_and_the_caption_says_so(rng):
 ALL, ONE = (("erm", "supervised"), (0, 1, 2)), (("mixup", "pseudo-label"), (1,))
 
 
+@pytest.mark.medium
 @pytest.mark.few(1)
 @pytest.mark.parametrize("name", [SLOW.get(name, name) for name in EXPERIMENTS])
 @pytest.mark.parametrize(("arms", "seeds"), [ALL, ONE], ids=["all", "one"])

@@ -91,6 +91,7 @@ def sealed(folder, epoch):
     (folder / "checksums" / f"{epoch}.sha256").write_bytes(checkpoints._digest(folder / str(epoch)))
 
 
+@pytest.mark.medium
 @pytest.mark.few(1)
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # Orbax drops reads that it has begun
 @pytest.mark.parametrize("change", ["parameters of words", "another shape", "an epoch too far"])

@@ -24,6 +24,7 @@ def case():
     return (3 * rng.normal(size=(200, 4))).astype(np.float32), rng.integers(0, 4, 200)
 
 
+@pytest.mark.medium
 def test_metrics_by_their_definitions(case):
     """Report 24: fractions, 15 bins closed at the left."""
     logits, labels = case

@@ -47,6 +47,7 @@ def drawn():
     return jax.jit(jax.vmap(draw, in_axes=(0, None)))
 
 
+@pytest.mark.medium
 def test_the_law_of_the_weights(key, drawn):
     """Uniform on lambda_1 - lambda_2 >= 1/2: means 5/6 and 1/6, sd 1/sqrt(72); within 5 s.e., false alarms 1e-6."""
     draws, count = drawn(jax.random.split(key, 4000), jnp.float32(1.0)), 4000

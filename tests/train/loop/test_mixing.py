@@ -68,6 +68,7 @@ def test_images_and_targets_are_mixed_alike(kind):
     np.testing.assert_allclose(labels[-SIZE:], 0.75 * np.eye(SIZE) + 0.25 * np.roll(np.eye(SIZE), 1, 0), atol=1e-6)
 
 
+@pytest.mark.medium
 def test_hidden_values_are_mixed_where_they_enter_the_chosen_layer(images):
     """By hand: the net up to the layer, the rows mixed, the net from there on."""
     net = MLP(16, 5, 6, 2, rngs=nnx.Rngs(0))

@@ -80,6 +80,7 @@ def test_without_mixing_the_loss_is_the_cross_entropy(rng, key):
     np.testing.assert_allclose(found, cross_entropy, rtol=1e-5)
 
 
+@pytest.mark.medium
 def test_each_mix_has_a_weight_and_partners_of_its_own(key):
     draws = jax.vmap(lambda key: draw_step(Mixing("rank"), key, jnp.float32(1.0), SIZE, (2, 2), 1))
     mixes = draws(jax.random.split(key, 50)).pairs.mixes

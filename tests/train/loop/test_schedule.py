@@ -53,6 +53,7 @@ def trained(digits, optimizer: Optimizer, epoch: int):
     return jax.tree.map(np.asarray, nets.params)
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(("name", "epoch"), [("cosine", 5), ("step", 6)])
 def test_an_epoch_has_the_rate_of_its_schedule(digits, name, epoch):
     """Beside a constant rate that is as small; momentum starts from 0 in both."""

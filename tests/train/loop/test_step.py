@@ -113,6 +113,7 @@ def test_alpha_0_has_the_bits_of_a_program_without_mixing(digits, unmixed, kind)
     jax.tree.map(np.testing.assert_array_equal, mixed, plain)
 
 
+@pytest.mark.medium
 def test_arms_begin_alike_and_part(both):
     """Members of one seed have the same net and rows; the first loss of ERM differs from Mixup's."""
     training, members, _, losses = both
@@ -146,6 +147,7 @@ def test_each_seed_epoch_and_step_has_a_lambda_and_erm_has_none(both):
     assert jax.eval_shape(draw, members, np.uint32(0)).pairs.lam.shape == (44, 2, 16)
 
 
+@pytest.mark.medium
 def test_the_labels_of_a_step_are_smoothed(digits, both):
     """At the first step, of equal nets: 1 - epsilon of the plain loss, and epsilon of that of uniform targets."""
     plain = both[3]

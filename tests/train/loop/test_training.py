@@ -204,6 +204,7 @@ def test_training_metrics_are_of_what_they_say(digits, tmp_path, monkeypatch):
     np.testing.assert_allclose(history["accuracy"][-1], test_right, atol=1e-6)
 
 
+@pytest.mark.medium
 def test_a_net_that_diverges_ends_and_the_other_does_not_notice(digits, tmp_path, spoil, monkeypatch):
     """Its records end with the epoch and the step; stopped and resumed, both nets end in the same bits."""
     spoil(1, 1, 4)

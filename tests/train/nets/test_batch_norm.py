@@ -14,6 +14,7 @@ from jax import lax
 from mixjax.train.nets.batch_norm import BatchNorm, normalize
 
 
+@pytest.mark.medium
 def test_a_step_as_pytorch_makes_it(rng):
     """Report 33: a tenth of the way to the batch's mean and unbiased variance; normalised by the biased one."""
     images = (3 + 2 * rng.normal(size=(4, 3, 3, 2))).astype(np.float32)
@@ -27,6 +28,7 @@ def test_a_step_as_pytorch_makes_it(rng):
     np.testing.assert_allclose(norm.mean[...], 0.19 * rows.mean(0), rtol=1e-5)
 
 
+@pytest.mark.medium
 def test_evaluation_uses_the_running_statistics_and_leaves_them(rng):
     """Reports 27 and 28: twice the same, whatever else is in the batch."""
     norm = BatchNorm(2)
@@ -51,6 +53,7 @@ def test_statistics_stay_float32_under_bfloat16(rng):
     np.testing.assert_allclose(norm.mean[...], 0.1 * np.asarray(rows, np.float64).mean(), rtol=1e-5)
 
 
+@pytest.mark.medium
 def test_one_value_of_a_channel_has_no_variance():
     """Refused in training, as PyTorch does, and normalised in evaluation; two pixels of one image are two values."""
     norm, row = BatchNorm(2), jnp.asarray([[1.0, 2.0]], jnp.float32)
@@ -87,6 +90,7 @@ SHAPES = {  # in pixels and channels those of the ResNet-18, odd ones, one image
 }
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(
     ("dtype", "tolerance"), [("float32", 1e-5), pytest.param("float64", 1e-12, marks=pytest.mark.slow)]
 )

@@ -70,6 +70,7 @@ def check(rng, case, dtype):
     assert_close(found, jax.jit(ways(by_xla, case))(*(part.astype("float64") for part in arguments)), dtype)
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("dtype", ["float32", pytest.param("float64", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_as_of_xla(rng, case, dtype):
@@ -101,6 +102,7 @@ def test_many_channels_are_convolved_by_tiles(rng, monkeypatch):
         assert (isinstance(found, str)) == tiles
 
 
+@pytest.mark.medium
 def test_over_members(rng):
     """Under `vmap`, of both arguments, beside one at a time."""
     case = CASES["strips"]

@@ -53,6 +53,7 @@ def numpy_logits(net: MLP, rows: np.ndarray, train: bool) -> np.ndarray:
     return values @ np.asarray(net.head.kernel[...], np.float64) + np.asarray(net.head.bias[...])
 
 
+@pytest.mark.medium
 @pytest.mark.few(2)
 @pytest.mark.parametrize("norm", ["none", "batch"])
 @pytest.mark.parametrize("train", [False, True])

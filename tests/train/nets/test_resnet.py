@@ -40,6 +40,7 @@ def test_as_many_parameters_are_counted_as_are_built(final_norm):
     assert shape.parameter_count((16, 16, 2), 5) == built
 
 
+@pytest.mark.medium
 def test_one_image_trains_if_the_last_stage_has_pixels_enough():
     """Three strides of two: 16 x 16 pixels become 2 x 2, and 8 x 8 become one, which has no variance."""
     check_net(ResNetShape(1 / 64), (16, 16, 1), 2, 1)
@@ -115,6 +116,7 @@ def numpy_logits(net: PreActResNet18, images: np.ndarray, train: bool) -> np.nda
     return values.mean((1, 2)) @ weights(net.head) + np.asarray(net.head.bias[...], np.float64)
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(
     ("multiplier", "final_norm", "shape", "train"),
     [

@@ -38,6 +38,7 @@ def test_two_runs_of_a_seed_are_one_run_of_two(finished, second, tmp_path):
     assert len(list((tmp_path / "both" / "predictions").iterdir())) == 4
 
 
+@pytest.mark.medium
 def test_a_merged_run_is_published_with_all_its_commands(finished, second, tmp_path, capsys):
     assert main(["merge", str(tmp_path / "both"), str(finished), str(second)]) == 0
     assert capsys.readouterr().out == f"{tmp_path / 'both' / 'summary.csv'}\n"

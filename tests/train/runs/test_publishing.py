@@ -52,6 +52,7 @@ def two_figures():
         yield
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(
     ("more", "told"),
     [
