@@ -75,6 +75,7 @@ def test_the_sdist_holds_the_sources_and_no_tests(built: dict[str, Path]) -> Non
     assert names - made == {*BESIDE} | {path.relative_to(ROOT).as_posix() for path in sources()}
 
 
+@pytest.mark.medium
 def test_metadata(built: dict[str, Path]) -> None:
     """The version is that of the package and of CITATION.cff; what an index shows has no link into the repository."""
     wheel = zipfile.ZipFile(built["wheel"])

@@ -59,6 +59,7 @@ def test_no_private_name_of_another_package_is_imported():
     assert wrong == []
 
 
+@pytest.mark.medium
 def test_files_and_functions_are_short():
     """At most 250 lines a file of the product, and 40 a function, docstrings aside."""
     for name, path in FILES.items():

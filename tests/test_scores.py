@@ -8,6 +8,7 @@ from scipy import special
 from mixjax.scores import binary_from_logits, top_label, top_label_from_logits
 
 
+@pytest.mark.medium
 def test_the_predicted_class_is_the_first_of_the_largest(rng):
     logits, labels = rng.normal(0, 3, (50, 4)).astype(np.float32), rng.integers(0, 4, 50)
     logits[:5, 1:3] = 9.0
@@ -32,6 +33,7 @@ def test_the_positive_class(rng):
     assert confidence.tolist() == [0, 1]
 
 
+@pytest.mark.medium
 def test_a_class_may_be_impossible():
     """...and NaN is NaN."""
     confidence, correct = map(np.asarray, top_label_from_logits([[0.0, -np.inf], [np.nan, 0.0]], [1, 0]))

@@ -133,6 +133,7 @@ def test_as_many_bins_as_the_cube_root_of_the_rows(rng):
     assert ece(*rows, num_bins="cube_root") == ece(*rows, num_bins=2)
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("shape", [(6, 2), (3, 2, 2)])
 def test_rows_of_any_shape_are_pooled(rng, shape):
     confidence, correct = rows_of(rng)

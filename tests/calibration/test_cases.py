@@ -138,6 +138,7 @@ def test_nan(name):
         np.testing.assert_allclose(value, case["masked_value"], atol=1e-7)
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("name", [name for name, case in CASES.items() if case["kind"] == "error"])
 def test_error(name):
     case = CASES[name]

@@ -50,6 +50,7 @@ def test_a_collection(batches):
         np.testing.assert_allclose(together[name], value, atol=3e-7)
 
 
+@pytest.mark.medium
 def test_confidences_and_a_norm():
     metric = calibration_error("confidence", edges=[0, 0.7, 1], norm=np.inf)
     rows = [0.9, 0.6, 0.4], [1, 0, 0]

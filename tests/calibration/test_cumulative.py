@@ -55,6 +55,7 @@ def test_ties_are_looked_at_behind_the_last(tested):
         np.testing.assert_allclose(found[name].statistic, min(each[name] for each in split), rtol=1e-9)
 
 
+@pytest.mark.medium
 def test_levels(rng, tested):
     """Of 4,000 samples of calibrated scores, within 4 standard errors of what is stated: false-alarm rate 2e-4."""
     confidence = rng.beta(4, 1.5, (4000, SIZE))

@@ -52,6 +52,7 @@ def test_it_has_no_bias(true, rng):
     assert abs(squared.mean() - (true - 0.5) ** 2) < 5 * squared.std() / np.sqrt(4000)
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("form", ["u-statistic", "kumar"])
 def test_few_rows_in_many_bins_have_no_bias_either(form, rng):
     """f uniform, P(correct | f) = f^2: the bins' squared error, 1/30 but for what varies within them; 20,000

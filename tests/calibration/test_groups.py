@@ -52,6 +52,7 @@ def test_masked_rows_and_groups_that_are_numbers(key, rng):
     assert group_intervals(key, confidence, correct, numbers.ravel(), where=np.zeros(N, bool), **OPTIONS) == {}
 
 
+@pytest.mark.medium
 def test_right_rows_of_half_precision_are_counted_exactly(key):
     """bfloat16 has no 290, and float16 nothing above 65504."""
     for rows, dtype in ((300, jnp.bfloat16), (70_000, np.float16)):

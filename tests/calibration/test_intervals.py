@@ -129,6 +129,7 @@ def test_counts_are_as_good_as_rows(rng, key):
         assert abs(interval.standard_error / values.std() - 1) < 4 * np.sqrt(2 / 4000)
 
 
+@pytest.mark.medium
 def test_estimates_are_the_estimators(rng, key):
     confidence, correct = gaussian_sample(rng, 300)
     kept = np.arange(300) < 200

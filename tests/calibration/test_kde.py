@@ -118,6 +118,7 @@ def test_many_rows_in_blocks(rng):
     np.testing.assert_allclose(kde_ece(confidence[order], correct[order]), value, rtol=0, atol=1e-12)
 
 
+@pytest.mark.medium
 def test_second_derivatives_raise():
     with pytest.raises(NotImplementedError, match="kde_ece has first derivatives only, no second ones"):
         jax.hessian(kde_ece)(np.array([0.2, 0.7]), np.array([0, 1]), bandwidth=0.1)

@@ -21,6 +21,7 @@ def double_sum(confidence, correct, weights=None, bandwidth=0.4):
     return np.sqrt(residual @ kernel @ residual) / weights.sum()
 
 
+@pytest.mark.medium
 @settings(deadline=None, max_examples=60)
 @given(SAMPLES, st.none() | WEIGHTS)
 def test_the_double_sum_agrees(sample, weights):

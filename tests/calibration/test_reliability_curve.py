@@ -30,6 +30,7 @@ def test_the_band_of_one_confidence_is_binomial(key):
     assert abs(high[0] * 50 - binom.ppf(0.95, 50, 0.3)) <= 1
 
 
+@pytest.mark.medium
 def test_the_band_is_that_of_rows_drawn_one_by_one(key, rng):
     """Ends are quantiles of 2,000 literal curves, within 5 standard errors: false-alarm rate 1e-4 of all points."""
     confidence = np.round(rng.beta(3, 2, 80), 2)

@@ -23,6 +23,7 @@ def test_the_table_of_a_few_rows():
     np.testing.assert_allclose(table.highest, [0.15, *[np.nan] * 3, 1.0])
 
 
+@pytest.mark.medium
 @pytest.mark.few(1)
 @pytest.mark.parametrize("binning", ["equal-width", "equal-mass"])
 def test_it_is_what_the_errors_are_made_of(rng, binning):

@@ -42,6 +42,7 @@ ESTIMATORS = {
 }
 
 
+@pytest.mark.medium
 @pytest.mark.few(1)
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_the_double_sum_agrees(estimator, rng):
@@ -122,6 +123,7 @@ def test_few_rows():
     assert np.isnan(skce_linear(np.zeros((0, 3)), np.zeros(0, int)).value)
 
 
+@pytest.mark.medium
 def test_wrong_input_is_refused():
     with pytest.raises(ValueError, match="estimator must be one of"):
         skce([[1.0]], [0], estimator="linear")

@@ -90,6 +90,7 @@ def test_a_batch_of_states_has_no_rows_outside_of_vmap(rng):
     assert [jax.tree.map(lambda leaf: leaf[i], batch).num_rows() for i in range(2)] == [2, 2]  # noqa: B023
 
 
+@pytest.mark.medium
 def test_a_state_is_carried_inside_shard_map(rng):
     """...if it differs between devices from the start, as the docstring of `empty` says."""
     mesh = jax.make_mesh((1,), ("devices",), axis_types=(jax.sharding.AxisType.Auto,))

@@ -98,6 +98,7 @@ def test_bins_are_those_of_the_options(logits, labels):
         np.testing.assert_allclose(found[name], calibration.ece(*given.values(), norm=norm, **bins), rtol=1e-6)
 
 
+@pytest.mark.medium
 def test_wrong_values_raise_and_are_nan_under_jit(logits, labels):
     given = arguments("confidence", logits, labels)
     given["confidence"][3] = 1.5

@@ -156,6 +156,7 @@ def test_a_file_that_unzips_to_more_than_the_limit_is_left(tmp_path):
     assert len(read_bytes(path)) == 10_000_000
 
 
+@pytest.mark.medium
 @pytest.mark.skipif(not DEBIAN.is_dir(), reason="the Debian package dataset-fashion-mnist is not installed")
 def test_the_files_of_the_debian_package():
     """The sizes that the data set's authors state."""

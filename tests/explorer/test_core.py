@@ -121,6 +121,7 @@ def test_the_difference_on_the_same_training_sets(tmp_path):
     assert abs(difference.mean() - exact) < 5 * standard_error + 2e-6 + 5e-6  # FAST, and the exact expectation
 
 
+@pytest.mark.medium
 def test_fast_rule(states, tmp_path):
     """What is drawn with few nodes is within 2e-6, also of under-confident laws, and of those worse than chance."""
     mean = states["ratio"] * np.where(np.arange(STATES) % 10 == 0, -0.1, 1.0)
@@ -145,6 +146,7 @@ def test_states_and_links(tmp_path):
     assert found["reached"]
 
 
+@pytest.mark.medium
 def test_theorems_at_states(states, tmp_path):
     """3.1 and 5.1 hold everywhere, 5.3 nowhere; 3.2 and 5.2 speak below a boundary, 3.3 where its slope is negative."""
     values = "(state) => Object.fromEntries(theoremsAt(state).map((row) => [row.theorem, row.holds]))"

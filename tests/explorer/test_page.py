@@ -100,6 +100,7 @@ def test_numbers_are_those_of_mixjax(found):
         assert word in state["verdict"]
 
 
+@pytest.mark.medium
 def test_moves(found):
     """Arrow keys, a touch at the corner of the map, a slider, the theme; a narrow screen does not scroll sideways."""
     assert found["keys"].startswith("#theta=0.99&ratio=1.02&")

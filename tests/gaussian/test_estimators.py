@@ -87,6 +87,7 @@ def test_float32_data_stays_float32(rng, estimate):
     assert jax.eval_shape(estimate, x, y).dtype == np.float32
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("dtype", [np.int8, np.uint64])
 def test_integer_data(dtype):
     """As the same numbers in float64: nothing overflows, and no weight is rounded to 0."""

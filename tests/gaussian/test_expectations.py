@@ -171,6 +171,7 @@ def test_sigma_is_a_unit(expected):
 # --- the rules -------------------------------------------------------------------------------------
 
 
+@pytest.mark.medium
 def test_more_nodes_converge(expected):
     """The accuracy that the docstring promises for 12 nodes; with 20 it is below 1e-6 (the enumerated cells)."""
     promised = np.where(P >= 10, 5e-6, 1e-4)
@@ -217,6 +218,7 @@ def test_an_estimate_of_zero_has_no_error():
 # --- the limit -------------------------------------------------------------------------------------
 
 
+@pytest.mark.medium
 def test_errors_tend_to_their_limit(expected, errors_of):
     """At n = p = 1e6 within a few 1/n."""
     limit = errors_of(limit_scores(1.0, 2.0, 1 / 3))

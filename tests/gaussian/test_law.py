@@ -45,6 +45,7 @@ def test_the_gap_does_not_cancel_in_float32(error):
     np.testing.assert_allclose(float(law.gap), expected, rtol=1e-6)
 
 
+@pytest.mark.medium
 def test_batches(rng):
     theta_hat, theta, sigma = rng.standard_normal((3, 4, 5)), rng.standard_normal((4, 5)), np.array([0.5, 1, 2, 3])
     laws = score_law(theta_hat, theta, sigma=sigma)

@@ -139,6 +139,7 @@ def test_mixup_helps_on_the_right_side(norm):
     assert error(0.99 * c, 2.0, 0.3) > error(0.99 * c, 2.0, 0)
 
 
+@pytest.mark.medium
 @WITH_NORMS
 def test_weight_and_ratio_are_inverse(norm):
     theta, t = (a.ravel() for a in np.meshgrid([0.3, 1.0, 2.0, 4.0], [0.01, 0.1, 1 / 3, 0.49]))

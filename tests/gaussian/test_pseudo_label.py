@@ -81,6 +81,7 @@ def test_scores_move_together(exact, rng):
             assert stats.ks_2samp(ours, their, method="asymp").pvalue > 1e-6 / 2
 
 
+@pytest.mark.medium
 def test_the_public_algorithm_is_the_literal_one(rng):
     theta = np.array([1.0, 0.0, 0.0])
     y, hidden = rng.choice([-1.0, 1.0], 5), rng.choice([-1.0, 1.0], 9)

@@ -225,6 +225,7 @@ def exact_gap(noise, n, p, theta, t):
     return np.sum(mixed * error, axis=0)
 
 
+@pytest.mark.medium
 @pytest.mark.few(2)
 @pytest.mark.parametrize("t", [0.0, 0.3])
 @pytest.mark.parametrize("n, p, theta", [(1e8, 5, 1.0), (1e8, 5, 0.1), (1e10, 1, 2.0), (1e8, 1e8, 1.0)])

@@ -52,6 +52,7 @@ def grid(module_key):
     return forward, jax.tree.map(lambda part: np.asarray(part)[29::-1].reshape(shape), backward)
 
 
+@pytest.mark.medium
 def test_entries_differ(grid):
     law, _ = grid
     assert np.isfinite(law.gap).all()

@@ -37,6 +37,7 @@ def test_each_set_may_have_its_own_weight(sets, rng):
         np.testing.assert_allclose(part, np.stack([p[:, k] for k, p in enumerate(parts)], axis=1), rtol=1e-6, atol=1e-6)
 
 
+@pytest.mark.medium
 def test_weights_are_checked(sets):
     with pytest.raises(ValueError, match=r"t must be in \[0, 1\], got 1.5"):
         sets.scores(1.5)

@@ -79,6 +79,7 @@ def test_densities_of_the_exact_inverse_are_those_of_the_model(exact):
         assert (np.abs(estimate.value) < 5 * estimate.standard_error + 1e-4).all()
 
 
+@pytest.mark.medium
 @pytest.mark.few(1)
 @pytest.mark.parametrize("scale, shift", [(1.0, 0.3), (1.0, -0.2)])
 def test_density_errors_are_those_of_the_law(scale, shift, generator, key):
@@ -101,6 +102,7 @@ def test_density_errors_are_those_of_the_law(scale, shift, generator, key):
                 assert abs(estimate.value[c, k] - wanted) < error
 
 
+@pytest.mark.medium
 def test_bins_count_every_draw(exact):
     np.testing.assert_array_equal(exact.draws.sum(axis=(0, 2)), DRAWS)
     np.testing.assert_allclose(exact.posterior.sum(axis=(0, 2)) / DRAWS, 0.5, atol=5 * 0.5 / np.sqrt(DRAWS))

@@ -94,6 +94,7 @@ def test_a_word_depends_on_its_position_only(key):
         np.testing.assert_array_equal(np.asarray(a).ravel()[:7], b)
 
 
+@pytest.mark.medium
 def test_streams_and_purposes_never_share_words(key):
     """16,000 pairs of words: two equal ones have probability 16000^2 / 2^65 = 7e-12."""
     source = Source.of(key, (1000,))

@@ -51,6 +51,7 @@ def test_numbers_are_those_of_the_tables(name):
     assert not wrong, f"the page has other numbers than the tables: {sorted(wrong)}"
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("name", PAGES)
 def test_every_mark_follows_a_number_and_every_value_is_stated(name):
     text = PAGES[name].read_text()

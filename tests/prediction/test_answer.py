@@ -39,6 +39,7 @@ def test_the_answer_comes_first(prediction, plain, scaled, says):
     )
 
 
+@pytest.mark.medium
 def test_a_change_below_one_percent_or_a_thousandth_is_hardly_one(prediction):
     assert verdict(with_nll(prediction, (0.5, 0.496, 1), (1, 1, 1))) == "hardly change"
     assert verdict(with_nll(prediction, (0.5, 0.494, 1), (1, 1, 1))) == "lower"

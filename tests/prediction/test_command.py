@@ -115,6 +115,7 @@ def test_each_pair_of_three_classes(here, capsys):
             np.testing.assert_allclose(found, getattr(numbers, name).ravel(), rtol=1e-5)
 
 
+@pytest.mark.medium
 def test_labels_of_either_sign(here, capsys):
     """The command that the page names can be given again."""
     with np.load(here / "two.npz") as arrays:

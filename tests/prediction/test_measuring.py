@@ -34,6 +34,7 @@ def test_rows_of_the_model_are_as_predicted(measured):
             assert abs(found.mean - prediction.at(number, cell)) < 5 * error + 0.5 / N, (number, cell)
 
 
+@pytest.mark.medium
 def test_a_plain_fit_is_that_of_scipy(file, prediction, measured):
     _, check = measured
     x, y = file.of_pair((2, 5))

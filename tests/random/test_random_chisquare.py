@@ -58,6 +58,7 @@ def test_centered_chisquare_law(key, df, dtype, size):
             assert_share(np.sum(draws < dtype(low - df)), size, chisquare_cdf(low - df, df))
 
 
+@pytest.mark.medium
 @BOTH
 def test_centered_chisquare_is_finite_and_above_minus_df(key, dtype):
     for df in (1e-3, 1):
@@ -66,6 +67,7 @@ def test_centered_chisquare_is_finite_and_above_minus_df(key, dtype):
         assert draws.min() >= -dtype(df)
 
 
+@pytest.mark.medium
 @FLOAT64_SLOW
 def test_centered_chisquare_depends_on_its_own_position_and_parameter_only(key, dtype):
     """Bit for bit; 0 degrees of freedom are the point mass, wrong ones give NaN, and none makes the others hang."""

@@ -30,6 +30,7 @@ def likely(law):
     return np.where(RIGHT, right, 1 - right)
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("law", LAWS)
 def test_a_law_is_recovered_and_the_first_is_the_identity(law):
     fitted = fit_beta_calibration(PAIRS, RIGHT, weights=likely(law), where=EVERY["where"])

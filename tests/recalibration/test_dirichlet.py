@@ -90,6 +90,7 @@ def test_what_must_not_change_it(rng):
     np.testing.assert_allclose(renamed.matrix, np.asarray(expected.matrix)[np.ix_(order, order)], atol=1e-9)
 
 
+@pytest.mark.medium
 def test_large_penalties_leave_a_diagonal(rng):
     """...which is better than a temperature, a diagonal of equal entries."""
     logits, labels = drawn(rng)
@@ -102,6 +103,7 @@ def test_large_penalties_leave_a_diagonal(rng):
     assert mean_nll(sample * diagonal, labels) <= mean_nll(sample / np.asarray(temperature), labels)
 
 
+@pytest.mark.medium
 def test_no_best_fit_is_an_error_and_nan_under_jit(rng):
     sample = drawn(rng)
     third = (np.arange(N) == 3)[:, None] & (np.arange(K) == (sample.labels[3] + 1) % K)

@@ -29,6 +29,7 @@ def accuracies(confidence, correct, weights, *, num_bins, binning, closed="left"
     return np.array([np.average(correct[bins == b], weights=weights[bins == b]) for b in bins])
 
 
+@pytest.mark.medium
 @pytest.mark.few(1)
 @pytest.mark.parametrize("options", OPTIONS)
 def test_the_accuracy_of_the_bin(options, rng):

@@ -99,6 +99,7 @@ def test_weights_masks_units_and_classes(smoothing, rng):
     np.testing.assert_allclose(swapped(3e20 - 1e20 * logits), 1 - probs, atol=1e-9)
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("unit", [1e-3, 1.0, 1e30])
 def test_the_unit_of_the_weights_is_nothing(unit):
     """Normalised weights are as good as none; Platt's targets took their sum for a number of rows."""
@@ -129,6 +130,7 @@ NO_BEST = [
 ]
 
 
+@pytest.mark.medium
 def test_no_best_fit_is_an_error_and_nan_under_jit(rng):
     for logits, labels, smoothing, message in NO_BEST:
         with pytest.raises(ValueError, match=message):

@@ -220,6 +220,7 @@ def test_wrong_input_is_refused(arguments, error, message):
         fit_temperature(**{"logits": RISING, "labels": LABELS, **EVERY, **arguments})
 
 
+@pytest.mark.medium
 def test_binary_logits_are_those_of_two_classes(rng):
     """sigmoid(z / T), against the pair (0, z), with a mask, weights, and wrong values by their row."""
     logits, labels = binary(rng, scale=0.6, bias=0.0)

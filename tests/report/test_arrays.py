@@ -34,6 +34,7 @@ def test_every_number_is_that_of_the_file(files, plain, pair):
     assert pair.reports[0].test == plain.test
 
 
+@pytest.mark.medium
 def test_it_is_printed_and_written(pair, tmp_path, capsys):
     pair.print()
     assert "A: plain and B: other, 240 rows" in capsys.readouterr().out
@@ -114,6 +115,7 @@ def test_rows_that_are_left_out_may_be_missing():
 NAN = np.where(np.arange(240)[:, None] == 7, np.nan, LOGITS)
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(
     ("given", "message"),
     [

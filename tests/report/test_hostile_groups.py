@@ -42,6 +42,7 @@ def test_names_of_groups_are_plain_text_on_one_line(suffix, tmp_path, capsys, mo
     assert "x" * 38 not in out and "x" * 198 not in content
 
 
+@pytest.mark.medium
 def test_long_names_leave_room_for_numbers(capsys, monkeypatch):
     """...in a terminal of 80 columns: names of groups are cut, two intervals are left out, and the rest is whole."""
     monkeypatch.setenv("COLUMNS", "80")

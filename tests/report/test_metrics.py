@@ -29,6 +29,7 @@ def other(files):
     return report_on(read_predictions(files / "other.npz", "logits"), SETTINGS)
 
 
+@pytest.mark.medium
 def test_estimates(plain):
     """Those of bins, and losses, from their definitions; the others are the public functions."""
     confidence, correct = (np.asarray(part, np.float64) for part in scores.top_label_from_logits(LOGITS, LABELS))
@@ -115,6 +116,7 @@ def test_a_model_does_not_differ_from_itself(plain):
         np.testing.assert_allclose(metric.interval, 0, atol=1e-9)
 
 
+@pytest.mark.medium
 @pytest.mark.few(1)
 @pytest.mark.parametrize("binning", ["equal-width", "equal-mass"])
 def test_paired_bins_are_as_good_as_rows(plain, other, binning, rng):

@@ -73,6 +73,7 @@ def read_damaged(whole, damaged):
             assert "\n" not in str(error)
 
 
+@pytest.mark.medium
 def test_damaged_parquet_is_one_sentence(files, tmp_path):
     read_damaged(files / "probs.parquet", tmp_path / "f.parquet")
 

@@ -21,6 +21,7 @@ def test_of_a_run_of_something_else_only_that_is_said(run):
         RunDirectory.open(run.path, spec={"experiment": "s", "n": 3}, environment=ENVIRONMENT, layout=LAYOUT)
 
 
+@pytest.mark.medium
 def test_a_folder_where_nothing_was_computed_is_taken_over(run):
     """But not while a run is at work in it, and not once it holds a unit or a file that no run begins with."""
     again = {"spec": {**SPEC, "seed": 1}, "environment": ENVIRONMENT, "layout": LAYOUT}

@@ -9,6 +9,7 @@ from tests.paths import ROOT
 TABLE = b"n,kind,ece,ece_se\n10,a,0.5,0.1\n20,b,inf,\n"
 
 
+@pytest.mark.medium
 def test_every_published_table_is_one():
     assert sum(len(read_tables(folder)) for folder in (ROOT / "results").iterdir() if folder.is_dir()) > 30
 

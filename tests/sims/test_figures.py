@@ -53,6 +53,7 @@ def test_maps_are_drawn_in_order_whatever_the_order_of_the_table(unsorted):
     np.testing.assert_array_equal(ax.collections[0].get_array().reshape(2, 3), wanted)
 
 
+@pytest.mark.medium
 def test_no_signal_is_drawn_on_a_linear_axis(unsorted):
     figure, _ = drawn(unsorted, "ece_difference")
     for ax in panels_of(figure):

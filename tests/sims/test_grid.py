@@ -70,6 +70,7 @@ def test_ranges_of_whole_numbers_are_rounded_without_repeats():
     assert axis("n", "1:10:30:log", whole=True, least=1).tolist() == list(range(1, 11))
 
 
+@pytest.mark.medium
 @settings(max_examples=50, deadline=None)
 @given(st.lists(st.floats(0.0625, 1e6, width=32), min_size=1, max_size=8, unique=True))
 def test_text_numbers_and_sequences_mean_the_same(values):

@@ -36,6 +36,7 @@ def begun(out):
     return located(out)
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("command", ["run", "merge"])
 def test_a_second_run_is_refused(command, monkeypatch, capsys):
     """And the status says who is at work, as far as that is known without waiting."""

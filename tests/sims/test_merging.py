@@ -60,6 +60,7 @@ def test_what_overlaps_is_kept_once_and_what_lacks_is_left_to_be_computed(folder
     assert merge([folders / "second"], tmp_path / "again").state == "finished"  # already whole
 
 
+@pytest.mark.medium
 def test_damage_is_left_out_and_said(folders, tmp_path):
     shutil.copytree(folders / "first", tmp_path / "first")
     shard = sorted((tmp_path / "first" / "shards").iterdir())[1]

@@ -55,6 +55,7 @@ def test_the_same_code_makes_the_same_tables(published, again):
     assert found.agrees
 
 
+@pytest.mark.medium
 def test_a_changed_cell_is_named(copy, again):
     before = change(copy, 5, "ece", "0.7")
     found = reproduce(copy, again)
@@ -75,6 +76,7 @@ def test_tables_that_are_missing_or_left_over(copy, again):
     assert not any(part.agrees for part in found.values())
 
 
+@pytest.mark.medium
 def test_other_versions_and_processors_are_the_reason(copy, again):
     change(copy, 5, "ece", "0.7")
     made = json.loads((copy / "provenance.json").read_text()) | {"jax": "0.9", "device": "another", "numpy": "1.0"}
@@ -85,6 +87,7 @@ def test_other_versions_and_processors_are_the_reason(copy, again):
     assert 'numpy is "1.0" then and' in text
 
 
+@pytest.mark.medium
 def test_results_older_than_provenance_json_are_read_from_their_readme(copy, again):
     stored = read_result(copy)
     (copy / "provenance.json").unlink()
@@ -219,6 +222,7 @@ def test_the_published_folder_is_no_place_for_the_run(out, copy, monkeypatch, ca
     assert sorted(copy.rglob("*")) == before
 
 
+@pytest.mark.medium
 def test_a_damaged_table_does_not_stop_the_others(copy, again, tmp_path, capsys):
     bad = shutil.copytree(copy, tmp_path / "bad")
     (bad / "table.csv").write_bytes(b"")

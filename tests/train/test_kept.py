@@ -40,6 +40,7 @@ def test_their_logits_are_those_that_the_run_has_stored(finished, digits):
         assert (one.net, one.arm, one.seed) == (net, arm, seed)
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("cut", [np.s_[:0], np.s_[0], np.s_[:, :7]], ids=["none", "one", "smaller"])
 def test_images_of_another_shape_are_refused(finished, digits, cut):
     net = load_nets(finished)["mlp-8x1", "erm", 0]
@@ -110,6 +111,7 @@ def test_nets_of_another_release(copied, change):
         load_nets(copied)
 
 
+@pytest.mark.medium
 def test_example():
     found = doctest.DocTestFinder(recurse=False).find(kept.load_nets, "load_nets", globs={**vars(kept)})
     failed, attempted = doctest.DocTestRunner().run(found[0])

@@ -66,6 +66,7 @@ def test_literal_predictions_have_this_ece(kind, key, rng):
         assert abs(literal - value) < 5 * np.hypot(error, 0.5 / np.sqrt(truth.size)) + 5e-4
 
 
+@pytest.mark.medium
 def test_calibrated_constant_and_wrong_classifiers(key):
     """W = the means has no ECE, below 5 standard errors and rounding; nor has W = 0, which claims 1/3; NaN has NaN."""
     estimator = np.stack([MEANS, np.zeros((K, P)), np.full((K, P), np.nan)])

@@ -63,6 +63,7 @@ def test_equals_literal_training_sets(num_classes, key, rng):
     assert stats.chi2.sf(np.sum((observed - expected)[often] ** 2 / expected[often]), often.sum()) > 1e-6
 
 
+@pytest.mark.medium
 def test_the_limit_has_equal_shares_and_orthogonal_rests():
     """<S_k, S_j> / n^2 = <mu_k, mu_j> / K^2, and c / K more for k = j; <S_k, mu_j> / n = <mu_k, mu_j> / K."""
     limit = limit_class_sets(0.2, 1.5, num_classes=3)

@@ -64,6 +64,7 @@ def test_the_law_tends_to_its_limit(key):
         assert (np.abs(part.mean(axis=-1) - expected) < allowed).all()
 
 
+@pytest.mark.medium
 def test_balanced_limit_is_the_papers_and_mixup_weakens_with_imbalance():
     rates = np.array([0.5, 0.9, 0.1, 0.5, 0.5])
     law = limit_imbalanced_scores(0.7, 1.1, 0.3, positive_rate=rates)

@@ -42,6 +42,7 @@ def all_pairs(x, y, alpha, beta):
     return np.array(rows), np.array(labels), np.array(shares)
 
 
+@pytest.mark.medium
 @pytest.mark.few(1)
 @pytest.mark.parametrize("alpha, beta, p, penalty", [(0.2, 0.2, 4, 0.1), (1, 1, 4, 3.0), (2, 0.5, 12, 0.05)])
 def test_coefficients_are_the_ridge_of_all_pairs(rng, alpha, beta, p, penalty):

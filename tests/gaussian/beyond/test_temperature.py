@@ -180,6 +180,7 @@ def test_sets_have_points_of_their_own(sets):
     assert len(np.unique(noise)) > 0.99 * noise.size
 
 
+@pytest.mark.medium
 def test_the_best_temperature_minimises_the_nll():
     law = ScoreLaw.from_moments([1.0, 2.0, 0.3], [2.0, 1.0, 4.0])
     best = population_nll(at_best_temperature(law))

@@ -39,6 +39,7 @@ def size_and_information(strength):
     return 0.5 * expectation(abs), expectation(np.square)
 
 
+@pytest.mark.medium
 def test_the_expansion_is_what_it_says():
     """Where the mean or the variance is not positive, NaN."""
     mean, var = np.array([0.1, 1.0, 9.0, -1.0, 1.0]), np.array([0.3, 1.0, 6.0, 1.0, 0.0])

@@ -45,6 +45,7 @@ CASES = {  # n, p, signal, penalty; each shape compiles
 }
 
 
+@pytest.mark.medium
 @pytest.mark.few(2)
 @pytest.mark.parametrize("case", CASES)
 def test_hard_labels_as_scikit_learn(rng, case):

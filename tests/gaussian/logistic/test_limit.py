@@ -76,6 +76,7 @@ def plain_equations(ratio, theta_norm, penalty):
     return found.x[0], found.x[1] ** 2
 
 
+@pytest.mark.medium
 @pytest.mark.few(1)
 @pytest.mark.parametrize("ratio, theta_norm, penalty", [(0.3, 1.0, 0.01), (1.5, 2.0, 0.1), (0.8, 0.5, 1.0)])
 def test_plain_fits_solve_the_usual_equations(ratio, theta_norm, penalty):
@@ -170,6 +171,7 @@ def test_second_derivatives_are_differences():
     np.testing.assert_allclose(jax.jit(jax.jacfwd(first))(0.05), difference, rtol=1e-4)
 
 
+@pytest.mark.medium
 def test_one_program_for_every_value(compilations):
     before = limit_logistic_scores(np.full(2, 0.5), 1.0, penalty=0.1, alpha=1.0)
     count = len(compilations)
@@ -226,6 +228,7 @@ def test_labels_near_zero_are_a_ridge(alpha):
     np.testing.assert_allclose([2 * law.mean, 4 * law.var], [2e-7 * m, 4e-14 * q], rtol=1e-7)
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("penalty, rtol", [(1e2, 1e-4), (1e3, 2e-3), (1e6, None), (1e10, None)])
 def test_float32_with_a_strong_penalty(penalty, rtol):
     """mean + gap loses the variance, which is 1 / penalty of the mean: right to what is left of it, or NaN."""

@@ -63,6 +63,7 @@ def test_derivatives_are_those_of_the_value(rng, pull):
     np.testing.assert_allclose(jnp.diag(here.own) + here.partner, automatic, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("dtype, scale, rtol", [(np.float64, 300.0, 1e-12), (np.float32, 40.0, 1e-5)])
 def test_large_logits_cancel_nowhere(rng, dtype, scale, rtol):
     v, chance = nodes(rng, dtype, scale)

@@ -152,6 +152,7 @@ def test_short_parts_are_given_out_together(parts, seconds, number):
     assert list(waiting) == [str(part) for part in range(number, parts)]
 
 
+@pytest.mark.medium
 def test_what_a_worker_remarks_is_said():
     """As of a tile that its memory had no room for."""
     pytest.importorskip("distributed", reason="the extra `cluster` is not installed")

@@ -55,6 +55,7 @@ def test_the_size_of_units_changes_no_bit(whole, layout):
             np.testing.assert_array_equal(getattr(moments, kind), getattr(other[name], kind), err_msg=name)
 
 
+@pytest.mark.medium
 def test_a_cell_alone_is_the_cell_in_a_grid(whole):
     """p/n = 1 and |theta| = 2 is the fourth of six."""
     alone = moments_of_grid(ratio="1", theta_norm="2")

@@ -47,6 +47,7 @@ def test_other_files_are_refused(tmp_path, arrays, message):
         file_pairs_of(str(tmp_path / "odd.npz"), "")
 
 
+@pytest.mark.medium
 def test_a_data_set_that_is_unknown_is_refused():
     with pytest.raises(RunError, match="got control" + "|fashion_mnist is not there"):
         image_pairs_of(["control"])

@@ -92,6 +92,7 @@ def test_numbers_are_those_of_the_draws():
     assert (table["not_converged"] == 0).all()
 
 
+@pytest.mark.medium
 def test_the_report_finds_the_boundary_of_the_average(table):
     """|theta| = 1, t = 1/3: c_crit = 0.2340 (`critical_ratio`), found again as a sign change of the limit."""
     report = fits_report(table)

@@ -42,6 +42,7 @@ def test_the_table_has_what_is_measured_beside_the_prediction(table):
     assert float(misses(table).count()) == 3
 
 
+@pytest.mark.medium
 def test_the_report_counts_cells(table):
     report = real_fits_report(table)
     assert "**Signed gap near: 3 of 3 (100.0 %).**" in report or "**Signed gap near: 2 of 3" in report

@@ -38,6 +38,7 @@ def said(counts):
     return f"{right:,} of {number:,} ({100 * share:.1f}" + (f" ± {100 * error:.1f} %)" if error > 0 else " %)")
 
 
+@pytest.mark.medium
 def test_the_counts(table):
     assert f"| signed gap within .03 | {said(by_pair(table, share_near))}" in TEXT
     assert f"| over- or under-confident | {said(by_pair(table, confident_sides))}" in TEXT

@@ -27,6 +27,7 @@ def table(grid_study, table_of):
     return table_of(grid_study)
 
 
+@pytest.mark.medium
 @pytest.mark.few(1)
 def test_variables_are_described_and_finite(table):
     for name, variable in table.items():
@@ -142,6 +143,7 @@ def test_errors_whose_squares_have_no_single_precision_are_verified():
     assert agrees, text
 
 
+@pytest.mark.medium
 def test_a_difference_that_is_wrong_is_seen(table_of):
     """Also in a cell whose standard error is 0, and in a part of a table."""
     table = table_of("phase_diagram").isel(ratio=[2, 0]).copy(deep=True)
@@ -168,6 +170,7 @@ def test_expectations_in_single_precision_are_within_the_tolerance():
             assert (error <= np.minimum(TOLERANCE * scale, MOST_TOLERANCE)).all(), name
 
 
+@pytest.mark.medium
 @pytest.mark.few(1)
 def test_figures_are_drawn_and_described_from_the_table_alone(grid_study, table):
     """Every number of training sets is stated; what has no draws states none."""

@@ -40,6 +40,7 @@ def test_an_archive_that_is_not_there(tmp_path):
         main(["cifar10", "--from", str(tmp_path / "cifar-10.tar.gz"), "--data-dir", str(tmp_path)], "python -m train")
 
 
+@pytest.mark.medium
 def test_it_writes_what_is_then_loaded(tmp_path, rng, monkeypatch, capsys):
     """Where tensorflow-datasets looks, without a folder given; nothing is left in the temporary folder."""
     pytest.importorskip("tensorflow_datasets", reason="tensorflow-datasets is not installed")

@@ -19,6 +19,7 @@ def check(labels: np.ndarray, parts: tuple[np.ndarray, np.ndarray], size: int) -
         assert (abs(np.bincount(labels[rows], minlength=len(share)) - share) < 1).all()
 
 
+@pytest.mark.medium
 @pytest.mark.few(1)
 @pytest.mark.parametrize("rows", SIZES)
 def test_halves(rng, rows):

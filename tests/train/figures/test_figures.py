@@ -205,6 +205,7 @@ def test_with_one_seed_no_title_counts_anything(name, rng):
     assert not any(" of " in title for title in titles)
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("name", ["width", "temperature", "variants", "shift"])
 def test_a_table_is_enough_for_all_but_epochs_and_bins(name, rng):
     """The same rows, captions and one column, with the records and without."""

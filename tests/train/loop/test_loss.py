@@ -31,6 +31,7 @@ def test_soft_targets_are_the_two_terms_of_the_reference_code(rng, logits):
     np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6)
 
 
+@pytest.mark.medium
 def test_smoothed_labels_are_those_of_the_paper_and_of_the_theory(logits):
     """PyTorch's loss in two terms; in two classes the theory's labels -1 and +1, shrunk by 1 - epsilon."""
     labels, log_probs = np.arange(40) % CLASSES, log_softmax(logits.astype(np.float64), axis=1)

@@ -22,6 +22,7 @@ def labels(rng):
     return rng.integers(0, 4, 101).astype(np.int32)
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("division", SIZES)
 def test_each_member_has_the_seed_and_alpha_of_its_arm(labels, division):
     members, size = members_of(job_of(division), labels)

@@ -48,6 +48,7 @@ def test_metrics_by_their_definitions(case):
     assert found.keys() == METRICS.keys()
 
 
+@pytest.mark.medium
 def test_a_perfect_net_has_no_error():
     """Report 25."""
     labels = np.arange(200) % 4

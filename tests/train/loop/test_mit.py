@@ -28,6 +28,7 @@ def test_the_loss_is_that_of_the_authors(rng):
     np.testing.assert_allclose(found, np.concatenate([rows, partners]), rtol=0, atol=1e-6)
 
 
+@pytest.mark.medium
 def test_a_linear_net_is_solved_for_the_rows_and_their_partners(rng):
     images = jnp.asarray(rng.normal(size=(SIZE, 2, 2, 1)), jnp.float32)
     targets, weights = jnp.eye(SIZE), rng.normal(size=(4, CLASSES)).astype(np.float32)
@@ -59,6 +60,7 @@ def test_the_law_of_the_weights(key, drawn):
     assert len(np.unique(first)) > 3900
 
 
+@pytest.mark.medium
 def test_without_mixing_the_rows_are_left(key, drawn):
     draws = drawn(jax.random.split(key, 4000), jnp.float32(0.0))
     assert (np.asarray(draws.first.lam) == 1).all() and (np.asarray(draws.second.lam) == 0).all()

@@ -68,6 +68,7 @@ def test_confidences_that_are_the_shares_cost_nothing(rng):
     assert mixed_loss(draw, jnp.log(targets + 1e-9), targets) < 1e-6
 
 
+@pytest.mark.medium
 def test_without_mixing_the_loss_is_the_cross_entropy(rng, key):
     """Also where a net is unsure of all rows, which would cost a penalty if they were ranked."""
     draw = draw_step(Mixing("rank"), key, jnp.float32(0.0), SIZE, (2, 2), 1)

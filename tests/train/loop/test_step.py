@@ -123,6 +123,7 @@ def test_arms_begin_alike_and_part(both):
     assert (losses[0] != losses[1]).all()
 
 
+@pytest.mark.medium
 def test_equal_seeds_are_equal_to_the_last_bit(digits, both):
     """Report 17: parameters and losses of a second run."""
     _, _, nets, losses = both

@@ -179,6 +179,7 @@ def test_a_supervised_net_never_has_the_hidden_labels(digits, tmp_path):
         assert (np.delete(labels, hidden) == np.delete(digits.train_labels, hidden)).all()
 
 
+@pytest.mark.medium
 def test_training_metrics_are_of_what_they_say(digits, tmp_path, monkeypatch):
     """Report 16: `train_mix_accuracy` weighs with lambda; `train_accuracy` is of the rows as they are, at the end."""
     steps, original = [], TrainingProgram.epoch

@@ -81,6 +81,7 @@ def test_logits_are_float32_under_bfloat16(rng):
     assert (half != half.astype(jnp.bfloat16).astype(jnp.float32)).any()  # not eight bits in float32's clothes
 
 
+@pytest.mark.medium
 def test_the_hook_is_given_the_inputs_of_each_layer(rng):
     net, seen = MLP(12, 5, 7, 3, rngs=nnx.Rngs(0)), {}
 

@@ -137,6 +137,7 @@ def test_logits_are_those_of_the_definition(rng, multiplier, final_norm, shape, 
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-4)
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("dtype", [jnp.float32, jnp.bfloat16])
 def test_the_hook_is_given_the_images_and_the_inputs_of_the_stages(dtype):
     """Report 30: hidden values are bfloat16 where it is asked for, and logits float32."""

@@ -23,6 +23,7 @@ def second(tmp_path_factory):
     return out
 
 
+@pytest.mark.medium
 def test_two_runs_of_a_seed_are_one_run_of_two(finished, second, tmp_path):
     """Beside a run of both seeds, whose nets are other programs: rounding apart, the same nets."""
     merge([finished, second], tmp_path / "both")

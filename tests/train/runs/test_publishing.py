@@ -127,6 +127,7 @@ def test_published_results_are_made_anew_and_nothing_else_is_touched(finished, p
     assert [path.name for path in mine.iterdir()] == ["README.md"]
 
 
+@pytest.mark.medium
 def test_published_figures_are_drawn_anew_from_the_table(published, tmp_path):
     """The origin stays, and says what was drawn; pictures that a table has not are kept, and none is added."""
     folder = shutil.copytree(published, tmp_path / "again")
