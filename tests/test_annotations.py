@@ -12,12 +12,13 @@ import pytest
 
 from tests.paths import ROOT
 
+pytestmark = pytest.mark.medium
+
 QUICK = " or ".join(
     f"mixjax.{name}" for name in ("calibration.binned", "plots", "recalibration.temperature", "scores")
 )  # others compile for long
 
 
-@pytest.mark.medium
 @pytest.mark.parametrize(
     "names", [QUICK, pytest.param(f"not ({QUICK})", marks=pytest.mark.slow)], ids=["few", "others"]
 )

@@ -10,6 +10,8 @@ import pytest
 
 from tests.paths import ROOT
 
+pytestmark = pytest.mark.medium
+
 EVERY_MODULE = """
 import importlib, pkgutil, mixjax
 for module in pkgutil.walk_packages(mixjax.__path__, "mixjax."):
@@ -25,7 +27,6 @@ print(len(jax.live_arrays()))
 """
 
 
-@pytest.mark.medium
 def test_import_does_nothing():
     """In a process of its own; the last line shows that the check sees what is done."""
     environment = {name: value for name, value in os.environ.items() if name != "JAX_ENABLE_X64"}

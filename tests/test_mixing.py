@@ -52,6 +52,7 @@ def test_one_lambda_a_batch_and_a_permutation(key):
     np.testing.assert_allclose(mixed.sum(axis=1), 1, atol=1e-12)
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("pairing", ["reverse", "roll"])
 def test_pairings(key, pairing):
     mixed = shares(key, pairing=pairing)
@@ -219,6 +220,7 @@ def test_cutmix_targets_are_the_areas(images_and_targets):
         assert inside[row].sum() == np.prod([np.ptp(at) + 1 for at in np.nonzero(inside[row])])  # a whole rectangle
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(("alpha", "beta"), [(1.0, 1.0), (0.2, 0.2), (1.0, 3.0)])
 def test_cutmix_boxes_follow_their_law(key, rng, alpha, beta):
     """The share that is pasted beside 20,000 boxes drawn in NumPy: two samples, level 1e-6."""

@@ -88,6 +88,7 @@ def test_metadata(built: dict[str, Path]) -> None:
     assert re.findall(r"\]\((?!https://)", description) == []
 
 
+@pytest.mark.medium
 def test_the_wheel_holds_the_library_and_nothing_else(built: dict[str, Path]) -> None:
     names = zipfile.ZipFile(built["wheel"]).namelist()
     assert {name.split("/")[0].split("-")[0] for name in names} == {"mixjax"}

@@ -106,6 +106,7 @@ def test_one_model_has_a_band_and_several_have_names(ax, table):
         reliability_diagram(ax, {str(k): table for k in range(7)})
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(
     ("model", "error", "message"),
     [

@@ -8,10 +8,11 @@ import pytest
 from mixjax.calibration import class_conditional_ece, top_label_ece
 from tests.calibration.exact import binned_error
 
+pytestmark = pytest.mark.medium
+
 PROBS, LABELS = np.array([[0.9, 0.1], [0.8, 0.2], [0.1, 0.9], [0.2, 0.8]] * 5), np.zeros(20, int)
 
 
-@pytest.mark.medium
 def test_errors_of_two_classes_do_not_cancel():
     """Class 0 is predicted at .9 and .8 and always right, class 1 always wrong: (.1 + .2 + .9 + .8) / 4."""
     np.testing.assert_allclose(class_conditional_ece(PROBS, LABELS, num_bins=10), 0.5, rtol=1e-12)
@@ -19,7 +20,6 @@ def test_errors_of_two_classes_do_not_cancel():
     np.testing.assert_allclose(class_conditional_ece(PROBS, LABELS, num_bins=10, norm=np.inf), 0.9, rtol=1e-12)
 
 
-@pytest.mark.medium
 @pytest.mark.parametrize("options", [{}, {"norm": 2}, {"binning": "equal-mass"}])
 def test_it_is_a_mean_over_the_predicted_classes(options, rng):
     """...of the p-th powers, by the rows of each: with exact fractions, on 60 rows of 3 classes."""

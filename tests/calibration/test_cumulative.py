@@ -34,6 +34,7 @@ def literal(confidence, correct):
     return {"ks": np.abs(walk).max(), "kuiper": np.ptp(walk), "spiegelhalter": z}
 
 
+@pytest.mark.medium
 def test_statistics_by_their_definitions(rng, tested):
     """...of the rows that the mask keeps, whatever the others hold."""
     confidence, correct = rng.random((6, SIZE)), rng.random((6, SIZE)) < 0.7

@@ -10,6 +10,7 @@ from scipy.stats import binom
 from mixjax.calibration import corp_curve
 
 
+@pytest.mark.medium
 def test_the_curve_is_the_isotonic_fit_of_the_means(rng):
     """...at each confidence of the rows that count."""
     confidence, where = rng.choice([0.1, 0.4, 0.5, 0.7, 0.9], 60), rng.random(60) < 0.7

@@ -91,6 +91,7 @@ def test_it_is_the_fixed_point(rng):
         np.testing.assert_allclose(smooth_ece(confidence, correct), brentq(spread, 1e-9, 1, xtol=1e-14), atol=1e-12)
 
 
+@pytest.mark.medium
 def test_second_derivatives_raise_and_an_error_of_zero_has_the_derivative_zero():
     confidence, correct = np.array([0.0, 1.0]), np.array([0, 1])
     np.testing.assert_array_equal(jax.jit(jax.grad(smooth_ece))(confidence, correct), [0, 0])

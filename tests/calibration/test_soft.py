@@ -95,5 +95,6 @@ def test_wrong_options_are_refused(options, error, message):
         soft_ece([0.5], [1], **options)
 
 
+@pytest.mark.medium
 def test_a_traced_temperature_that_is_wrong_is_nan():
     assert np.isnan(jax.jit(lambda t: soft_ece([0.5], [1], temperature=t))(0.0))

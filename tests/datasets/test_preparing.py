@@ -37,6 +37,7 @@ def every(names):
     return pytest.mark.parametrize("original", names, indirect=True)
 
 
+@pytest.mark.medium
 @pytest.mark.few(2)
 @every(ALL)
 def test_plain_tensorflow_datasets_reads_what_we_read(tmp_path, original):

@@ -112,6 +112,7 @@ def test_moves(found):
     assert found["width"] <= found["screen"]
 
 
+@pytest.mark.medium
 def test_theorems_speak_of_the_averaging_classifier(found):
     averaging, trained = (state["theorems"] for state in found["states"])
     verdicts = builder().data().partition("VERDICTS")[2]

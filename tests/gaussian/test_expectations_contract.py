@@ -9,6 +9,7 @@ import pytest
 from mixjax.gaussian import expected_errors
 
 
+@pytest.mark.medium
 def test_arguments_broadcast_and_take_any_dtype():
     cells = {"n": np.array([[10], [20]]), "p": np.float32([3, 4, 5]), "theta_norm": 1, "t": 0.1}
     found = jax.eval_shape(lambda: expected_errors(**cells, num_nodes=4))

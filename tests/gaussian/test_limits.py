@@ -152,6 +152,7 @@ def test_closed_forms_of_the_mce():
     np.testing.assert_allclose(critical_ratio(theta, t, norm=np.inf), theta**2 * ((1 - t) ** -0.5 - 1), rtol=1e-14)
 
 
+@pytest.mark.medium
 @WITH_NORMS
 def test_degenerate_boundaries(norm):
     """Without signal every weight helps the ECE, and none changes the MCE; at c = 0 none helps; (0, 0) is no law."""

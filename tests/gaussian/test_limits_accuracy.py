@@ -11,6 +11,8 @@ from scipy import optimize, special
 from mixjax.gaussian.limits import critical_ratio, critical_weight
 from tests.gaussian.limit_errors import NODES, SIGNALS, SIZE, WEIGHTS
 
+pytestmark = pytest.mark.medium
+
 LITTLE_TO_MUCH = np.array([1e-6, 1e-4, 0.01, 0.1, 1 / 3, 0.6, 0.9])
 FRACTIONAL = 1.2
 
@@ -53,7 +55,6 @@ IN_SHORT = [(1, np.float64), (1, np.float32), (2, np.float64), (np.inf, np.float
 IN_FULL = [(2, np.float32), (FRACTIONAL, np.float32), (FRACTIONAL, np.float64)]
 
 
-@pytest.mark.medium
 @pytest.mark.few(1)
 @pytest.mark.parametrize("norm, dtype", [*IN_SHORT, *(pytest.param(*case, marks=pytest.mark.slow) for case in IN_FULL)])
 def test_accuracy_of_the_boundaries(norm, dtype):

@@ -44,6 +44,7 @@ def test_weights_are_checked(sets):
     assert np.isnan(scores(sets, np.full((2, 1), 1.5, np.float32)).mean).all()
 
 
+@pytest.mark.medium
 def test_shapes_and_gradient(sets):
     """An axis of weights before the cells; the gap is quadratic in t: a central difference of any step is its slope."""
     assert jax.eval_shape(scores, sets, np.zeros((3, 1, 1), np.float32)).mean.shape == (3, 2, 40)

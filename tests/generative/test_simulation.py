@@ -110,6 +110,7 @@ def test_bins_count_every_draw(exact):
     assert (np.diff(exact.edges) > 0).all()
 
 
+@pytest.mark.medium
 def test_a_classifier_that_is_0_is_nan(generator, key):
     classifiers = np.concatenate([CLASSIFIERS[:3], np.zeros((1, P))])
     bins = simulate_scores(key, generator, generator.inverse(), classifiers, THETA, num_draws=DRAWS)

@@ -47,6 +47,7 @@ def test_a_change_below_one_percent_or_a_thousandth_is_hardly_one(prediction):
     assert gain(with_nll(prediction, (0.5, 0.4, 0.6), (1, 1, 1)), "smoothing") == pytest.approx(-0.1)
 
 
+@pytest.mark.medium
 def test_where_the_signed_gap_changes_its_sign(prediction):
     gap = np.array([[0.1, -0.1, -0.2], [0.1, 0.2, 0.3], [-0.1, -0.1, 0.3]])
     found = dataclasses.replace(prediction, numbers=prediction.numbers._replace(signed_gap=gap))

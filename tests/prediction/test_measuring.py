@@ -56,6 +56,7 @@ def test_a_plain_fit_is_that_of_scipy(file, prediction, measured):
     assert check.numbers.scaled_nll[0, k] == pytest.approx(min(scaled), abs=1e-6)
 
 
+@pytest.mark.medium
 def test_intervals_are_those_of_student(measured):
     prediction, check = measured
     best, decay = (prediction.best("nll", (kind,)) for kind in ("mixup", "decay"))

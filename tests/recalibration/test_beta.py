@@ -71,6 +71,7 @@ def sample(rng, law=(0.6, 1.5, -0.5)):
 SAMPLED = ((0.6, 1.5, -0.5), (2.0, -1.0, 0.0), (-1.0, 1.0, 0.0), (-1.0, -1.0, 0.0))
 
 
+@pytest.mark.medium
 def test_scipy_agrees_where_a_bound_holds_too(rng):
     bounds = set()
     for law in SAMPLED:

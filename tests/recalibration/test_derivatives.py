@@ -10,6 +10,8 @@ import pytest
 from mixjax import recalibration
 from tests.recalibration.samples import N, binary, drawn
 
+pytestmark = pytest.mark.medium
+
 WHERE = np.arange(N) % 5 > 0  # masked rows hold NaN
 
 
@@ -30,7 +32,6 @@ FITS = {
 }
 
 
-@pytest.mark.medium
 @pytest.mark.few(1)
 @pytest.mark.parametrize("name", FITS)
 def test_differences_agree(name, rng):

@@ -42,6 +42,7 @@ def test_the_accuracy_of_the_bin(options, rng):
         np.testing.assert_allclose(np.asarray(fitted(confidence))[where], expected, atol=3e-7)
 
 
+@pytest.mark.medium
 def test_a_bin_without_rows_leaves_confidences_as_they_are():
     fitted = fit_histogram_binning(*few([0.15, 0.2, 0.9], [0, 1, 1]), **options_of_few(3), **OPTIONS[0])
     values = fitted(few([0.0, 0.16, 0.28, 0.4, 0.86], [0])[0])[:5]

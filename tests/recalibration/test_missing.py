@@ -20,6 +20,8 @@ from mixjax.recalibration import (
 )
 from tests.recalibration.samples import N, binary, drawn
 
+pytestmark = pytest.mark.medium
+
 OF_CLASSES = {"temperature": fit_temperature, "vector": fit_vector_scaling, "dirichlet": fit_dirichlet_calibration}
 OF_LOGITS = {"platt": fit_platt, "binary temperature": fit_temperature, "slope": calibration_slope}
 OF_CONFIDENCES = {
@@ -29,7 +31,6 @@ OF_CONFIDENCES = {
 FITS = OF_CLASSES | OF_LOGITS | OF_CONFIDENCES
 
 
-@pytest.mark.medium
 @pytest.mark.few(4)
 @pytest.mark.parametrize("name", FITS)
 def test_masked_rows_may_be_missing(name, rng):

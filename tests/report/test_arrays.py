@@ -13,6 +13,8 @@ from mixjax.report.reading import read_predictions
 from tests.report.conftest import SETTINGS, draw, softmax
 from tests.report.test_cli import checked_page
 
+pytestmark = pytest.mark.medium
+
 LOGITS, LABELS = draw(1, 2.0)
 OPTIONS = {"num_bins": SETTINGS.num_bins, "level": SETTINGS.level, "seed": SETTINGS.seed}
 
@@ -22,7 +24,6 @@ def pair():
     return of_arrays(logits={"plain": LOGITS, "other": 0.5 * LOGITS}, labels=LABELS, **OPTIONS)
 
 
-@pytest.mark.medium
 def test_every_number_is_that_of_the_file(files, plain, pair):
     other = report_on(read_predictions(files / "other.npz", "logits"), SETTINGS)
     for name, report in (("plain", plain), ("other", other)):
@@ -34,7 +35,6 @@ def test_every_number_is_that_of_the_file(files, plain, pair):
     assert pair.reports[0].test == plain.test
 
 
-@pytest.mark.medium
 def test_it_is_printed_and_written(pair, tmp_path, capsys):
     pair.print()
     assert "A: plain and B: other, 240 rows" in capsys.readouterr().out
@@ -45,7 +45,6 @@ def test_it_is_printed_and_written(pair, tmp_path, capsys):
     assert {name.partition(".")[0] for name in pair.pictures()} == {"reliability"}
 
 
-@pytest.mark.medium
 @pytest.mark.parametrize("columns", ["80", "160"])
 def test_groups_are_printed_and_written(tmp_path, capsys, monkeypatch, columns):
     """...with the numbers of `group_intervals`, whose rows are counted here."""
@@ -115,7 +114,6 @@ def test_rows_that_are_left_out_may_be_missing():
 NAN = np.where(np.arange(240)[:, None] == 7, np.nan, LOGITS)
 
 
-@pytest.mark.medium
 @pytest.mark.parametrize(
     ("given", "message"),
     [

@@ -60,6 +60,7 @@ def test_estimates(plain):
     np.testing.assert_array_equal(plain.table.count, size)
 
 
+@pytest.mark.medium
 def test_intervals_and_test_are_the_public_functions(plain):
     confidence, correct = scores.top_label_from_logits(LOGITS, LABELS)
     key_intervals, key_test, key_classes = SETTINGS.keys()

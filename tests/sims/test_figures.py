@@ -61,6 +61,7 @@ def test_no_signal_is_drawn_on_a_linear_axis(unsorted):
         assert ax.get_ylim() == (0, 1)
 
 
+@pytest.mark.medium
 def test_cells_that_tie_have_no_point_beside_the_boundary(unsorted):
     """Without Mixup all tie; without a signal there is no boundary: one theta of one setting is left."""
     figure, caption = drawn(unsorted, "mix_better")

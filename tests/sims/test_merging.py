@@ -90,6 +90,7 @@ def test_other_specs_layouts_and_environments_are_refused_with_what_differs(fold
     assert [environment["jax"] == "another" for environment in made_with["environments"]] == [False, True]
 
 
+@pytest.mark.medium
 def test_the_same_unit_with_other_numbers_is_refused(folders, tmp_path):
     """As from a machine that computes wrongly: its checksums are right."""
     shutil.copytree(folders / "first", tmp_path / "wrong")

@@ -12,6 +12,8 @@ from mixjax.sims.published import NotOfStudiesError, read_result
 from mixjax.sims.publishing import publish
 from tests.paths import ROOT
 
+pytestmark = pytest.mark.medium
+
 
 @pytest.fixture(scope="module")
 def published(small_folder, tmp_path_factory):
@@ -48,14 +50,12 @@ def change(folder, line, column, text):
     return before
 
 
-@pytest.mark.medium
 def test_the_same_code_makes_the_same_tables(published, again):
     found = reproduce(published, again)
     assert str(found) == "table.csv: equal"
     assert found.agrees
 
 
-@pytest.mark.medium
 def test_a_changed_cell_is_named(copy, again):
     before = change(copy, 5, "ece", "0.7")
     found = reproduce(copy, again)
@@ -76,7 +76,6 @@ def test_tables_that_are_missing_or_left_over(copy, again):
     assert not any(part.agrees for part in found.values())
 
 
-@pytest.mark.medium
 def test_other_versions_and_processors_are_the_reason(copy, again):
     change(copy, 5, "ece", "0.7")
     made = json.loads((copy / "provenance.json").read_text()) | {"jax": "0.9", "device": "another", "numpy": "1.0"}
@@ -87,7 +86,6 @@ def test_other_versions_and_processors_are_the_reason(copy, again):
     assert 'numpy is "1.0" then and' in text
 
 
-@pytest.mark.medium
 def test_results_older_than_provenance_json_are_read_from_their_readme(copy, again):
     stored = read_result(copy)
     (copy / "provenance.json").unlink()
@@ -142,7 +140,6 @@ def test_a_configuration_of_another_release(copy, again, tmp_path):
         read_result(copy)
 
 
-@pytest.mark.medium
 def test_the_command(copy, again, tmp_path, capsys):
     runs, other = again.parent, tmp_path / "notes"
     other.mkdir()
@@ -203,7 +200,6 @@ def test_what_other_code_finished_is_not_compared(copy, again, monkeypatch, caps
     assert main([*command, "--allow-mixed"]) == 0
 
 
-@pytest.mark.medium
 @pytest.mark.parametrize("word", [".", "..", "deeper/..", "{copy}"])
 def test_the_run_has_the_name_of_the_folder(word, copy, again, monkeypatch, capsys):
     """However its path is written, so that it stays in --out."""
@@ -222,7 +218,6 @@ def test_the_published_folder_is_no_place_for_the_run(out, copy, monkeypatch, ca
     assert sorted(copy.rglob("*")) == before
 
 
-@pytest.mark.medium
 def test_a_damaged_table_does_not_stop_the_others(copy, again, tmp_path, capsys):
     bad = shutil.copytree(copy, tmp_path / "bad")
     (bad / "table.csv").write_bytes(b"")
@@ -235,7 +230,6 @@ def test_a_damaged_table_does_not_stop_the_others(copy, again, tmp_path, capsys)
     assert capsys.readouterr().err.splitlines()[-1].startswith(f"error: {bad}/table.csv, line 1: no names of columns")
 
 
-@pytest.mark.medium
 @pytest.mark.parametrize(
     ("change", "says", "status"),
     [

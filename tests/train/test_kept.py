@@ -17,6 +17,8 @@ from mixjax.train.kept import load_nets
 from mixjax.train.running import run
 from tests.train.conftest import SMALL, refuse
 
+pytestmark = pytest.mark.medium
+
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
@@ -30,7 +32,6 @@ def copied(finished, tmp_path):
     return shutil.copytree(finished, tmp_path / "run")
 
 
-@pytest.mark.medium
 def test_their_logits_are_those_that_the_run_has_stored(finished, digits):
     nets = load_nets(finished)
     assert [*nets] == [("mlp-8x1", arm, seed) for arm in ("erm", "mixup") for seed in (0, 1)]
@@ -40,7 +41,6 @@ def test_their_logits_are_those_that_the_run_has_stored(finished, digits):
         assert (one.net, one.arm, one.seed) == (net, arm, seed)
 
 
-@pytest.mark.medium
 @pytest.mark.parametrize("cut", [np.s_[:0], np.s_[0], np.s_[:, :7]], ids=["none", "one", "smaller"])
 def test_images_of_another_shape_are_refused(finished, digits, cut):
     net = load_nets(finished)["mlp-8x1", "erm", 0]
@@ -48,7 +48,6 @@ def test_images_of_another_shape_are_refused(finished, digits, cut):
         net.logits(digits.test_inputs[cut])
 
 
-@pytest.mark.medium
 def test_the_module_takes_normalised_images(finished, digits):
     net = load_nets(finished)["mlp-8x1", "mixup", 1]
     scale = channel_scale(digits.train_inputs)
@@ -57,7 +56,6 @@ def test_the_module_takes_normalised_images(finished, digits):
     np.testing.assert_allclose(logits, net.logits(digits.test_inputs[:9]), rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.medium
 def test_a_net_that_diverged_is_left_out(tmp_path, spoil):
     spoil(1, 0, 3)
     run("width", tmp_path / "run", keep_checkpoints=True, warn=lambda _: None, **SMALL)
@@ -111,7 +109,6 @@ def test_nets_of_another_release(copied, change):
         load_nets(copied)
 
 
-@pytest.mark.medium
 def test_example():
     found = doctest.DocTestFinder(recurse=False).find(kept.load_nets, "load_nets", globs={**vars(kept)})
     failed, attempted = doctest.DocTestRunner().run(found[0])

@@ -10,6 +10,8 @@ import pytest
 
 from mixjax.gaussian import class_ece, class_means, limit_class_ece, limit_class_sets, population_ece, score_law
 
+pytestmark = pytest.mark.medium
+
 DRAWS = 16_000  # rounded up to 16,128
 K, P = 3, 5  # of all tests but one: each shape compiles
 MEANS = np.asarray(class_means(K, P, 1.2))
@@ -45,7 +47,6 @@ def literal_ece(claim, event):
     return sum(abs(np.sum(event[part] - claim[part])) for part in np.array_split(order, 50)) / claim.size
 
 
-@pytest.mark.medium
 @pytest.mark.few(1)
 @pytest.mark.parametrize("kind", ["top-label", "class-wise"])
 def test_literal_predictions_have_this_ece(kind, key, rng):
@@ -66,7 +67,6 @@ def test_literal_predictions_have_this_ece(kind, key, rng):
         assert abs(literal - value) < 5 * np.hypot(error, 0.5 / np.sqrt(truth.size)) + 5e-4
 
 
-@pytest.mark.medium
 def test_calibrated_constant_and_wrong_classifiers(key):
     """W = the means has no ECE, below 5 standard errors and rounding; nor has W = 0, which claims 1/3; NaN has NaN."""
     estimator = np.stack([MEANS, np.zeros((K, P)), np.full((K, P), np.nan)])

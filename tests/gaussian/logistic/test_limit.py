@@ -207,6 +207,7 @@ def alone(curvature, alpha):
     return optimize.brentq(slope, 0, 50, xtol=1e-14)
 
 
+@pytest.mark.medium
 def test_rows_that_do_not_interact():
     """Where p is a million n, or the signal a thousand, a row has one logit, as if it was alone; Newton starts far off.
 
@@ -246,6 +247,7 @@ def test_float64_with_a_penalty_that_leaves_no_variance():
     np.testing.assert_allclose(accuracy, [special.ndtr(1 / np.sqrt(2)), np.nan], rtol=1e-6)
 
 
+@pytest.mark.medium
 def test_what_float32_does_not_resolve_is_nan():
     """Soft labels that are met: the pull is a difference of numbers near 1. In float64 there is a limit."""
     hard = {"ratio": 30.0, "theta_norm": 1.0, "penalty": 1e-5, "alpha": 1.0}

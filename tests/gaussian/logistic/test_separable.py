@@ -10,8 +10,9 @@ from scipy import optimize
 
 from mixjax.gaussian import separable_ratio
 
+pytestmark = pytest.mark.medium
 
-@pytest.mark.medium
+
 def test_separable_ratio_at_its_ends():
     found = separable_ratio(np.array([0.0, 1e-30, 1e-6, 30.0, 1e3]))
     np.testing.assert_allclose(found, [0.5, 0.5, 0.5, 0.0, 0.0], atol=1e-6)
@@ -27,7 +28,6 @@ def separable(rng, n, p, theta_norm):
     return found.status == 0
 
 
-@pytest.mark.medium
 @pytest.mark.few(1)
 @pytest.mark.parametrize("theta_norm", [0.0, 1.0, 1.5])
 def test_training_sets_are_separable_from_there_on(rng, theta_norm):

@@ -25,6 +25,8 @@ from mixjax.sims.figures.fits import fits_figures
 from mixjax.sims.reports.fits import fits_report
 from mixjax.sims.studies import fits
 
+pytestmark = pytest.mark.medium
+
 OPTIONS = {"n": 20, "ratio": "0.25,1.5", "theta_norm": "1", "alpha": "1", "ridge_penalty": "0.5",
            "logistic_penalty": "0.02", "epochs": 3, "replicates": 12}  # fmt: skip
 
@@ -51,7 +53,6 @@ def made(work):
     return work.study.table(work.config, pieces).assign_attrs(origin).assign_attrs(pieces=pieces)
 
 
-@pytest.mark.medium
 def test_the_table_is_that_of_its_pieces(table):
     ece = table.attrs["pieces"]["ratio-1.5"]["ece"][:, 0]
     change = ece[..., 1] - ece[..., 0]
@@ -92,7 +93,6 @@ def test_numbers_are_those_of_the_draws():
     assert (table["not_converged"] == 0).all()
 
 
-@pytest.mark.medium
 def test_the_report_finds_the_boundary_of_the_average(table):
     """|theta| = 1, t = 1/3: c_crit = 0.2340 (`critical_ratio`), found again as a sign change of the limit."""
     report = fits_report(table)

@@ -10,11 +10,12 @@ from mixjax.calibration import ece
 from mixjax.gaussian import mixup_logistic_coefficients
 from mixjax.sims.studies.fitted_scores import MEASURED, Setting, measured
 
+pytestmark = pytest.mark.medium
+
 SETTINGS = [Setting("plain"), Setting("Mixup 1", alpha=1.0), Setting("smoothing 0.2", smoothing=0.2)]
 PENALTIES = np.array([0.1, 0.01])
 
 
-@pytest.mark.medium
 @pytest.mark.parametrize("n", [4, 10], ids=["fewer rows than features", "more"])
 def test_a_training_set_is_fitted_and_the_others_are_scored(key, rng, n):
     """The draw is repeated by hand; n > p takes the fit to single rows, which is the same. float32 to 1e-3."""

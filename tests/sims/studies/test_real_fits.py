@@ -11,6 +11,8 @@ from mixjax.sims.figures.real_fits import real_fits_figures
 from mixjax.sims.reports.real_fits import misses, real_fits_report
 from mixjax.sims.studies.real_fits import RealFits, fitted_settings
 
+pytestmark = pytest.mark.medium
+
 OPTIONS = {"n": "20,200", "penalty": "0.1", "alpha": "1", "smoothing": "0.2", "sets": 20, "rows": 10_000}
 
 
@@ -25,7 +27,6 @@ def table(tmp_path_factory):
     return sims.run("real_fits", folder / "run", features=str(folder / "net.npz"), **OPTIONS)
 
 
-@pytest.mark.medium
 def test_the_table_has_what_is_measured_beside_the_prediction(table):
     """Within five standard errors and what finite n and p leave: at n = 20 some .03. No row is left for n = 200."""
     assert list(table["pair"].values) == ["3, 8"] and list(table["fit"].values) == ["plain", "Mixup 1", "smoothing 0.2"]
@@ -42,7 +43,6 @@ def test_the_table_has_what_is_measured_beside_the_prediction(table):
     assert float(misses(table).count()) == 3
 
 
-@pytest.mark.medium
 def test_the_report_counts_cells(table):
     report = real_fits_report(table)
     assert "**Signed gap near: 3 of 3 (100.0 %).**" in report or "**Signed gap near: 2 of 3" in report

@@ -38,6 +38,7 @@ def test_variables_are_described_and_finite(table):
             assert (variable.values >= 0).all(), name
 
 
+@pytest.mark.medium
 def test_fractions_lie_in_their_intervals(table):
     fractions = [name.removesuffix("_low") for name in map(str, table) if name.endswith("_low")]
     assert fractions

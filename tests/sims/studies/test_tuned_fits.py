@@ -11,6 +11,8 @@ from scipy.optimize import minimize_scalar
 from mixjax.gaussian import ScoreLaw, limit_logistic_scores, population_nll
 from mixjax.sims.studies.tuned_fits import ARMS, tuned_arms
 
+pytestmark = pytest.mark.medium
+
 TRIED = {
     "penalty": np.array([1e-3, 1e-3, 0.1, 10.0]),
     "alpha": np.array([0.0, 0.5, 4.0]),
@@ -25,7 +27,6 @@ def bowl(height, *, penalty, alpha, smoothing):
     return ScoreLaw(height - distance, jnp.zeros_like(distance))
 
 
-@pytest.mark.medium
 def test_each_arm_ends_at_the_minimum_of_what_it_may_choose():
     """Of a law with one minimum: what is free is there, and the rest is at no choice."""
     found = tuned_arms(bowl, (np.float64(6.0),), TRIED)
@@ -36,7 +37,6 @@ def test_each_arm_ends_at_the_minimum_of_what_it_may_choose():
             np.testing.assert_allclose(found[name][criterion], expected, rtol=2e-3)
 
 
-@pytest.mark.medium
 def test_a_minimum_outside_is_cut_at_the_bounds():
     tried = TRIED | {"penalty": np.array([1e-3, 1e-3, 0.01]), "smoothing": np.array([0.0, 0.1, 0.2])}
     found = tuned_arms(bowl, (np.float64(6.0),), tried)

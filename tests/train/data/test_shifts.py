@@ -15,6 +15,7 @@ def images(rng):
     return rng.integers(0, MAX_PIXEL + 1, (3, 5, 6, 2), np.uint8)
 
 
+@pytest.mark.medium
 @pytest.mark.few(1)
 @pytest.mark.parametrize("name", SHIFTS)
 def test_none_of_it_changes_nothing(images, name):

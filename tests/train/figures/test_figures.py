@@ -185,6 +185,7 @@ def test_the_titles_of_shifts_name_severities(rng):
     assert titles[list(SHIFTS).index("noise")] == "ECE lower\nnowhere"
 
 
+@pytest.mark.medium
 def test_nets_of_another_depth_are_not_put_on_one_line(rng):
     """`temperature --depth 2,4`: the figure is of one depth, and says which."""
     (figure,) = EXPERIMENTS["temperature"].figures

@@ -58,6 +58,7 @@ def test_a_perfect_net_has_no_error():
         assert found[name] == 0, name
 
 
+@pytest.mark.medium
 def test_confidence_is_of_the_predicted_class():
     """Report 26: the confidence is the largest of the probabilities, never that of class 1."""
     logits, labels = np.array([[2.0, 0.0, -200.0, -200.0]] * 200), np.zeros(200, int)

@@ -132,6 +132,7 @@ def test_equal_seeds_are_equal_to_the_last_bit(digits, both):
     jax.tree.map(np.testing.assert_array_equal, nets, other)
 
 
+@pytest.mark.medium
 def test_each_seed_epoch_and_step_has_a_lambda_and_erm_has_none(both):
     """Reports 12 and 17: one a batch, of the draws that the steps take, [steps, members]; those of ERM are 1."""
     training, members, _, _ = both

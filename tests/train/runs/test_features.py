@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from mixjax.train.running import run
 from tests.train.conftest import SMALL
 
+pytestmark = pytest.mark.medium
 
-@pytest.mark.medium
+
 def test_the_logits_are_an_affine_function_of_the_features(tmp_path):
     """A file a net, of the test rows; float32 logits to 1e-4."""
     run("width", tmp_path, **SMALL, keep_features=True)

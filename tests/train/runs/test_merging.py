@@ -63,6 +63,7 @@ def changed(run_folder, tmp_path, change):
     return copy
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(
     ("change", "message"),
     [

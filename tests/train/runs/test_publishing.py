@@ -84,6 +84,7 @@ def published(finished, tmp_path_factory):
     return folder
 
 
+@pytest.mark.medium
 def test_the_readme_says_what_the_run_says(published, tmp_path):
     rows = dict(line.strip("| ").split(" | ", 1) for line in (published / "README.md").read_text().splitlines()
                 if line.startswith("| ") and line != "| | |")  # fmt: skip
