@@ -149,6 +149,7 @@ def test_a_clone_has_both_names_and_one_package(tmp_path: Path) -> None:
     run(ROOT, tmp_path, BOTH)
 
 
+@pytest.mark.medium
 def test_an_editable_install_adds_a_folder_to_the_path(built: dict[str, Path]) -> None:
     """Setuptools' default is a finder, which loses to a folder called mixjax where Python is started."""
     editable = zipfile.ZipFile(built["editable"])

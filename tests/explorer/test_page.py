@@ -137,6 +137,7 @@ def configuration(command: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, ob
     return vars(works[0].config)
 
 
+@pytest.mark.medium
 def test_commands_are_commands(found, monkeypatch, capsys):
     averaging, trained = (configuration(state["command"], monkeypatch) for state in found["states"])
     assert (averaging["alpha"], averaging["n"], averaging["theta_norm"]) == ("0.3", "50", "0.25:4:64:log")

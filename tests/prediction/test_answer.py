@@ -59,6 +59,7 @@ def test_where_the_signed_gap_changes_its_sign(prediction):
     )
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("measured, says", [
     ((-0.2, -0.1), "change −0.1500 [−0.7853, 0.4853], not clear of 0)"),
     ((-0.15, -0.15), "change −0.1500 [−0.1500, −0.1500])"),

@@ -83,6 +83,7 @@ def test_scipy_agrees_where_a_bound_holds_too(rng):
     assert bounds == {(False, False), (False, True), (True, False), (True, True)}
 
 
+@pytest.mark.medium
 def test_exchanged_classes(rng):
     p, correct = sample(rng)
     a, b, c = fitted_law(fit_beta_calibration(p, correct, **EVERY))

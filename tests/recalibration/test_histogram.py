@@ -77,6 +77,7 @@ def test_jit_and_vmap(binning, rng):
     assert np.isnan(found[2][0].accuracy).all() and np.isnan(found[2][0].count).all() and np.isnan(found[2][1]).all()
 
 
+@pytest.mark.medium
 def test_wrong_values_nan_and_nothing(rng):
     confidence, correct = scored(rng)
 

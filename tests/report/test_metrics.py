@@ -95,6 +95,7 @@ def test_a_binary_file_and_equal_mass_bins():
     assert len(set(report.histogram)) > 2  # of equal widths
 
 
+@pytest.mark.medium
 def test_an_impossible_label_has_an_infinite_loss():
     probs = np.where(np.arange(len(LABELS))[:, None] == 5, np.float32(np.arange(3) == (LABELS[5] + 1) % 3), PROBS)
     file = FilePredictions("f", "", "probs", probs, LABELS, NONE_MISSING, str)
@@ -105,6 +106,7 @@ def test_an_impossible_label_has_an_infinite_loss():
     assert np.isnan(difference.estimate)
 
 
+@pytest.mark.medium
 def test_differences_are_those_of_the_reports(plain, other):
     for metric in compare(plain, other).differences:
         expected = other.metric(metric.name).interval.estimate - plain.metric(metric.name).interval.estimate

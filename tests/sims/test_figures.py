@@ -95,6 +95,7 @@ def test_sixteen_settings_are_six_panels(table_of):
     assert "Drawn: 6 of the 16 Mixup settings" in caption
 
 
+@pytest.mark.medium
 def test_a_map_has_the_boundary_of_each_n(table_of):
     figure, caption = drawn(repeated(table_of("phase_diagram"), "n", 2), "ece_difference")
     key = [text.get_text() for text in figure.legends[0].get_texts()]

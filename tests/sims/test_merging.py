@@ -103,6 +103,7 @@ def test_the_same_unit_with_other_numbers_is_refused(folders, tmp_path):
     )
 
 
+@pytest.mark.medium
 def test_what_holds_no_run_or_none_of_this_release(folders, tmp_path):
     refused([tmp_path], tmp_path / "out", "holds no run")
     shutil.copytree(folders / "first", tmp_path / "other")

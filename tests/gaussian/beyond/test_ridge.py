@@ -53,6 +53,7 @@ def test_coefficients_are_the_ridge_of_all_pairs(rng, alpha, beta, p, penalty):
     np.testing.assert_allclose(ours, fit.coef_, rtol=0, atol=1e-12)
 
 
+@pytest.mark.medium
 def test_coefficients_without_mixup_are_the_ridge(rng):
     x, y = data(rng)
     fit = Ridge(alpha=0.3 * 7, fit_intercept=False, solver="svd").fit(x, y)

@@ -114,6 +114,7 @@ def test_mixup_and_temperature_scaling_are_equal_there(key):
     assert abs(mixed.mean() / scaled.mean() - 1) < 0.03 + 4.5 * error
 
 
+@pytest.mark.medium
 def test_nothing_is_critical_beyond_what_beta_laws_reach():
     ratio, theta_norm = np.array([1.0, 1.5, 2.0, 0.0, 0.0]), np.array([1.0, 1.0, 1.0, 0.0, 1.0])
     for weight in ("best", "estimated"):

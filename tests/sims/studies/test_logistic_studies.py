@@ -167,6 +167,7 @@ def test_wrong_axes_are_refused(study, options, says):
         work_of(study, **options)
 
 
+@pytest.mark.medium
 def test_metrics_are_of_the_law():
     law = ScoreLaw(np.array([1.0, 0.5]), np.array([0.2, -0.1]))
     found = metrics_of(law)

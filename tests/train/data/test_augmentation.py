@@ -56,6 +56,7 @@ def test_every_augmentation_is_a_window_of_the_padded_image(rng):
         assert any((found == other).all() for window in windows for other in (window, window[:, ::-1]))
 
 
+@pytest.mark.medium
 def test_draws_differ_by_epoch_step_and_image_and_repeat():
     image = jnp.zeros((32, 40, 40, 1), np.uint8).at[:, 20, 15].set(255)
     places = {

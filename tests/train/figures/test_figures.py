@@ -197,6 +197,7 @@ def test_nets_of_another_depth_are_not_put_on_one_line(rng):
     assert "of depth 4" in figure.caption(stored_of(shallow + deep))
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("name", ["width", "temperature", "variants", "shift"])
 def test_with_one_seed_no_title_counts_anything(name, rng):
     with paper_style():

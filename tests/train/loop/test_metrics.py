@@ -67,6 +67,7 @@ def test_confidence_is_of_the_predicted_class():
     assert found["signed_gap"] < 0
 
 
+@pytest.mark.medium
 def test_members_are_scored_alone(case):
     """Each with logits and labels of its own."""
     logits, labels = case

@@ -22,6 +22,7 @@ def shares(name: str, epochs: int) -> list[float]:
     return [float(learning_rate_share(Schedule.of(name, epochs), np.uint32(epoch))) for epoch in range(epochs)]
 
 
+@pytest.mark.medium
 def test_cosine_is_the_formula():
     expected = [(1 + np.cos(np.pi * epoch / 200)) / 2 for epoch in range(200)]
     np.testing.assert_allclose(shares("cosine", 200), expected, rtol=1e-5, atol=1e-7)

@@ -171,6 +171,7 @@ def test_evaluation_does_not_depend_on_the_batch_size(digits, both, monkeypatch)
     np.testing.assert_allclose(found, training.logits(nets, digits.test_inputs)[0], rtol=0, atol=1e-5)
 
 
+@pytest.mark.medium
 def test_evaluating_changes_nothing(digits, both):
     """Report 27: twice the same logits, and nets as before."""
     training, _, nets, _ = both

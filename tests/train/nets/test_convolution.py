@@ -84,6 +84,7 @@ def test_as_of_xla_at_the_sizes_of_the_resnet(rng, case, dtype):
     check(rng, case, dtype)
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("shape", [(1, 4, 4), pytest.param((3, 7, 5), marks=pytest.mark.slow)], ids=["even", "odd"])
 def test_tiles_are_of_winograd(rng, shape):
     """In float64, where the coefficients are exact."""

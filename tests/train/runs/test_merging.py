@@ -78,6 +78,7 @@ def test_what_does_not_belong_together_is_refused(change, message, finished, sec
     assert not (tmp_path / "both").exists()
 
 
+@pytest.mark.medium
 def test_a_net_that_is_in_both_is_refused(finished, tmp_path):
     with pytest.raises(RunError, match=r"mlp-8x1, arm erm, seed 0 is in .* and in .*; choose another --first-seed"):
         merge([finished, finished], tmp_path / "both")
