@@ -54,13 +54,18 @@ def place_of(fault: Fault) -> Path:
     return next(path for path, times in found.items() if times).relative_to(ROOT)
 
 
-def plant(fault: Fault, copy: Path) -> None:
-    """Copy the tracked files, and put the fault in."""
+def copy_tree(copy: Path) -> None:
+    """Copy the tracked files."""
     names = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, text=True, check=True, capture_output=True).stdout
     for name in filter(None, names.split("\0")):
         if (ROOT / name).is_file():
             (copy / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, copy / name)
+
+
+def plant(fault: Fault, copy: Path) -> None:
+    """Copy the tracked files, and put the fault in."""
+    copy_tree(copy)
     place = copy / place_of(fault)
     place.write_text(place.read_text().replace(fault.old, fault.new))
 
