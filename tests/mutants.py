@@ -1,9 +1,9 @@
 """Change random operators and whole numbers of the product, and record whether small or medium tests notice.
 
-Run `python -m tests.mutants [--count N] [--seed S] [--out FILE]` from the root of the tree. The faults of planted.txt are
-those that a person would make, and a test that alone finds one of them is never medium. These are drawn without
-looking. Each is planted in a copy of the tracked files. The small tests of its file run first, then those of its room,
-then the medium tests of its room. Some changes change nothing that a test could see, so no suite finds all.
+Run `python -m tests.mutants [--count N] [--seed S] [--out FILE]` from the root of the tree. Nobody chooses these changes,
+unlike the faults of planted.txt, which decide which tests stay small. Each is made in a copy of the tracked files. The
+small tests of its file run first, then those of its room, then the medium tests of its room. Some changes change
+nothing that a test could see, so no suite finds all.
 """
 
 from __future__ import annotations
@@ -49,30 +49,32 @@ class Mutant(NamedTuple):
 def mutants() -> list[Mutant]:
     """List all of the product, in order."""
     paths = sorted(path for part in PRODUCT for path in (ROOT / part).rglob("*.py"))
-    return [
-        Mutant(path.relative_to(ROOT), *change) for path in paths for change in changes(ast.parse(path.read_text()))
-    ]
+    found = [(path.relative_to(ROOT), changes(ast.parse(path.read_text()))) for path in paths]
+    return [Mutant(path, node, new) for path, of_file in found for node, new in of_file]
 
 
 def changes(tree: ast.Module) -> Iterator[tuple[ast.expr, str]]:
     """Yield each operator and whole number of a module with the text of another."""
     skipped = {id(inner) for part in ast.walk(tree) for outer in not_values(part) for inner in ast.walk(outer)}
     for node in ast.walk(tree):
-        if id(node) in skipped:
-            continue
-        if isinstance(node, ast.Compare) and type(node.ops[0]) in OTHER:
-            yield (
-                node,
-                ast.unparse(ast.Compare(node.left, [OTHER[type(node.ops[0])](), *node.ops[1:]], node.comparators)),
-            )
-        elif isinstance(node, ast.BinOp) and type(node.op) in OTHER:
-            yield node, ast.unparse(ast.BinOp(node.left, OTHER[type(node.op)](), node.right))
-        elif isinstance(node, ast.BoolOp):
-            yield node, ast.unparse(ast.BoolOp(OTHER[type(node.op)](), node.values))
-        elif isinstance(node, ast.UnaryOp) and type(node.op) in OTHER:
-            yield node, ast.unparse(ast.UnaryOp(OTHER[type(node.op)](), node.operand))
-        elif isinstance(node, ast.Constant) and type(node.value) is int:
-            yield node, str(node.value + 1)
+        if id(node) not in skipped and isinstance(node, ast.expr) and (new := changed(node)):
+            yield node, ast.unparse(new)
+
+
+def changed(node: ast.expr) -> ast.expr | None:
+    """Return an expression with another operator, or a whole number and one, or None."""
+    match node:
+        case ast.Compare(left, [op, *ops], values) if type(op) in OTHER:
+            return ast.Compare(left, [OTHER[type(op)](), *ops], values)
+        case ast.BinOp(left, op, right) if type(op) in OTHER:
+            return ast.BinOp(left, OTHER[type(op)](), right)
+        case ast.BoolOp(op, values):
+            return ast.BoolOp(OTHER[type(op)](), values)
+        case ast.UnaryOp(op, operand) if type(op) in OTHER:
+            return ast.UnaryOp(OTHER[type(op)](), operand)
+        case ast.Constant(value) if type(value) is int:
+            return ast.Constant(value + 1)
+    return None
 
 
 def not_values(node: ast.AST) -> Iterator[ast.AST]:
