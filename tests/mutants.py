@@ -1,9 +1,9 @@
 """Change random operators and whole numbers of the product, and record whether small or medium tests notice.
 
-Run `python -m tests.mutants [--count N] [--seed S] [--out FILE]` from the root of the tree. Nobody chooses these changes,
-unlike the faults of planted.txt, which decide which tests stay small. Each is made in a copy of the tracked files. The
-small tests of its file run first, then those of its room, then the medium tests of its room. Some changes change
-nothing that a test could see, so no suite finds all.
+Run `python -m tests.mutants [--count N] [--seed S] [--out FILE]` from the root of the tree. Nobody chooses these
+changes, unlike the faults of planted.txt, which decide which tests stay small. Each is made in a copy of the tracked
+files. The small tests of its file run first, then those of its room, then the medium tests of its room. Some changes
+change nothing that a test could see, so no suite finds all.
 """
 
 from __future__ import annotations
