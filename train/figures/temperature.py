@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from typing import Any
 
@@ -39,12 +40,17 @@ def _draw(stored: Stored) -> Any:
 
 def _finding(stored: Stored) -> str:
     """Say at how many widths Mixup changes the ECE after a temperature, beyond what seeds make of it."""
-    deepest = _rows(stored)[0].sizes["depth"]
-    rows = [row for row in stored.arms("temperature") if row.sizes["depth"] == deepest]
+    rows = _scaled(stored)
     plain, mixed = ([row for row in rows if (row.arm == rows[0].arm) is first] for first in (True, False))
     changes = [stored.difference(one, base)["ece"] for one, base in zip(mixed, plain, strict=True)]
     clear = sum(each.high < 0 or each.low > 0 for each in changes)
     return finding(changes, f"Scaled, Mixup changes the ECE at {clear} of {len(changes)} widths")
+
+
+def _scaled(stored: Stored) -> list[Row]:
+    """Return the rows of the nets that are drawn, with a temperature."""
+    deepest = _rows(stored)[0].sizes["depth"]
+    return [row for row in stored.arms("temperature") if row.sizes["depth"] == deepest]
 
 
 def _rows(stored: Stored) -> list[Row]:
@@ -63,5 +69,17 @@ def _caption(stored: Stored) -> str:
         f"ECE, NLL and confidence - accuracy of nets of depth {rows[0].sizes['depth']}, with and without Mixup, as "
         f"they are and with a temperature fitted to a tenth of the training rows, held out. {seeds_text(rows)} "
         "The title counts the widths at which, both scaled by their temperatures, the 95 % interval of the difference, "
-        "seed by seed, excludes 0. A net that is right on all held-out rows has no best temperature, and keeps 1."
+        "seed by seed, excludes 0. A net that is right on all held-out rows has no best temperature, and keeps 1"
+        f"{_kept_text(stored)}."
     )
+
+
+def _kept_text(stored: Stored) -> str:
+    """Say how many nets of each arm keep 1; nothing for a table that does not say."""
+    rows = [row for row in _scaled(stored) if row.seeds and "fitted" in row.metrics]
+    nets, kept = Counter[str](), Counter[str]()
+    for row in rows:
+        nets[row.arm] += row.seeds
+        kept[row.arm] += round(row.seeds * (1 - row.metrics["fitted"].mean))
+    counts = (f"{kept[arm]} of {count} nets ({ARM_NAMES[arm]})" for arm, count in nets.items())
+    return f": {', '.join(counts)}" if nets else ""

@@ -26,7 +26,7 @@ __all__ = [
 ]
 
 Records = list[dict[str, Any]]
-_SUMMARIZED = (*METRICS, *OF_TRAINING, *AT_THE_END, *OF_PSEUDO_LABELS, "temperature")
+_SUMMARIZED = (*METRICS, *OF_TRAINING, *AT_THE_END, *OF_PSEUDO_LABELS, "temperature", "fitted")
 
 
 class SeedSummary(NamedTuple):
@@ -105,7 +105,7 @@ def _cell(evaluation: str, group: Records) -> Cell:
     lost = tuple(record["seed"] for record in group if record["evaluation"] == DIVERGED)
     living = [record for record in group if record["evaluation"] != DIVERGED]
     names = [name for name in _SUMMARIZED if any(name in record for record in living)] or METRICS
-    metrics = {name: np.array([record.get(name, np.nan) for record in living]) for name in names}
+    metrics = {name: np.array([float(record.get(name, np.nan)) for record in living]) for name in names}
     first, seeds = group[0], tuple(record["seed"] for record in living)
     return Cell(first["net"], first["arm"], evaluation, first.get("severity", 0.0), first, seeds, metrics, lost)
 

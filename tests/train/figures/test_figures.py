@@ -185,6 +185,19 @@ def test_the_titles_of_shifts_name_severities(rng):
     assert titles[list(SHIFTS).index("noise")] == "ECE lower\nnowhere"
 
 
+def test_the_caption_counts_the_nets_that_keep_a_temperature_of_1(rng):
+    """The tables of older runs do not say it."""
+    records = records_of("temperature", 3, rng)
+    scaled = [record for record in records if record["evaluation"] == "temperature" and record["arm"] == "mixup"]
+    for record in scaled[1:]:  # of two nets and three seeds
+        record |= {"temperature": 1.0, "fitted": False}
+    (figure,) = EXPERIMENTS["temperature"].figures
+    assert figure.caption(stored_of(records)).endswith("keeps 1: 0 of 6 nets (no Mixup), 5 of 6 nets (Mixup).")
+    for record in records:
+        record.pop("fitted", None)
+    assert figure.caption(stored_of(records)).endswith("keeps 1.")
+
+
 @pytest.mark.medium
 def test_nets_of_another_depth_are_not_put_on_one_line(rng):
     """`temperature --depth 2,4`: the figure is of one depth, and says which."""
