@@ -1,4 +1,5 @@
-# make demo | test | test-medium | test-all | lint | docs | clean. All that is made lies in .venv, .cache and runs of this folder.
+# make demo | test | test-medium | test-all | lint | docs | clean
+# All that is made lies in .venv, .cache and runs of this folder.
 # Another Python than python3: make demo PYTHON=python3.12
 
 PYTHON ?= python3

@@ -44,7 +44,7 @@ def seed_of(name: str) -> int:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Of a test marked few(n), n of the parameter sets that are not slow are in `make test`, evenly spread."""
+    """Mark as slow all but n parameter sets, evenly spread, of a test marked few(n)."""
     sets: dict[str, list[pytest.Item]] = {}
     for item in items:
         if item.get_closest_marker("few") and not item.get_closest_marker("slow"):

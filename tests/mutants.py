@@ -103,10 +103,10 @@ def search(mutant: Mutant) -> dict[str, str]:
         copy_tree(copy)
         mutant.plant(copy)
         for size, paths in stages(mutant, copy):
-            test, _ = first_failure(["-m", SIZES[size], *paths], copy) if paths else ("", "")
+            test, reason = first_failure(["-m", SIZES[size], *paths], copy) if paths else ("", "")
             if test:
-                return {"found": size, "by": test.partition("tests/")[2]}
-    return {"found": "", "by": ""}
+                return {"found": size, "by": test.removeprefix("tests/"), "reason": reason[:200]}
+    return {"found": "", "by": "", "reason": ""}
 
 
 def main() -> None:

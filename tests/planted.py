@@ -103,6 +103,8 @@ def first_failure(arguments: list[str], copy: Path) -> tuple[str, str]:
     environment = {"JAX_COMPILATION_CACHE_DIR": str(program_cache()), **os.environ}
     done = subprocess.run(command, cwd=copy, env=environment, text=True, capture_output=True)
     failed = re.search(r"^(?:FAILED|ERROR) (.*?)(?: - (.*))?$", done.stdout, re.MULTILINE)
+    if "while loading conftest" in done.stderr:
+        return "conftest.py", done.stderr.splitlines()[-1]
     if done.returncode not in (0, 5) and not failed:
         raise RuntimeError(f"pytest ended with {done.returncode}\n{done.stdout}{done.stderr}")
     return (failed[1], failed[2] or "") if failed else ("", "")
