@@ -189,6 +189,9 @@ def temperatures() -> dict[str, float]:
             values[f"temperature.{units}.{arm}.accuracy"] = row.accuracy_mean
         change = of("temperature", CHANGE, "temperature", net=f"mlp-{units}x8")
         values |= interval(f"temperature.{units}.change", change)
+    for arm in ("erm", "mixup"):
+        nets = [of("temperature", arm, "temperature", net=f"mlp-{units}x8") for units in (10, 30, 100, 300)]
+        values[f"temperature.{arm}.kept"] = sum(net.seeds * (1 - net.fitted_mean) for net in nets)
     return values
 
 
