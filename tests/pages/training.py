@@ -15,6 +15,7 @@ from tests.paths import ROOT
 RESULTS = "training"
 CHANGE = "mixup - erm"
 LAYERS = (1, 2, 4, 8, 16, 24)
+DIGITS_UNITS = (10, 18, 30, 55, 100, 180, 300, 550)
 UNITS = (10, 30, 100, 300)
 OTHERS = {
     **{"cutmix": "CutMix", "reg": "RegMixup", "mit": "MIT", "rank": "RankMixup"},
@@ -140,10 +141,13 @@ def width() -> dict[str, float]:
     for units in (10, 18, 550):
         values |= interval(f"width.{units}", row(CHANGE, units))
         values |= accuracies(f"width.{units}", "width", net=f"mlp-{units}x8")
-    values |= {"width.accuracies": widest(row(CHANGE, units) for units in (18, 30, 55, 100, 180, 300, 550))}
+    values |= {"width.accuracies": widest(row(CHANGE, units) for units in DIGITS_UNITS[1:])}
     values |= interval("width.lost", row(CHANGE, 10), "accuracy", -1)
     narrow = row("mixup", 10)
     values |= {"width.failed": narrow.train_accuracy_mean, "width.plain": row("erm", 10).train_accuracy_mean}
+    for arm in ("erm", "mixup"):
+        best = [row(arm, units).test_temperature_mean for units in DIGITS_UNITS]
+        values |= {f"width.temperature.{arm}.least": min(best), f"width.temperature.{arm}.most": max(best)}
     return values | unpaired("width.shrinks", row(CHANGE, 18), row(CHANGE, 550))
 
 
