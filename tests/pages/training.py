@@ -15,6 +15,7 @@ from tests.paths import ROOT
 RESULTS = "training"
 CHANGE = "mixup - erm"
 LAYERS = (1, 2, 4, 8, 16, 24)
+DIGITS_LAYERS = (1, 2, 3, 4, 6, 8, 12, 16, 24)
 DIGITS_UNITS = (10, 18, 30, 55, 100, 180, 300, 550)
 UNITS = (10, 30, 100, 300)
 OTHERS = {
@@ -145,18 +146,26 @@ def width() -> dict[str, float]:
     values |= interval("width.lost", row(CHANGE, 10), "accuracy", -1)
     narrow = row("mixup", 10)
     values |= {"width.failed": narrow.train_accuracy_mean, "width.plain": row("erm", 10).train_accuracy_mean}
-    for arm in ("erm", "mixup"):
-        best = [row(arm, units).test_temperature_mean for units in DIGITS_UNITS]
-        values |= {f"width.temperature.{arm}.least": min(best), f"width.temperature.{arm}.most": max(best)}
+    values |= temperatures_of("width", [f"mlp-{units}x8" for units in DIGITS_UNITS])
     return values | unpaired("width.shrinks", row(CHANGE, 18), row(CHANGE, 550))
+
+
+def temperatures_of(result: str, nets: list[str]) -> dict[str, float]:
+    """Return the least and the greatest mean of the best temperatures, with Mixup and without."""
+    values = {}
+    for arm in ("erm", "mixup"):
+        best = [of(result, arm, net=net).test_temperature_mean for net in nets]
+        values |= {f"{result}.temperature.{arm}.least": min(best), f"{result}.temperature.{arm}.most": max(best)}
+    return values
 
 
 def depth() -> dict[str, float]:
     def rows(arm: str) -> dict[int, pd.Series]:
-        return {layers: of("depth", arm, net=f"mlp-80x{layers}") for layers in (1, 2, 3, 4, 6, 8, 12, 16, 24)}
+        return {layers: of("depth", arm, net=f"mlp-80x{layers}") for layers in DIGITS_LAYERS}
 
     changes, nets = rows(CHANGE), [*rows("erm").values(), *rows("mixup").values()]
     values = {"depth.accuracies": widest(changes.values()), "depth.least": min(net.accuracy_mean for net in nets)}
+    values |= temperatures_of("depth", [f"mlp-80x{layers}" for layers in DIGITS_LAYERS])
     return values | interval("depth.1", changes[1]) | interval("depth.24", changes[24])
 
 
