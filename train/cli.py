@@ -56,7 +56,8 @@ _MOST_NAMED = 5  # nets in the last line
 def main(arguments: Sequence[str], prog: str = "python -m train") -> int:
     """Run a command and return the exit status.
 
-    That is 0; 1 if the run is done and some net diverged; 2 for an error the user can put right; 130 when interrupted.
+    That is 0; 1 if the run is done and some net diverged; 2 for an error the user can put right; 130, 143 or 129
+    when Ctrl-C, SIGTERM or a lost terminal ends it.
     """
     line = CommandLine(
         prog,

@@ -207,7 +207,7 @@ def sigma_estimator(x: ArrayLike, y: ArrayLike, *, sigma_estimate: str = "paper"
 
     Args:
       x, y: data, shapes [n, p] and [n].
-      sigma_estimate: "paper", sqrt(|sum_i r_i|^2 / (p n)), the norm outside the sum as in Section 3.3 (not consistent
+      sigma_estimate: "paper", sqrt(|sum_i r_i|^2 / (p n)), the norm outside the sum as in Section 3.4 (not consistent
         for fixed p; 0 when all labels are equal), or "pooled", sqrt(sum_i |r_i|^2 / (p n)). Static.
 
     Returns:

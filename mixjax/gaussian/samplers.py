@@ -58,7 +58,7 @@ def sample_scores(
       sigma: standard deviation of a coordinate given the label, > 0.
       replicates: training sets per entry; static.
       sigma_estimate: static. "known": the classifier knows sigma. "paper" or "pooled": it divides by
-        sigma_hat^2 of `estimators.sigma_estimator` instead (Section 3.3, unknown sigma).
+        sigma_hat^2 of `estimators.sigma_estimator` instead (Section 3.4, unknown sigma).
 
     Returns:
       Laws of shape broadcast(n, p, theta_norm, t, sigma) + (replicates,), of variance above 0. NaN where

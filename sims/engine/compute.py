@@ -57,7 +57,7 @@ def compute(
 
         yield from _in_order(pool, finished, enumerate(units), ahead=2 * threads)
     finally:
-        pool.shutdown(cancel_futures=True)
+        pool.shutdown(cancel_futures=True)  # at Ctrl-C too: units in progress are finished, others dropped
 
 
 def _in_order(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from functools import partial
 
 import jax
@@ -10,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from mixjax import calibration
 from mixjax.calibration import (
     ace,
     aurc,
@@ -85,6 +87,19 @@ def hidden(rng, scores, right, weights):
     for column, values in zip(columns, (scores, right, weights), strict=True):
         column[at] = values
     return columns[:2], {"weights": columns[2].astype(np.float32), "where": np.isin(np.arange(PADDED), at)}
+
+
+def test_every_error_has_a_row():
+    """Functions of rows that are no errors, or share the program of one, have tests of their own."""
+    others = {
+        *("corp_curve", "excess_aurc", "isotonic_regression", "kolmogorov_smirnov_test", "mce", "nll_from_logits"),
+        *("reliability", "risk_coverage", "selective_accuracy", "skce_linear", "spiegelhalter_test"),
+    }
+    called = {getattr(function, "func", function).__name__ for function in FUNCTIONS.values()}
+    firsts = {("confidence", "correct"), ("probs", "labels"), ("logits", "labels")}
+    public = [getattr(calibration, name) for name in calibration.__all__ if name.islower()]
+    of_rows = {each.__name__ for each in public if tuple(inspect.signature(each).parameters)[:2] in firsts}
+    assert of_rows - called == others
 
 
 @pytest.mark.few(5)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from functools import partial
 
 import jax
@@ -10,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from mixjax import calibration, recalibration
 from mixjax.calibration import (
     CalibrationState,
     bootstrap_intervals,
@@ -27,6 +29,7 @@ from mixjax.calibration import (
     tace,
     top_label_ece,
 )
+from mixjax.calibration.rows.bins import DEFAULT_BINS
 
 ROWS = ([0.3, 0.8, 0.5], [1, 0, 1])
 PROBS = ([[0.3, 0.7], [0.8, 0.2]], [1, 0])
@@ -126,3 +129,11 @@ def test_labels_do_not_wrap(case):
 def test_whole_numbers_are_printed_as_they_are():
     with pytest.raises(ValueError, match="where must be boolean, or 0 and 1, got 123456789 in row 1"):
         ece(*ROWS, where=[1, 123_456_789, 0])
+
+
+def test_every_default_is_of_15_bins():
+    public = [getattr(package, name) for package in (calibration, recalibration) for name in package.__all__]
+    signatures = [inspect.signature(each).parameters for each in public]
+    defaults = [parameters["num_bins"].default for parameters in signatures if "num_bins" in parameters]
+    assert len(defaults) > 10
+    assert set(defaults) == {DEFAULT_BINS}

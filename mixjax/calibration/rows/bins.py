@@ -25,7 +25,7 @@ from mixjax.typing import ArrayLike, Real
 Binning = Literal["equal-width", "equal-mass"]
 Closed = Literal["left", "right"]
 NumBins = int | Literal["cube_root"]
-DEFAULT = 15  # num_bins of public functions, which says nothing about edges of one's own
+DEFAULT_BINS = 15  # of every public function; beside edges of one's own it says nothing
 
 
 class BinSums(NamedTuple):
@@ -71,7 +71,7 @@ class Bins:
         if binning != "equal-width":
             raise ValueError(f"edges and binning={binning!r} exclude each other")
         own = _own_edges(edges)
-        if num_bins not in (DEFAULT, len(own) - 1):
+        if num_bins not in (DEFAULT_BINS, len(own) - 1):
             raise ValueError(f"edges make {len(own) - 1} bins, got num_bins={num_bins!r}")
         return cls(check_num_bins(len(own) - 1), binning, closed, own)
 

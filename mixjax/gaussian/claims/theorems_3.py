@@ -181,7 +181,7 @@ THEOREM_3_5 = Claim(
     "(c1, c2) and |theta| < C some Beta(alpha, beta) makes ECE(mix) < ECE, with high probability.",
     f"ECE(mix) - ECE of each training set, with the paper's estimate of sigma, {CHOSEN}.",
     **helps(population_ece, sigma_estimate="paper"),
-    special="the unknown sigma of Section 3.3, whose law is exact. In general: three families of generators at the "
+    special="the unknown sigma of Section 3.4, whose law is exact. In general: three families of generators at the "
     "sizes and the weight of the study `generative`.",
     reading="The paper's estimate of sigma has its norm outside of the sum: its square has the relative noise of "
     "chi^2_p / p, so that it is not consistent at fixed p. The general statement cannot be tested at all generators; "
