@@ -16,6 +16,7 @@ from mixjax.calibration.summary import Kind, kind_given
 from mixjax.commands.origin import versions
 from mixjax.numerics.arguments import as_array
 from mixjax.numerics.meshes import pooled
+from mixjax.report.class_names import places_among
 from mixjax.report.comparison import check_pair
 from mixjax.report.groups import Groups
 from mixjax.report.metrics import Settings
@@ -38,6 +39,7 @@ def of_arrays(
     correct: Scores | None = None,
     where: ArrayLike | None = None,
     groups: ArrayLike | Sequence[str] | None = None,
+    classes: Sequence[Any] | None = None,
     num_bins: int = 15,
     binning: Binning = "equal-width",
     closed: Closed = "left",
@@ -49,11 +51,12 @@ def of_arrays(
     Args:
       probs, logits, confidence: exactly one of them; probabilities or logits [N, K] go with `labels`, confidences [N]
         with `correct`. To compare two models on the same rows, pass a mapping from their names to these.
-      labels: whole numbers in [0, K), shape [N].
+      labels: whole numbers in [0, K), shape [N]; or names out of `classes`.
       correct: 0 or 1, shape [N]; for two models a mapping too.
       where: shape [N]: rows that are False are left out.
       groups: shape [N]: of each row the name or the number of its group. The report has accuracy, ECE and signed gap of
         each group, by `group_intervals`.
+      classes: names of the K classes, in the order of the scores, as a scikit-learn model has them in `classes_`.
       num_bins, binning, closed: as for `ece`.
       level: of every interval and band, in (0, 1).
       seed: of the bootstrap and of the test.
@@ -64,7 +67,8 @@ def of_arrays(
     Raises:
       TypeError: unless exactly one kind of scores is given, with its labels or correctness.
       ValueError: for more than two models; for two with different numbers of rows or classes; for groups of another
-        shape; without rows, for NaN in a row, and as the functions of `mixjax.calibration`.
+        shape; for classes that are not those of the scores, or not those of the labels; without rows, for NaN in a row,
+        and as the functions of `mixjax.calibration`.
 
     Example:
       >>> from mixjax.report import of_arrays
@@ -74,13 +78,16 @@ def of_arrays(
       -0.2
     """
     kind = kind_given({"probs": probs, "logits": logits, "confidence": confidence}, labels, correct)
+    class_names = () if classes is None else tuple(np.asarray(classes).tolist())
+    if class_names and labels is not None:
+        labels = places_among(class_names, labels, where)
     settings = Settings(num_bins, binning, closed, level, seed)
     scores = _by_name({"probs": probs, "logits": logits, "confidence": confidence}[kind])
     right = _by_name(correct if kind == "confidence" else labels, scores)
     if len(scores) not in (1, 2):
         raise ValueError(f"a report takes one model or two, got {len(scores)}")
     with jax.enable_x64(True):
-        files = [_predictions(name, kind, scores[name], right[name], where, groups) for name in scores]
+        files = [_predictions(name, kind, scores[name], right[name], where, groups, class_names) for name in scores]
         if len(files) == 1:
             return CalibrationReport.of(files, list(scores), settings, versions())
         try:
@@ -107,6 +114,7 @@ def _predictions(
     right: ArrayLike,
     where: ArrayLike | None,
     groups: ArrayLike | Sequence[str] | None,
+    classes: tuple[Any, ...],
 ) -> FilePredictions:
     """Check the rows that count of one model.
 
@@ -135,8 +143,16 @@ def _predictions(
         found, codes = np.unique(of_rows, return_inverse=True)
         rows_of["groups"] = Groups("groups", found.tolist(), codes)
     missing = np.zeros(int(kept.sum()), bool)
+    if classes and (kind == "confidence" or len(classes) != np.shape(values)[1]):
+        raise ValueError(f"classes must name the columns of the scores, got {len(classes)} for {np.shape(values)}")
     return FilePredictions(
-        name, "", "binary" if kind == "confidence" else kind, missing=missing, row_name=_row, **rows_of
+        name,
+        "",
+        "binary" if kind == "confidence" else kind,
+        missing=missing,
+        row_name=_row,
+        class_names=tuple(map(str, classes)),
+        **rows_of,
     )
 
 

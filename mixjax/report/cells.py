@@ -11,6 +11,7 @@ import numpy as np
 from mixjax.runs import RunError
 from mixjax.runs.untrusted import printable
 
+NAMED = "; labels that are names need --classes NAME,NAME,... in the order of the scores"
 MISSING = ("", "NA", "NaN", "nan", "null")
 _BOOLEANS = {"true": True, "false": False}
 
@@ -47,7 +48,7 @@ def numbers_of(path: Path, name: str, cells: list[str], lines: list[int], whole:
         except (ValueError, OverflowError):
             continue
     line, cell = next(pair for pair in zip(lines, filled, strict=True) if not _is_number(pair[1], dtypes[-1], whole))
-    what = "a whole number of at most 64 bits" if whole else "a number"
+    what = f"a whole number of at most 64 bits{NAMED}" if whole else "a number"
     raise RunError(f"{path}: {printable(name, 40)} is {cell[:40]!r} in line {line}, which is not {what}")
 
 

@@ -18,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from mixjax.commands import missing_package
-from mixjax.report.cells import MISSING, Labels, numbered, numbers_of
+from mixjax.report.cells import MISSING, NAMED, Labels, numbered, numbers_of
 from mixjax.report.groups import Groups, Numbering, is_text, of_array, of_cells, of_dictionary, room_of_text
 from mixjax.report.lists import count_of_numbers, is_list_of_numbers, of_lists
 from mixjax.report.numbers import row_count
@@ -206,23 +206,36 @@ def _parquet(path: Path, chosen: _Chosen) -> Columns:
         kinds = {name: file.schema_arrow.field(name).type for name in names}
         grouped = chosen.groups if chosen.groups in kinds else None
         text = grouped if grouped is not None and is_text(path, grouped, kinds[grouped]) else None
+        named = _named_labels(path, chosen.labels, kinds)
         lists = [name for name in names if name == chosen.listed and is_list_of_numbers(kinds[name])]
         wanted = [name for name in names if chosen.wanted(name) or (name == grouped and text is None)]
-        flat = [name for name in wanted if name not in lists]
+        flat = [name for name in wanted if name not in (*lists, named)]
         for name in flat:
-            _refuse_other_kinds(path, name, kinds[name])
+            of_labels = chosen.labels is not None and name == chosen.labels.column
+            _refuse_other_kinds(path, name, kinds[name], NAMED if of_labels else "")
         rows = _rows_of(file.metadata)
         counts = [rows] * len(flat) + [count_of_numbers(file.metadata, name) for name in lists]
-        counts += [room_of_text(file.metadata, text)] if text is not None else []
+        counts += [room_of_text(file.metadata, name) for name in (text, named) if name is not None]
         _refuse_many(path, rows, sum(counts), len(counts))
         table = file.read(flat + lists)
         groups = of_dictionary(path, text) if text is not None else None
+        labels = of_dictionary(path, named) if named is not None else None
     except (pyarrow.ArrowException, ValueError) as error:
         raise RunError(f"{path} is damaged, or is not a parquet file: {printable(_first_line(error))}") from None
     arrays = {name: _of_arrow(table.column(name)) for name in flat}
+    if labels is not None and chosen.labels is not None:
+        cells = ["" if code < 0 else str(labels.names[code]) for code in labels.codes]
+        arrays[chosen.labels.column] = numbered(path, chosen.labels, cells, [_row(row) for row in range(rows)])
     if grouped is not None and text is None:
         groups = of_array(path, grouped, arrays[grouped], _row)
     return Columns(names, arrays | {name: of_lists(path, name, table.column(name)) for name in lists}, _row, groups)
+
+
+def _named_labels(path: Path, labels: Labels | None, kinds: dict[str, Any]) -> str | None:
+    """Return the column of labels if it is text and its classes are named."""
+    if labels is None or not labels.classes or labels.column not in kinds:
+        return None
+    return labels.column if is_text(path, labels.column, kinds[labels.column]) else None
 
 
 def _rows_of(metadata: Any) -> int:
@@ -233,12 +246,14 @@ def _rows_of(metadata: Any) -> int:
     return int(metadata.num_rows)
 
 
-def _refuse_other_kinds(path: Path, name: str, kind: Any) -> None:
+def _refuse_other_kinds(path: Path, name: str, kind: Any, hint: str) -> None:
     """Raise RunError for text and lists before they are read: a few bytes can stand for very many of them."""
     from pyarrow import types
 
     if not any(is_kind(kind) for is_kind in (types.is_integer, types.is_floating, types.is_boolean)):
-        raise RunError(f"{path}: column {printable(name, 40)} must be numbers, got {printable(_first_line(kind))}")
+        raise RunError(
+            f"{path}: column {printable(name, 40)} must be numbers, got {printable(_first_line(kind))}{NAMED}"
+        )
 
 
 def _of_arrow(column: Any) -> np.ndarray:

@@ -53,7 +53,8 @@ def check_pair(first: FilePredictions, second: FilePredictions) -> None:
     if first.kind != "binary" and differ.any():
         row = int(np.argmax(differ))
         labels = f"{first.labels[row]} and {second.labels[row]}, {first.row_name(row)}"
-        raise RunError(f"{first.name} and {second.name} have different labels in {differ.sum()} rows (first {labels})")
+        which = f"in {differ.sum()} rows (first {labels}); rows are paired by their position"
+        raise RunError(f"{first.name} and {second.name} have different labels {which}")
     groups = first.groups, second.groups
     if groups[0] is not None and groups[1] is not None and (differ := groups[0].differ(groups[1])).any():
         row = int(np.argmax(differ))

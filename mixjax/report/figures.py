@@ -95,7 +95,8 @@ def classes_figure(report: Report) -> tuple[Figure, list[int]]:
         draw_diagonal(ax)
         draw_reliability(ax, of_class.table, level=report.settings.level, joined=False, edges=_edges(report.settings))
         ax.set_aspect("equal", adjustable="box")
-        ax.set_title(f"class {k}: ECE {of_class.ece.estimate:.3f}", pad=4)
+        name = report.file.class_name(k, 16) if report.file.class_names else f"class {k}"
+        ax.set_title(f"{name}: ECE {of_class.ece.estimate:.3f}", pad=4, parse_math=False)
         ax.set_xticks([0, 0.5, 1], ["0", "0.5", "1"])
         ax.set_yticks([0, 0.5, 1], ["0", "0.5", "1"])
     for ax in axes[len(shown) - columns : len(shown)]:

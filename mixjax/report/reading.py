@@ -41,6 +41,7 @@ from mixjax.report.checks import (
 from mixjax.report.columns import Columns, is_table, read_columns
 from mixjax.report.groups import Groups
 from mixjax.runs import RunError
+from mixjax.runs.untrusted import printable
 
 Kind = Literal["logits", "probs", "binary"]
 
@@ -79,6 +80,7 @@ class FilePredictions:
       row_name: the file's name of a row.
       dropped: number of rows left out.
       groups: the group of each row, or None.
+      class_names: names of the classes, in the order of the scores, if they have any.
     """
 
     name: str
@@ -90,6 +92,7 @@ class FilePredictions:
     row_name: Callable[[int], str]
     dropped: int = 0
     groups: Groups | None = None
+    class_names: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -98,6 +101,10 @@ class FilePredictions:
     def num_classes(self) -> int:
         """The number of classes K; 2 for kind "binary"."""
         return 2 if self.kind == "binary" else self.scores.shape[1]
+
+    def class_name(self, k: int, longest: int) -> str:
+        """Return the name of class k, fit to be shown and at most so long, or its number."""
+        return printable(self.class_names[k], longest) if self.class_names else str(k)
 
 
 def read_predictions(path: Path, kind: Kind, names: Names | None = None, rules: Rules | None = None) -> FilePredictions:
@@ -110,7 +117,9 @@ def read_predictions(path: Path, kind: Kind, names: Names | None = None, rules: 
     scores, labels, missing, row_name, groups = (_binary if kind == "binary" else _classes)(path, kind, names, rules)
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
-    return FilePredictions(path.name, digest, kind, scores, labels, missing, row_name, groups=groups)
+    return FilePredictions(
+        path.name, digest, kind, scores, labels, missing, row_name, groups=groups, class_names=names.classes
+    )
 
 
 def without_missing(files: Sequence[FilePredictions], drop: bool) -> list[FilePredictions]:

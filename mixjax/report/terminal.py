@@ -12,6 +12,7 @@ from mixjax.report.metrics import Metric, Report
 from mixjax.report.numbers import decimals, ends, estimate, p_value, rounded, row_count
 from mixjax.runs.untrusted import printable
 
+_LONGEST_CLASS = 10  # letters of a name
 MOST_CLASSES = 10  # classes to list, those with the largest ECE
 PIPED = 160  # columns of a report that no terminal shows
 _WIDTH_OF_NUMBERS = 100  # columns beside the name of a group; in fewer, two intervals are left out
@@ -69,14 +70,15 @@ def metrics_table(metrics: Sequence[Metric], title: str, level: float) -> Any:
     return table
 
 
-def class_cells(report: Report, k: int) -> tuple[str, ...]:
+def class_cells(report: Report, k: int, longest: int = 40) -> tuple[str, ...]:
     """Format class, rows, frequency, mean probability, ECE and signed gap; the same digits in all rows."""
     c = report.classes[k]
     digits = [max(decimals(getattr(each, name)) for each in report.classes) for name in ("ece", "signed_gap")]
     ece, gap = (
         (estimate(interval, n), ends(interval, n)) for interval, n in zip((c.ece, c.signed_gap), digits, strict=True)
     )
-    return (str(k), str(c.rows), rounded(c.frequency), rounded(c.mean_probability), *ece, *gap)
+    name = report.file.class_name(k, longest)
+    return (name, str(c.rows), rounded(c.frequency), rounded(c.mean_probability), *ece, *gap)
 
 
 def _classes_table(report: Report) -> Any:
@@ -89,14 +91,14 @@ def _classes_table(report: Report) -> Any:
         "class",
         "rows",
         "frequency",
-        "mean prob.",
+        "prob.",
         "ECE",
         f"interval, {report.settings.level:g}",
         "signed gap",
     ):
         table.add_column(heading, justify="right")
     for k in shown:
-        table.add_row(*class_cells(report, k)[:-1])
+        table.add_row(*class_cells(report, k, _LONGEST_CLASS)[:-1])
     return table
 
 

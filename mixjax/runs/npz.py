@@ -74,7 +74,9 @@ def _array(archive: zipfile.ZipFile, info: zipfile.ZipInfo, limit: int, name: st
         raise ValueError(f"version {version}")
     shape, fortran, dtype = _HEADERS[version](start)
     if dtype.hasobject:
-        raise RunError(f"{name} is not an array of numbers, and pickles are not read")
+        raise RunError(
+            f"{name} is an array of Python objects, and pickles are not read; text is read if its dtype is str"
+        )
     if min(shape, default=1) < 0 or math.prod(shape) * dtype.itemsize != len(content) - start.tell():
         raise RunError(f"{name} is damaged: it does not hold the {shape} that its header says")
     array = np.ndarray(shape, dtype, content, start.tell(), order="F" if fortran else "C")

@@ -23,7 +23,7 @@ UNBINNED = ("signed gap", "NLL", "Brier score")  # intervals that hold a truth w
 
 
 def numbers() -> dict[str, float]:
-    return biases() | plain_bias() | ratios() | unbinned() | binned()
+    return biases() | spreads() | plain_bias() | ratios() | unbinned() | binned()
 
 
 def bias(law: str, size: int, name: str) -> float:
@@ -40,6 +40,12 @@ def biases() -> dict[str, float]:
     }
     law = at("estimator_bias/law-estimator.csv", law=OVER, estimator="ECE, equal width")
     return cells | {"truth": law.truth, "mce": at(BIASES, law=CALIBRATED, size=300, estimator="MCE", bins=15).bias}
+
+
+def spreads() -> dict[str, float]:
+    names = [(law, name) for law in (CALIBRATED, OVER) for name in ("sweep", "smooth", "debiased")]
+    row = {pair: at(BIASES, law=pair[0], size=300, estimator=ESTIMATORS[pair[1]], bins=15) for pair in names}
+    return {f"{law}.{name}.sd": row[law, name].sd for law, name in names}
 
 
 def plain_bias() -> dict[str, float]:

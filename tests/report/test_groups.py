@@ -229,7 +229,7 @@ WRONG = {  # the file, the column, and what the sentence holds
     "bytes": ("f.npz", np.array([b"a", b"b"]), "site must be names or whole numbers, got |S1"),
     "complex": ("f.npz", np.array([1j, 1]), "site must be names or whole numbers, got complex128"),
     "spans": ("f.npz", np.array([1, 2], "m8[s]"), "site must be names or whole numbers, got timedelta64[s]"),
-    "objects": ("f.npz", np.array(["a", None], object), "site.npy is not an array of numbers, and pickles are not"),
+    "objects": ("f.npz", np.array(["a", None], object), "site.npy is an array of Python objects, and pickles are not"),
     "two axes": ("f.npz", np.array([["a"], ["b"]]), "site must have shape [N], got (2, 1)"),
     "another length": ("f.npz", np.array(["a", "b", "c"]), "site has 3 rows and the predictions have 2"),
     "no characters": ("f.npz", np.full(2, 2**32 - 1, np.uint32).view("U1"), "is damaged, or is not an npz file"),

@@ -137,6 +137,13 @@ def as_labels(labels: ArrayLike, where: ArrayLike | None = None, *, name: str = 
     return jnp.asarray(array).astype(np.int32)
 
 
+def _names_hint(array: jax.Array | np.ndarray) -> str:
+    """Return what to do about names of classes, nothing without any."""
+    named = isinstance(array, np.ndarray) and any(isinstance(each, str) for each in array.ravel()[:1].tolist())
+    places = "pandas.Categorical(labels, categories=names).codes"
+    return f"; names need their places among the scores: {places}" if named else ""
+
+
 def _whole(name: str, array: jax.Array | np.ndarray, where: ArrayLike | None, hint: str) -> np.ndarray:
     """Return known floats as integers, 0 in masked rows.
 
@@ -147,7 +154,9 @@ def _whole(name: str, array: jax.Array | np.ndarray, where: ArrayLike | None, hi
     host = known(array) if jnp.issubdtype(array.dtype, jnp.floating) else None
     mask = None if where is None else known(as_mask(where))
     if host is None or mask is None or mask.shape != host.shape:
-        raise TypeError(f"{name} must be whole numbers, got {array.dtype}{missing_hint(array) or hint}")
+        raise TypeError(
+            f"{name} must be whole numbers, got {array.dtype}{missing_hint(array) or _names_hint(array) or hint}"
+        )
     kept = np.where(mask, host.astype(np.float64), 0)
     broken = kept != np.floor(kept)
     if broken.any():
