@@ -12,7 +12,7 @@ STATED = {
     logistic: ("settings", "nll.none", "decay.nll", "decay.scaled", "Mixup.accuracy", "plain.accuracy"),
     temperature: ("1.best.least", "1.best.most"),
     training: (
-        *(f"units.{width}{end}" for width in (10, 300) for end in ("", ".low", ".high")),
+        *(f"{sweep}{end}" for sweep in ("units.10", "units.300", "crops.300") for end in ("", ".low", ".high")),
         "ratio.least",
         "ratio.most",
     ),

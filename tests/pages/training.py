@@ -27,7 +27,7 @@ OTHERS = {
 def numbers() -> dict[str, float]:
     return (
         speed() | agreement() | variants() | shifts() | width() | depth() | pseudo_labels() | temperatures()
-        | fashion_width() | fashion_depth() | fashion_pseudo_labels()
+        | fashion_width() | augmented() | fashion_depth() | fashion_pseudo_labels()
     )  # fmt: skip
 
 
@@ -213,6 +213,18 @@ def fashion_width() -> dict[str, float]:
     hundred, widest = (of("width_fashion_mnist", CHANGE, net=f"mlp-{units}x8") for units in (100, 300))
     few = of("width_fashion_mnist_10000", CHANGE, net="mlp-1000x8")
     return values | unpaired("units.grows", hundred, widest) | interval("few.units.1000", few, sign=-1)
+
+
+def augmented() -> dict[str, float]:
+    values = {}
+    for units in UNITS:
+        arms = {arm: of("width_fashion_mnist_augmented", arm, net=f"mlp-{units}x8") for arm in ("erm", "mixup", CHANGE)}
+        values |= interval(f"crops.{units}", arms[CHANGE])
+        for arm in ("erm", "mixup"):
+            values |= {f"crops.{arm}.ece.{units}": arms[arm].ece_mean, f"crops.{arm}.acc.{units}": arms[arm].accuracy_mean}
+            values |= {f"crops.{arm}.temperature.{units}": arms[arm].test_temperature_mean}
+        values |= {f"crops.gap.{units}": arms["erm"].signed_gap_mean, f"crops.fit.{units}": arms["erm"].train_accuracy_mean}
+    return values
 
 
 def fashion_depth() -> dict[str, float]:

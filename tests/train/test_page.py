@@ -56,8 +56,8 @@ def test_width_and_depth_on_digits(result):
         assert found.ece_mean.is_monotonic_increasing
         assert clear(found, "nll") == [1] * 9
     else:
-        assert sorted(clear(found, "nll")) == [0] * 7 + [1]
-        assert found.ece_mean.iloc[0] > 1.9 * found.ece_mean.iloc[1:].max()
+        assert clear(found, "nll") == [0] * 8
+        assert found.ece_mean.iloc[0] > 1.5 * found.ece_mean.iloc[1:].max()
 
 
 def test_temperatures_on_digits():
@@ -76,6 +76,16 @@ def test_width_on_fashion_mnist():
     assert clear(found, "accuracy") == [0, -1, 1, 1]
     assert plain.signed_gap_mean.is_monotonic_increasing
     assert plain.train_accuracy_mean.is_monotonic_increasing
+
+
+def test_width_on_fashion_mnist_with_crops_and_flips():
+    """Nets that do not fit are nearly calibrated without Mixup, and harmed by it at every width."""
+    found, plain = rows("width_fashion_mnist_augmented"), rows("width_fashion_mnist_augmented", "erm")
+    assert clear(found) == clear(found, "rms_ece") == clear(found, "nll") == [1] * 4
+    assert clear(found, "mce") == [0] * 4
+    assert clear(found, "accuracy") == [-1] * 4
+    assert (plain.train_accuracy_mean < 0.9).all()
+    assert plain.signed_gap_mean.between(0, 0.02).all()
 
 
 def test_width_on_a_sixth_of_fashion_mnist():
@@ -111,7 +121,10 @@ def test_depth_on_a_sixth_of_fashion_mnist():
     assert clear(found, "nll") == [-1, -1, -1, -1, 0, 1]
 
 
-@pytest.mark.parametrize("result", ["width_fashion_mnist", "depth_fashion_mnist"])
+FASHION = ("width_fashion_mnist", "width_fashion_mnist_augmented", "depth_fashion_mnist")
+
+
+@pytest.mark.parametrize("result", FASHION)
 def test_mixup_helps_where_it_takes_less_than_twice_the_overconfidence(result):
     """...of the net without it, wherever its effect on the ECE is clear."""
     found, plain = rows(result), rows(result, "erm")
@@ -119,13 +132,13 @@ def test_mixup_helps_where_it_takes_less_than_twice_the_overconfidence(result):
     assert all(less == (sign < 0) for less, sign in zip(takes_less, clear(found), strict=True) if sign)
 
 
-@pytest.mark.parametrize("result", ["width_fashion_mnist", "depth_fashion_mnist"])
+@pytest.mark.parametrize("result", FASHION)
 def test_mixup_lowers_the_best_temperature(result):
     """To less than 1 at every size; along the width it then varies less than without Mixup."""
     assert set(clear(rows(result), "test_temperature")) == {-1}
     plain, mixed = (rows(result, arm).test_temperature_mean for arm in ("erm", "mixup"))
     assert (mixed < 1).all()
-    if result.startswith("width"):
+    if result == "width_fashion_mnist":
         assert plain.is_monotonic_increasing and mixed.max() / mixed.min() < 1.2 < 2 < plain.max() / plain.min()
 
 
