@@ -218,12 +218,14 @@ def fashion_width() -> dict[str, float]:
 def augmented() -> dict[str, float]:
     values = {}
     for units in UNITS:
-        arms = {arm: of("width_fashion_mnist_augmented", arm, net=f"mlp-{units}x8") for arm in ("erm", "mixup", CHANGE)}
-        values |= interval(f"crops.{units}", arms[CHANGE])
-        for arm in ("erm", "mixup"):
-            values |= {f"crops.{arm}.ece.{units}": arms[arm].ece_mean, f"crops.{arm}.acc.{units}": arms[arm].accuracy_mean}
-            values |= {f"crops.{arm}.temperature.{units}": arms[arm].test_temperature_mean}
-        values |= {f"crops.gap.{units}": arms["erm"].signed_gap_mean, f"crops.fit.{units}": arms["erm"].train_accuracy_mean}
+        plain, mixed, change = (
+            of("width_fashion_mnist_augmented", arm, net=f"mlp-{units}x8") for arm in ("erm", "mixup", CHANGE)
+        )
+        values |= interval(f"crops.{units}", change)
+        values |= {f"crops.gap.{units}": plain.signed_gap_mean, f"crops.fit.{units}": plain.train_accuracy_mean}
+        for arm, net in (("erm", plain), ("mixup", mixed)):
+            values |= {f"crops.{arm}.ece.{units}": net.ece_mean, f"crops.{arm}.acc.{units}": net.accuracy_mean}
+            values |= {f"crops.{arm}.temperature.{units}": net.test_temperature_mean}
     return values
 
 

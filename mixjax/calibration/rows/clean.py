@@ -49,7 +49,7 @@ class Rows(NamedTuple):
         if confidence.ndim == 0:
             raise ValueError("confidence must have shape [N], got one number")
         if half:
-            confidence = jnp.where(is_share(confidence, HALF_SLACK), _clipped(confidence), confidence)
+            confidence = jnp.where(is_share(confidence, HALF_SLACK), clipped(confidence), confidence)
         numbers = as_numbers("correct", correct, confidence.dtype, where)
         rule = f"the shape of confidence, {confidence.shape}"
         return cls(pooled(confidence), *beside(confidence, confidence.shape, rule, weights, where, correct=numbers))
@@ -114,10 +114,10 @@ def is_share(values: Any, slack: Any = SLACK) -> Any:
 
 def as_shares(values: jax.Array, slack: ArrayLike = SLACK) -> jax.Array:
     """Return values in [0, 1], those beyond by rounding as 0 or 1, and others as NaN."""
-    return jnp.where(is_share(values, slack), _clipped(values), jnp.nan)
+    return jnp.where(is_share(values, slack), clipped(values), jnp.nan)
 
 
-def _clipped(values: jax.Array) -> jax.Array:
+def clipped(values: jax.Array) -> jax.Array:
     """Return values within [0, 1], with the derivative 1 at both ends, where that of `jnp.clip` is 1/2."""
     return jnp.where(values < 0, 0.0, jnp.where(values > 1, 1.0, values))
 

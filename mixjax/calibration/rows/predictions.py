@@ -8,6 +8,7 @@ from typing import NamedTuple, TypeVar
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import lax
 from jaxtyping import Array, Bool, Float, Int
 
 from mixjax.calibration.rows.clean import (
@@ -16,8 +17,8 @@ from mixjax.calibration.rows.clean import (
     Rows,
     as_mask,
     as_scores,
-    as_shares,
     beside,
+    clipped,
     is_share,
     known_nan,
     refuse,
@@ -27,7 +28,7 @@ from mixjax.calibration.rows.clean import (
 )
 from mixjax.numerics.arguments import as_array, known, missing_hint
 from mixjax.numerics.meshes import jitted, pooled
-from mixjax.typing import ArrayLike
+from mixjax.typing import ArrayLike, Real
 
 Result = TypeVar("Result")
 Tree = TypeVar("Tree")
@@ -40,6 +41,12 @@ def slack_of_rows(probs: jax.Array) -> Float[Array, "N 1"]:
     """
     halves = [jnp.all(probs == probs.astype(half).astype(probs.dtype), axis=-1) for half in (jnp.bfloat16, jnp.float16)]
     return jnp.where(halves[0] | halves[1], HALF_SLACK, SLACK).astype(probs.dtype)[:, None]
+
+
+def _sums_to_one(probs: jax.Array, slack: Real | jax.Array) -> Bool[Array, " N"]:
+    """Return whether all numbers of a row are in [0, 1] and their sum is 1, up to a slack of all rows or of each."""
+    sums = jnp.sum(probs, axis=-1, keepdims=True)
+    return jnp.all(is_share(probs, slack), axis=-1) & (jnp.abs(sums - 1.0) <= slack)[:, 0]
 
 
 class Predictions(NamedTuple):
@@ -81,12 +88,14 @@ class Predictions(NamedTuple):
         return predictions
 
     def checked_probs(self) -> jax.Array:
-        """Return the probabilities, NaN in every row that is wrong."""
-        slack = slack_of_rows(self.probs)
-        probs = as_shares(self.probs, slack)
-        right = (self.labels >= 0) & (self.labels < self.probs.shape[1])
-        right &= jnp.abs(jnp.sum(probs, axis=-1) - 1.0) <= slack[:, 0]
-        return jnp.where(right[:, None], probs, jnp.nan)
+        """Return the probabilities, NaN in every row that is wrong; what rounding puts outside of [0, 1] is 0 or 1.
+
+        Half precision is looked for, which costs as much again, only if some row is not right without it.
+        """
+        strict = _sums_to_one(self.probs, SLACK)
+        right = lax.cond(jnp.all(strict), lambda: strict, lambda: _sums_to_one(self.probs, slack_of_rows(self.probs)))
+        right &= (self.labels >= 0) & (self.labels < self.probs.shape[1])
+        return jnp.where(right[:, None], clipped(self.probs), jnp.nan)
 
     @jitted(rows=True)
     def top_label(self) -> Rows:
