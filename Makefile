@@ -1,4 +1,4 @@
-# make demo | test | test-medium | test-all | lint | docs | clean
+# make demo | test | test-all | lint | docs | clean
 # All that is made lies in .venv, .cache and runs of this folder.
 # Another Python than python3: make demo PYTHON=python3.12
 
@@ -14,7 +14,7 @@ export MPLCONFIGDIR := $(CURDIR)/.cache/matplotlib
 # Byte code is made on first import and kept: a third less to do than making it for all that is installed.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-medium test-all lint docs clean same-python
+.PHONY: demo test test-all lint docs clean same-python
 .NOTPARALLEL:
 
 demo: .venv/installed-sims
@@ -27,11 +27,13 @@ sooner = --xla_backend_optimization_level=0 --xla_cpu_parallel_codegen_split_cou
 
 tests = $(VENV) -m pytest -n auto --dist worksteal
 
-test: .venv/installed-test
-	XLA_FLAGS="$(sooner) $$XLA_FLAGS" $(tests) -m "not slow and not medium"
+# SIZE=medium runs the tests that take half a second or more, too.
+SIZE ?= small
+larger = $(if $(filter $(SIZE),medium),slow,$(if $(filter $(SIZE),small),slow and not medium,\
+  $(error SIZE is small or medium, not $(SIZE); all tests: make test-all)))
 
-test-medium: .venv/installed-test
-	XLA_FLAGS="$(sooner) $$XLA_FLAGS" $(tests) -m "medium and not slow"
+test: .venv/installed-test
+	XLA_FLAGS="$(sooner) $$XLA_FLAGS" $(tests) -m "not $(larger)"
 
 test-all: .venv/installed-test
 	$(tests)
