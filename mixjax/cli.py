@@ -162,6 +162,8 @@ def _files(options: argparse.Namespace) -> tuple[list[FilePredictions], list[str
     from mixjax.report.recalibrating import check_method, recalibrated
 
     classes = tuple(options.classes.split(",")) if options.classes else ()
+    if len(set(classes)) < len(classes):
+        raise RunError(f"--classes must be different names, got {', '.join(classes)}")
     named = (options.scores_name, options.labels_name, options.confidence_name, options.correct_name)
     names = Names(*named, classes, options.groups)
     rules = Rules(options.normalize, options.ignore_label)

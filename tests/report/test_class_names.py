@@ -89,5 +89,6 @@ def test_a_file_with_names_of_classes(kind, tmp_path, capsys):
     assert main([*command, "--classes", ",".join(NAMES)]) == 0
     assert "\n  bird $x..." in capsys.readouterr().out
     assert "bird $x$ in the hand" in (tmp_path / "out" / "report.html").read_text()
-    assert main([*command, "--classes", "dog,cat,fish"]) == 2
+    for wrong in ("dog,cat,fish", "dog,cat", "dog,dog,cat"):
+        assert main([*command, "--classes", wrong]) == 2
     assert main(command) == 2

@@ -70,9 +70,14 @@ def check(rng, case, dtype):
     assert_close(found, jax.jit(ways(by_xla, case))(*(part.astype("float64") for part in arguments)), dtype)
 
 
-@pytest.mark.medium
 @pytest.mark.parametrize("dtype", ["float32", pytest.param("float64", marks=pytest.mark.slow)])
-@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+@pytest.mark.parametrize(
+    "case",
+    [
+        pytest.param(case, id=name, marks=() if name.startswith("strips") else pytest.mark.medium)
+        for name, case in CASES.items()
+    ],
+)
 def test_as_of_xla(rng, case, dtype):
     check(rng, case, dtype)
 
