@@ -27,7 +27,7 @@ sooner = --xla_backend_optimization_level=0 --xla_cpu_parallel_codegen_split_cou
 
 tests = $(VENV) -m pytest -n auto --dist worksteal
 
-# SIZE=medium runs the tests that take half a second or more, too.
+# SIZE=medium runs the tests that take a third of a second or more, too.
 SIZE ?= small
 larger = $(if $(filter $(SIZE),medium),slow,$(if $(filter $(SIZE),small),slow and not medium,\
   $(error SIZE is small or medium, not $(SIZE); all tests: make test-all)))

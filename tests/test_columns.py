@@ -49,6 +49,7 @@ class OnGpu:
 MAKERS = {"pandas": pd.Series, "polars": pl.Series, "xarray": xr.DataArray, "list": list, "tensor": Tensor}
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
 def test_columns(make):
     expected = ece(np.array(CONFIDENCE), np.array(CORRECT), where=np.array([True, True, True, False]))
@@ -56,6 +57,7 @@ def test_columns(make):
     np.testing.assert_allclose(found, expected, atol=1e-7)
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, xr.DataArray, Tensor])
 def test_tables(make):
     table = make(np.array(PROBS)) if make is not pl.DataFrame else pl.DataFrame(np.array(PROBS), schema=["a", "b"])
@@ -63,6 +65,7 @@ def test_tables(make):
     assert nll(table, pd.Series(LABELS)) == nll(np.array(PROBS), LABELS)
 
 
+@pytest.mark.medium
 def test_a_column_of_two_dtypes_of_numbers():
     """Nullable columns, without and with a missing value."""
     assert ece(pd.Series(CONFIDENCE, dtype="Float64"), pd.Series(CORRECT, dtype="Int64")) == ece(CONFIDENCE, CORRECT)

@@ -44,6 +44,7 @@ def test_no_mixup_is_the_identity_to_the_last_bit(key):
     jax.tree.map(np.testing.assert_array_equal, out, (inputs, TARGETS))
 
 
+@pytest.mark.medium
 def test_one_lambda_a_batch_and_a_permutation(key):
     mixed = shares(key)
     lam = np.array([row[i] if row[i] < 1 else np.nan for i, row in enumerate(mixed)])
@@ -143,6 +144,7 @@ def test_wrong_calls(key, changes, error, message):
         mixup(key, **arguments)
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("function", [mixup, regmixup, cutmix])
 def test_keys_of_the_old_kind_are_refused_with_what_to_do(function):
     """As Haiku and linen give them, traced or not; what the message advises is the key of the same seed."""
@@ -260,6 +262,7 @@ def test_the_docstring_of_cutmix_tells_how_much_each_rule_pastes(key):
     assert abs(share.mean() - mean_share(8, "here")) < 5 * share.std() / 20_000**0.5  # false alarms: 6e-7
 
 
+@pytest.mark.medium
 def test_cutmix_under_jit_takes_alpha_as_data(key, images_and_targets, compilations):
     """0 is the identity, and what is out of range NaN."""
     images, targets = mixed_images(key, 0.0, 1.0)

@@ -93,6 +93,7 @@ def legend(ax):
     return [text.get_text() for text in ax.legend().get_texts()]
 
 
+@pytest.mark.medium
 def test_one_model_has_a_band_and_several_have_names(ax, table):
     """A pair is the table of 15 equal-width bins."""
     reliability_diagram(ax, (CONFIDENCE, CORRECT), level=0.9)

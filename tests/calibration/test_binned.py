@@ -55,6 +55,7 @@ def test_exact_fractions_agree(sample, choice, weights, order):
         assert value == ece(*sample, weights=weights, **options)
 
 
+@pytest.mark.medium
 @settings(deadline=None, max_examples=30)
 @given(SAMPLES, st.lists(st.booleans(), min_size=SIZE, max_size=SIZE), st.sampled_from(BINNINGS))
 def test_a_mask_removes_rows(sample, where, binning):
@@ -170,6 +171,7 @@ def test_no_power_underflows(norm):
     assert abs(float(ece(np.full(10, 0.5, np.float32), [1] * 6 + [0] * 4, norm=norm)) - 0.1) < 1e-7
 
 
+@pytest.mark.medium
 def test_integers_of_64_bits_do_not_wrap():
     confidence = np.float32([0.2, 0.8])
     with jax.enable_x64(False):

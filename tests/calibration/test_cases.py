@@ -104,6 +104,7 @@ def test_case_alone(name, dtype, jit):
     np.testing.assert_allclose(value, case["value"], rtol=0, atol=1e-6 if dtype == np.float32 else 1e-12)
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("name", [name for name, case in CASES.items() if case["kind"] == "brier-decomposition"])
 def test_brier_decomposition(name):
     case = CASES[name]
@@ -126,6 +127,7 @@ def test_large(name):
     np.testing.assert_allclose(ece(confidence, correct, **options(case)), case["value"], atol=1e-6)
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("name", [name for name, case in CASES.items() if case["kind"] == "nan"])
 def test_nan(name):
     case = CASES[name]

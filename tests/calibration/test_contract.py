@@ -184,6 +184,7 @@ def test_masked_rows_may_be_missing(name, rng):
     np.testing.assert_array_equal(values(function(table, column, where=pd.Series(where))), expected)
 
 
+@pytest.mark.medium
 @pytest.mark.few(5)
 @every
 def test_rows_that_count_may_not_be_missing(name, rng):
@@ -261,6 +262,7 @@ def test_no_rows_are_nan(name, rng):
     assert np.isnan(values(FUNCTIONS[name](scores[:0], right[:0]))).all()
 
 
+@pytest.mark.medium
 @pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["mmce", "sweep", "corp", *(
     pytest.param(name, marks=pytest.mark.slow) for name in ("equal-mass", "smooth", "skce")

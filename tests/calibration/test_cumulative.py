@@ -45,6 +45,7 @@ def test_statistics_by_their_definitions(rng, tested):
             np.testing.assert_allclose(found[name].statistic[sample], statistic, rtol=1e-10, err_msg=name)
 
 
+@pytest.mark.medium
 def test_ties_are_looked_at_behind_the_last(tested):
     """The least that any order of the tied rows gives, which is the same for every order of the rows."""
     confidence, correct = np.array([0.3, 0.6, 0.6, 0.6, 0.8]), np.array([0, 1, 0, 0, 1])

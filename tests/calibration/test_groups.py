@@ -20,6 +20,7 @@ def sample(rng):
     return confidence, (rng.random(N) < confidence**2).astype(int), rng.choice(["north", "south", "west"], N)
 
 
+@pytest.mark.medium
 def test_each_group_by_itself(key, rng):
     """Estimates in fractions, Clopper and Pearson's ends from SciPy, and the bootstrap of the group's rows alone."""
     confidence, correct, groups = sample(rng)

@@ -175,6 +175,7 @@ def test_the_mean_interval_is_the_normal_one():
     assert mean_interval([1e308, 1e308, -1e308]).high == np.inf
 
 
+@pytest.mark.medium
 def test_wrong_and_degenerate_input(key):
     assert np.isnan(bootstrap_intervals(key, [], [], replicates=5).ece.low)
     for interval in bootstrap_intervals(key, [0.5, np.nan], [0, 1], replicates=5):

@@ -56,6 +56,7 @@ def test_ece_of_netcal(rows):
     )
 
 
+@pytest.mark.medium
 def test_ece_of_scikit_learn(rows):
     """Its curve leaves empty bins out and has no counts; its bins are closed on the right."""
     calibration = imported("sklearn.calibration")

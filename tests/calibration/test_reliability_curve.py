@@ -23,6 +23,7 @@ def test_the_curve_is_the_isotonic_fit_of_the_means(rng):
     np.testing.assert_array_equal(curve.count, count)
 
 
+@pytest.mark.medium
 def test_the_band_of_one_confidence_is_binomial(key):
     """With the quantiles of the number of right rows; of 4,000 draws they are off by one row at most."""
     curve = corp_curve(np.full(50, 0.3), np.arange(50) < 15)

@@ -70,6 +70,7 @@ def test_clopper_pearson_covers_at_every_probability(n):
     assert clopper_pearson(0, 0) == (0.0, 1.0)
 
 
+@pytest.mark.medium
 def test_the_consistency_band_holds_calibrated_scores(rng):
     """Each bin of 4000 samples of 200 calibrated rows; the band may be wider than asked for, counts being whole."""
     confidence = rng.beta(3, 2, 200)

@@ -19,6 +19,7 @@ def literal(confidence, correct, num_bins):
     return statistic / np.sqrt(2 * (same * np.outer(v, v) / count[:, None] ** 2).sum())
 
 
+@pytest.mark.medium
 def test_the_statistic_is_the_largest_of_its_definition(rng, key):
     confidence, correct = rng.random(60), rng.random(60) < 0.7
     found = calibration_test(key, confidence, correct, max_bins=20, num_draws=9)

@@ -102,6 +102,7 @@ def test_float32_does_not_drift(rng):
     np.testing.assert_allclose(sweep_ece(confidence, correct, norm=2), exact, atol=1e-7)
 
 
+@pytest.mark.medium
 def test_gradient_is_that_of_fixed_bins():
     """One bin, and its residual is below 0."""
     confidence, correct = np.array([0.2, 0.7, 0.9, 1.0]), np.array([1, 1, 0, 0])

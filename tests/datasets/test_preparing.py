@@ -154,6 +154,7 @@ def test_a_process_that_dies_leaves_no_data_set(tmp_path, original):
     assert load(name, data_dir=tmp_path / "data").fingerprint == expected
 
 
+@pytest.mark.medium
 @every(TWO)
 def test_what_does_not_read_back_is_not_kept(tmp_path, original, monkeypatch):
     name, folder = original

@@ -116,6 +116,7 @@ def test_no_json(prepared):
             reading(prepared)
 
 
+@pytest.mark.medium
 @settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_damage_never_passes_as_data(prepared, data):

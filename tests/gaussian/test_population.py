@@ -128,6 +128,7 @@ def test_laws_in_float32(quantity):
         np.testing.assert_allclose(actual[seen].astype(float), expected[seen], rtol=3e-5)
 
 
+@pytest.mark.medium
 def test_what_is_far_below_the_accuracy_has_no_digits():
     """The range of the rule ends where the density is e^-38 of its peak, above where these have their mass."""
     for quantity, law in (("nll", (300.0, -30.0)), ("rms_ece", (208.0, -147.0))):
@@ -156,6 +157,7 @@ def test_cases_in_float64():
     check_cases(ScoreLaw.from_moments(A, S2), np.float64, partial(np.testing.assert_allclose, rtol=0, atol=1e-10))
 
 
+@pytest.mark.medium
 def test_cases_in_float32():
     """Every row within 2e-6, from rounded moments; with the gap from its true value also 1e-4 relative beyond 1e-9."""
     mean = A.astype(np.float32)
@@ -188,6 +190,7 @@ def test_signed_gap_is_mean_confidence_minus_accuracy():
     assert (expected < -1e-3).any()
 
 
+@pytest.mark.medium
 def test_reliability_curve():
     """The accuracy at a confidence is the posterior at its score, by Bayes' rule from the two densities."""
     confidence = np.array([0.01, 0.3, 0.5, 0.6, 0.9, 0.999])
@@ -208,6 +211,7 @@ def test_reliability_curve_shapes_and_ends():
         reliability_curve(law, [0.5, 1.5])
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("name", ["under-confident", "wrong way"])
 def test_by_simulation_of_the_definitions(name, rng):
     """Labels, scores and Bayes' rule, nothing else. Within 5 standard errors: false alarm 6e-7 each."""

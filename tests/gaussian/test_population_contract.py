@@ -39,6 +39,7 @@ CASES = [*((name, np.float64) for name in FUNCTIONS), ("ece", np.float32)]
 # --- degenerate laws, shapes, errors --------------------------------------------------------------
 
 
+@pytest.mark.medium
 @pytest.mark.few(2)
 @pytest.mark.parametrize("quantity, dtype", [case for case in CASES if case[0] not in ("nll", "brier", "accuracy")])
 def test_calibrated_is_exactly_zero(quantity, dtype):
@@ -71,6 +72,7 @@ BATCH = ScoreLaw(
 )
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("quantity", ["errors", pytest.param("nll", marks=pytest.mark.slow)])
 def test_batched_equals_looped(quantity):
     """An entry does not see its neighbours; 1e-13 for another order of operations."""
@@ -81,6 +83,7 @@ def test_batched_equals_looped(quantity):
         np.testing.assert_allclose(batched[i, j], alone, rtol=1e-13)
 
 
+@pytest.mark.medium
 def test_errors_equal_the_single_functions():
     """1e-14 for sums in another order."""
     found = jax.jit(population_errors)(BATCH)

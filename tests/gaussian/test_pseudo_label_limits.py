@@ -53,6 +53,7 @@ def test_accuracy_of_endless_unlabeled_points():
     assert abs(float(population_accuracy(final)) - 0.9735) < 1e-3
 
 
+@pytest.mark.medium
 def test_overshoot():
     """At the ratio the slope is 1; below it is larger, so that the classifier is under-confident, and above smaller."""
     c_l, theta = np.array([2.0, 12.0, 12.0, 50.0, 12.0, 12.0, 0.0]), np.array([2.0, 2.0, 3.0, 4.0, 0.0, 1.0, 1.0])

@@ -168,6 +168,7 @@ def test_the_number_of_replicates_is_an_int(key):
         sample_scores(key, **CELL, replicates=2.0)
 
 
+@pytest.mark.medium
 def test_no_cells_are_no_laws(key):
     law = jax.eval_shape(lambda: sample_scores(key, n=np.zeros(0), p=3, theta_norm=1.0, t=0.2, replicates=4))
     assert law.mean.shape == law.gap.shape == (0, 4)

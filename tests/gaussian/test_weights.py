@@ -55,6 +55,7 @@ def test_shapes_and_dtypes():
     assert mixup_weight(1, 2).dtype == jnp.float64
 
 
+@pytest.mark.medium
 def test_symmetric_alpha_is_the_inverse():
     """alpha = t / (1 - 2t) amplifies the rounding of t by 1 / (1 - 2t) = 2 alpha + 1."""
     alpha = np.array([0, 1e-8, 0.2, 1, 5, 100])

@@ -200,6 +200,7 @@ def together():
     ]
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("functions", together())
 def test_wrong_values_are_nan_under_jit(functions):
     """Each wrong value makes all of its own entry NaN; right values give numbers. One program for all entries."""

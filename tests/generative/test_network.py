@@ -56,6 +56,7 @@ def test_values_inverse_and_scores(widths, key, rng):
         np.testing.assert_allclose(scores, np.asarray(x) @ classifiers.T, atol=1e-9)
 
 
+@pytest.mark.medium
 def test_off_its_range_a_linear_inverse_takes_the_nearest_point(rng):
     matrix, x = rng.standard_normal((6, 3)), rng.standard_normal((50, 6))
     nearest = np.linalg.lstsq(matrix, x.T, rcond=None)[0].T

@@ -13,6 +13,7 @@ cube = once_differentiable("cube")(lambda x, kept: jnp.where(kept, x**3, 0.0))
 X, KEPT = np.array([1.0, 2.0]), np.array([True, False])
 
 
+@pytest.mark.medium
 def test_first_derivatives_are_those_of_the_function():
     total = lambda x, kept: cube(x, kept).sum()  # noqa: E731
     np.testing.assert_array_equal(cube(X, KEPT), [1, 0])

@@ -74,6 +74,7 @@ def test_a_check_is_told_with_its_interval(prediction, measured, says):
     assert any(says in sentence for sentence in sentences(found, check)), sentences(found, check)
 
 
+@pytest.mark.medium
 def test_checks_of_several_pairs_are_counted(prediction):
     pairs = [with_nll(prediction, (0.5, mixup, 0.6), (0.4, 0.4, 0.4)) for mixup in (0.4, 0.4, 0.6)]
     checks = []

@@ -50,6 +50,7 @@ def test_fewer_rows_than_features(prediction):
     assert any("few rows for the number of features (60 and 8)" in sentence for sentence in found)
 
 
+@pytest.mark.medium
 def test_n_above_the_rows():
     few = dataclasses.replace(SETTINGS, n=1000)
     assert any("n = 1000 is above the 80 rows" in sentence for sentence in of(X[FEW], LABELS[FEW], few))

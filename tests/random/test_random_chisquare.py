@@ -37,6 +37,7 @@ def test_the_two_references_agree(df):
     np.testing.assert_allclose(chisquare_cdf(x, df), stats.chi2.cdf(x + df, df), rtol=0, atol=df**-1.5)
 
 
+@pytest.mark.medium
 @pytest.mark.few(12)
 @BOTH
 @pytest.mark.parametrize("df", [0.1, 0.3, *DEGREES])
@@ -80,6 +81,7 @@ def test_centered_chisquare_depends_on_its_own_position_and_parameter_only(key, 
     assert np.isnan(together[:, 4:]).all()
 
 
+@pytest.mark.medium
 def test_centered_chisquare_shapes_and_dtypes(key):
     def shape_and_dtype(*args):
         result = jax.eval_shape(lambda k: centered_chisquare(k, *args), key)

@@ -70,6 +70,7 @@ def test_rademacher_mean_law_of_many(key, n, dtype, size):
         assert_share(np.sum(sums <= -z), size, stats.norm.sf((z - 1) / np.sqrt(n)))
 
 
+@pytest.mark.medium
 @FLOAT64_SLOW
 def test_rademacher_mean_depends_on_its_own_position_and_parameter_only(key, dtype):
     """The same sums: XLA may divide by a scalar n through its reciprocal. A wrong n gives NaN and hangs no other."""

@@ -144,6 +144,7 @@ def test_no_best_fit_is_an_error_and_nan_under_jit(rng):
     assert all(np.isnan(fitted_law(fitted)).all() and np.isnan(probs).all() for fitted, probs in others)
 
 
+@pytest.mark.medium
 def test_nan_nothing_and_what_it_is_applied_to():
     assert np.isnan(fit_beta_calibration(np.where(RIGHT, np.nan, PAIRS), RIGHT, **EVERY).a)
     assert np.isnan(fit_beta_calibration(PAIRS, RIGHT, weights=EVERY["weights"], where=np.zeros(N, bool)).a)

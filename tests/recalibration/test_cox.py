@@ -23,6 +23,7 @@ def literal(design, offset, labels, level):
     return np.stack([found.x, found.x - reach, found.x + reach, error], axis=1)
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(("scale", "bias"), [(0.6, -0.5), (-0.8, 0.0), (1.0, 2.0)])
 def test_against_the_score_equations(rng, scale, bias):
     """...of the rows that count."""

@@ -13,6 +13,7 @@ from tests.recalibration.samples import N, few, in_float32, options_of_few, scor
 WEIGHTS, EVERY = np.ones(N, np.float32), np.ones(N, bool)  # given always, so that there is one program
 
 
+@pytest.mark.medium
 def test_max_min_formula_agrees(rng):
     for _ in range(3):
         confidence, correct = scored(rng)

@@ -88,6 +88,7 @@ def test_weights_repeat_rows_and_a_mask_removes_them(rng):
     np.testing.assert_allclose(found, best(logits[where], labels[where], weights[where]), rtol=1e-12)
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("flips", [1, 2])
 def test_almost_separable(flips, rng):
     """The minimum is far out, where float32 has no digits left of a softmax."""
@@ -109,6 +110,7 @@ def test_values_do_not_compile_again(rng, compilations):
     assert not compilations
 
 
+@pytest.mark.medium
 def test_probabilities_of_any_shape(rng):
     fitted = Temperature(2.0)
     logits = rng.standard_normal((2, 3, K)).astype(jnp.bfloat16)
@@ -128,6 +130,7 @@ def test_probabilities_of_any_shape(rng):
     assert Temperature(2.0, binary=True)(-np.inf) == 0
 
 
+@pytest.mark.medium
 def test_classes_of_probability_0(rng):
     """A class that never is possible, and classes that are not in some rows: against SciPy's minimum."""
     logits, labels = drawn(rng, temperature=2.0)

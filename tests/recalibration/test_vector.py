@@ -47,6 +47,7 @@ def test_scipy_agrees(rng):
     np.testing.assert_allclose((residual * logits).mean(axis=0), 0, atol=1e-13)
 
 
+@pytest.mark.medium
 def test_a_class_of_probability_0_keeps_its_scale(rng):
     """...and the others have the fit without it."""
     logits, labels = drawn(rng, temperature=1.0, classes=K - 1)

@@ -60,6 +60,7 @@ def test_counts_are_exact(rng):
     np.testing.assert_allclose(found, refitted(confidence, correct), rtol=4e-16)
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("correct", CERTAIN, ids=["wrong", "right", "separated", "upside down"])
 def test_few_rows_and_one_kind(correct):
     confidence = np.array([0.2, 0.4, 0.6, 0.8], np.float32)
@@ -115,6 +116,7 @@ def test_jit_and_vmap(rng):
     assert np.isnan(bad.lower).all() and np.isnan(bad.upper).all() and np.isnan(nothing).all()
 
 
+@pytest.mark.medium
 def test_wrong_values_nan_and_nothing(rng):
     confidence, correct = sample(rng)
     options = {"weights": WEIGHTS, "where": EVERY}

@@ -20,6 +20,7 @@ CONFIDENCE = np.repeat([0.1, 0.15, 0.62, 0.9], [3, 2, 5, 10])
 CORRECT = np.arange(20) % 3 == 0
 
 
+@pytest.mark.medium
 @pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["_hidden", "price $x$ of $", "a" * 80])
 def test_names_of_files_are_plain_text_in_a_legend(plain, name):
@@ -48,6 +49,7 @@ def test_the_title_is_what_the_interval_of_the_signed_gap_tells(plain, low, high
     assert legend.get_title().get_text() == f"one: {says}\ntwo: {says}"
 
 
+@pytest.mark.medium
 @pytest.mark.few(1)
 @pytest.mark.parametrize("classes", [2, 3, 4])
 def test_every_key_of_few_classes_is_within_the_figure(classes, plain):

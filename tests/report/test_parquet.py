@@ -177,6 +177,7 @@ def test_lists_that_say_too_much(tmp_path, monkeypatch):
         read_predictions(tmp_path / "f.parquet", "probs")
 
 
+@pytest.mark.medium
 def test_damaged_lists_are_one_sentence(tmp_path):
     pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     table = pyarrow.table({"probs": np.tile(PROBS, (20, 1)).tolist(), "label": np.tile([1, 0, 2], 20)})

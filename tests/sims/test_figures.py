@@ -104,6 +104,7 @@ def test_a_map_has_the_boundary_of_each_n(table_of):
     assert "n = 200, 2000" in caption
 
 
+@pytest.mark.medium
 def test_the_two_boundaries_differ_in_color_and_style(table_of):
     figure, _ = drawn(table_of("phase_diagram"), "ece_difference")
     measured, limit = figure.legends[0].get_lines()

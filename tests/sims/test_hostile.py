@@ -96,6 +96,7 @@ def test_a_run_is_not_gone_on_with_as_such_a_manifest_says(copied, sizes, change
         sims.run("phase_diagram", copied, replicates=2000, **sizes["phase_diagram"])
 
 
+@pytest.mark.medium
 def test_other_lookups_that_fail_are_not_blamed_on_the_table(copied, monkeypatch):
     def wrong(*_, **__):
         raise KeyError("ours")
@@ -105,6 +106,7 @@ def test_other_lookups_that_fail_are_not_blamed_on_the_table(copied, monkeypatch
         main(["figures", str(copied)])
 
 
+@pytest.mark.medium
 def test_a_provenance_that_says_nothing(copied, tmp_path, capsys):
     made = json.loads((copied / "provenance.json").read_text())
     digest = hashlib.sha256((copied / "dataset.nc").read_bytes()).hexdigest()

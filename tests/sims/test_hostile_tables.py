@@ -139,6 +139,7 @@ def test_a_table_with_a_checksum_is_not_believed(copied, change):
     assert survive([b""], read, copied / "bad")["read"] == 1
 
 
+@pytest.mark.medium
 @pytest.mark.few(1)
 @pytest.mark.parametrize("command", ["figures", "verify", "publish"])
 def test_a_table_without_what_is_drawn_of_it(copied, tmp_path, capsys, command):

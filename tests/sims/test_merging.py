@@ -133,6 +133,7 @@ def test_as_commands(folders, tmp_path, capsys, one_figure):
     assert "must be K/N with K from 1 to N" in capsys.readouterr().err
 
 
+@pytest.mark.medium
 def test_rate_and_time_left_are_of_late(folders, tmp_path):
     """Five shards, ten seconds apart, after a pause of an hour; four units are left."""
     shutil.copytree(folders / "first", tmp_path / "run")

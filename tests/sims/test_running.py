@@ -192,6 +192,7 @@ def test_without_a_folder_nothing_is_kept(tmp_path, undisturbed, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.medium
 def test_numbers_sequences_and_arrays_are_as_good_as_text(undisturbed):
     axes = {"n": 50, "ratio": [0.2, 1, 3], "theta_norm": np.array([0.5, 2]), "alpha": (0, 1), "beta": "same"}
     assert planned(**axes).spec == planned().spec

@@ -79,6 +79,7 @@ def copied(finished, tmp_path):
     return Path(shutil.copytree(finished, tmp_path / "run"))
 
 
+@pytest.mark.medium
 def test_what_a_run_leaves(finished):
     """Reports 8, 20 and 24: every option, the data, the settings of the metrics, versions and device."""
     manifest = json.loads((finished / "manifest.json").read_text())
@@ -161,6 +162,7 @@ def test_a_changed_option_is_refused_and_named(copied):
     assert {path: path.read_bytes() for path in copied.rglob("*") if path.is_file()} == before
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("damage", ["flipped", "truncated", "deleted"])
 def test_a_damaged_shard_is_computed_anew(copied, damage):
     (copied / "summary.csv").unlink()

@@ -21,6 +21,7 @@ SCORES = st.one_of(
 )
 
 
+@pytest.mark.medium
 @settings(deadline=None, max_examples=60)
 @given(st.lists(st.tuples(SCORES, st.booleans()), min_size=8, max_size=8).filter(lambda rows: any(y for _, y in rows)))
 def test_every_rank_of_few_rows(rows):
@@ -39,6 +40,7 @@ def test_many_rows_with_ties(rng):
     np.testing.assert_array_equal(selected(values, counted, ranks), np.sort(values[counted == 1])[ranks - 1])
 
 
+@pytest.mark.medium
 @pytest.mark.few(1)
 @pytest.mark.parametrize("digits", [8, 1])
 @pytest.mark.parametrize("num_bins", [15, *(pytest.param(number, marks=pytest.mark.slow) for number in (2, 64))])

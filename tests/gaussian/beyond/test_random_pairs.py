@@ -117,6 +117,7 @@ def test_the_mean_is_the_papers_and_the_calibration_is_not(key):
     assert worse.mean() > 0.01 + 5 * worse.std() / math.sqrt(3000)
 
 
+@pytest.mark.medium
 def test_the_share_of_the_limit_is_its_integral():
     """gap(r = 1) - gap(r = inf) = c tau."""
     alpha, beta, tau = np.array([0.2, 1.0, 3.0]), np.array([0.2, 1.0, 0.5]), 0.0

@@ -60,6 +60,7 @@ def test_coefficients_without_mixup_are_the_ridge(rng):
     np.testing.assert_allclose(ridge_coefficients(x, y, 0, penalty=0.3), fit.coef_, rtol=0, atol=1e-13)
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("t", [0, 0.3])
 def test_the_estimator_is_a_discriminant_with_a_shrunk_covariance(rng, t):
     """By scikit-learn's covariance of y x without Mixup, and by the scaled coefficients at every t."""

@@ -120,6 +120,7 @@ def test_limits(theorem, cell, limit):
     np.testing.assert_allclose(CLAIMS[theorem].limit(**cell), limit, atol=2e-6)
 
 
+@pytest.mark.medium
 def test_theta_must_be_large_enough_for_3_3_and_never_is_for_5_3():
     turn = float(turning_ratio(2.0))
     assert CLAIMS["3.3"].stated(theta_norm=2.0, c_max=0.999 * turn)

@@ -57,6 +57,7 @@ def test_hard_labels_as_scikit_learn(rng, case):
     np.testing.assert_allclose(x @ ours, x @ fit.coef_[0], rtol=1e-6, atol=1e-7)
 
 
+@pytest.mark.medium
 @pytest.mark.few(2)
 @pytest.mark.parametrize("case", CASES)
 def test_soft_labels_as_scipy(rng, case):

@@ -220,6 +220,7 @@ def test_rows_that_do_not_interact():
     np.testing.assert_allclose(2 * law.mean[1], alone(1e-7, 1.0), rtol=1e-2)
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("alpha", [0.0, 1.0])
 def test_labels_near_zero_are_a_ridge(alpha):
     """Logits are small, tanh(u/2) is u/2: the squared loss with a penalty of 4 mu, by its closed form below."""
@@ -242,6 +243,7 @@ def test_float32_with_a_strong_penalty(penalty, rtol):
         np.testing.assert_allclose([law.mean, law.var], [right.mean, right.var], rtol=rtol)
 
 
+@pytest.mark.medium
 def test_float64_with_a_penalty_that_leaves_no_variance():
     accuracy = population_accuracy(limit_logistic_scores(1.0, 1.0, penalty=[1e8, 1e14]))
     np.testing.assert_allclose(accuracy, [special.ndtr(1 / np.sqrt(2)), np.nan], rtol=1e-6)

@@ -49,6 +49,7 @@ def test_no_mixup_leaves_all_the_weight_at_the_end(alpha, beta):
     assert np.isfinite(rule.lam).all()
 
 
+@pytest.mark.medium
 def test_the_derivative_at_no_mixup_is_that_along_equal_parameters():
     """E lambda (1 - lambda) = t/2 = alpha / (2 (2 alpha + 1)) has the derivative 1/2 at 0."""
 

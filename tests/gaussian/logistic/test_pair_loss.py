@@ -39,6 +39,7 @@ SLOPES = {
 }
 
 
+@pytest.mark.medium
 @pytest.mark.few(2)
 @pytest.mark.parametrize("smoothing", [0.0, 0.3])
 @pytest.mark.parametrize("alpha, beta", [(1.0, 1.0), (0.4, 2.0), (6.0, 6.0)])

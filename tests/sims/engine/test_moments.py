@@ -51,6 +51,7 @@ def test_one_replicate_has_no_spread():
     assert np.isnan(single.standard_error)
 
 
+@pytest.mark.medium
 def test_merged_is_block_by_block_and_cell_by_cell(rng):
     """Two blocks of three cells, the first in two parts; a value with NaN in it."""
     values = rng.normal(size=(2, 3, 40))

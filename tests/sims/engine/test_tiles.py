@@ -83,6 +83,7 @@ def assert_same(one, other):
             np.testing.assert_array_equal(values, other[unit][name])
 
 
+@pytest.mark.medium
 @pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("when", "error"), [("compiling", JaxRuntimeError), ("computing", JaxRuntimeError), ("computing", MemoryError)]
@@ -172,6 +173,7 @@ def test_the_account_of_xla_grows_with_the_tile():
     assert taken == sorted(taken)
 
 
+@pytest.mark.medium
 def test_a_tile_has_room_before_it_is_tried(monkeypatch):
     alike, said = toy(), []
     taken = compiled(TOY, 4, 1, ("n",), (("t", 2),), jax.local_devices()[0]).bytes

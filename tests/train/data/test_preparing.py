@@ -34,6 +34,7 @@ def test_the_help_says_where_to_get_each(capsys):
     assert all(known.advice in printed for known in KNOWN.values())
 
 
+@pytest.mark.medium
 def test_an_archive_that_is_not_there(tmp_path):
     pytest.importorskip("tensorflow_datasets", reason="tensorflow-datasets is not installed")
     with pytest.raises(MissingDataError, match=r"there is nothing at .*; get cifar-10-binary.tar.gz from"):

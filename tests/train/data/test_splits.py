@@ -28,6 +28,7 @@ def test_halves(rng, rows):
         check(labels, split_half(labels, seed), rows // 2)
 
 
+@pytest.mark.medium
 @pytest.mark.few(1)
 @pytest.mark.parametrize(("rows", "size"), [(100, 1), (100, 99), (101, 37)])
 def test_held_out_rows(rng, rows, size):

@@ -39,6 +39,7 @@ def kept(tmp_path_factory):
     return folder
 
 
+@pytest.mark.medium
 def test_the_last_comes_back_and_two_are_kept(kept, tmp_path):
     folder = shutil.copytree(kept, tmp_path / "job")
     warnings = []

@@ -79,6 +79,7 @@ def test_members_are_scored_alone(case):
             np.testing.assert_allclose(both[name][member], value, rtol=0, atol=1e-6)
 
 
+@pytest.mark.medium
 def test_logits_that_are_not_finite_are_not_scored(case):
     logits, labels = case
     spoilt = logits.copy()

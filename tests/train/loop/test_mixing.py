@@ -52,6 +52,7 @@ def test_alpha_0_leaves_the_batch_and_the_hidden_values(key, images, targets, ki
         np.testing.assert_array_equal(hook(images, layer), images)
 
 
+@pytest.mark.medium
 @pytest.mark.few(2)
 @pytest.mark.parametrize("kind", KINDS)
 def test_images_and_targets_are_mixed_alike(kind):

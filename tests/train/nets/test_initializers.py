@@ -47,6 +47,7 @@ def test_blocks_differ_and_a_larger_layer_begins_as_a_smaller_one(key):
     np.testing.assert_array_equal(weights[:100], kernel(key, (100,)))
 
 
+@pytest.mark.medium
 def test_layers_and_seeds_differ_and_a_seed_repeats():
     def weights(seed):
         net = MLP(6, 3, 6, 3, init="torch", rngs=nnx.Rngs(seed))

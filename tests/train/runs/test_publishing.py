@@ -100,6 +100,7 @@ def test_the_readme_says_what_the_run_says(published, tmp_path):
     assert str(tmp_path.parent) not in (published / "README.md").read_text()
 
 
+@pytest.mark.medium
 def test_every_figure_is_there_with_its_caption(published):
     text = (published / "README.md").read_text()
     pictures = sorted(path.stem for path in (published / "figures").glob("*.png"))
