@@ -78,6 +78,7 @@ def test_a_column_of_two_dtypes_of_numbers():
 MISSING = {"NA": lambda values: pd.Series(values, dtype="object").convert_dtypes(), "None": list, "polars": pl.Series}
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("make", MISSING.values(), ids=MISSING)
 def test_a_missing_value_needs_a_mask(make):
     """...of truth values and of whole numbers, which NumPy takes for objects and for floats."""

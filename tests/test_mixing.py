@@ -62,6 +62,7 @@ def test_pairings(key, pairing):
     np.testing.assert_allclose(mixed, lam * np.eye(6) + (1 - lam) * partner, atol=1e-12)
 
 
+@pytest.mark.medium
 @pytest.mark.few(1)
 @pytest.mark.parametrize(("alpha", "beta"), [(0.2, None), (1.0, 3.0), (4.0, None)])
 def test_the_lambda_of_a_batch_is_beta(key, alpha, beta):
@@ -88,6 +89,7 @@ def test_many_lambdas_are_beta(key, weight, alpha, beta):
     assert abs(lam.mean() - law.mean()) < 5 * law.std() / np.sqrt(len(lam))
 
 
+@pytest.mark.medium
 def test_folded_rows_keep_at_least_half(key):
     keys = [jax.random.fold_in(key, number) for number in range(20)]
     plain, folded = (np.array([draw_mixup(k, 6, alpha=0.7, fold=fold).lam for k in keys]) for fold in (False, True))

@@ -132,6 +132,7 @@ def test_a_curve_is_that_of_isotonic_regression_over_its_band(ax, key):
     assert corners >= {*zip(confidence, low, strict=True), *zip(confidence, high, strict=True)}
 
 
+@pytest.mark.medium
 def test_a_histogram_is_of_equal_width_bins(table):
     ax, below = Figure().subplots(2, 1)
     for model, size in ((table, 5), ((CONFIDENCE, CORRECT), 15), (corp_curve(CONFIDENCE, CORRECT), 15)):

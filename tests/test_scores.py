@@ -76,6 +76,7 @@ def test_binary_messages_name_its_arguments(arguments, error, message):
         binary_from_logits(*arguments)
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(
     ("row", "message"),
     [

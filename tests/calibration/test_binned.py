@@ -270,6 +270,7 @@ def test_wrong_input_is_refused(arguments, error, message):
         ece(**{"confidence": [0.5], "correct": [1], **arguments})
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(
     ("probs", "labels", "error", "message"),
     [

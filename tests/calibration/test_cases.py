@@ -112,6 +112,7 @@ def test_brier_decomposition(name):
     np.testing.assert_allclose(parts, [case[part] for part in ("score", "mcb", "dsc", "unc")], atol=1e-12)
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("name", [name for name, case in CASES.items() if case["kind"] == "stream"])
 def test_stream(name):
     case = CASES[name]

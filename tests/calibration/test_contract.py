@@ -211,6 +211,7 @@ def test_rows_that_count_may_not_be_missing(name, rng):
             jax.jit(function)(scores, right.astype(np.float32), where=kept)
 
 
+@pytest.mark.medium
 @pytest.mark.few(9)
 @every
 def test_wrong_values_and_dtypes(name, rng):
@@ -254,6 +255,7 @@ def test_softmaxes_of_half_precision_may_be_converted(name, rng):
         function(rows, right)
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("name", ["mmce", "sweep", "kde", "corp", "skce", *(
     pytest.param(name, marks=pytest.mark.slow) for name in ("debiased", "smooth", "soft", "class-wise", "tace", "nll")
 )])  # fmt: skip

@@ -68,6 +68,7 @@ def test_levels(rng, tested):
         assert abs(np.mean(np.asarray(found[name].p_value) <= 0.05) - level) < 4 * error, name
 
 
+@pytest.mark.medium
 def test_overconfident_scores_are_found(rng, tested):
     confidence = np.tile(rng.beta(4, 1.5, SIZE), (1, 1))
     correct = (rng.random(confidence.shape) < confidence**3).astype(float)

@@ -41,6 +41,7 @@ def test_the_correction_is_that_of_the_plug_in(rng):
     np.testing.assert_allclose(squared, ece(confidence, correct, num_bins=10, norm=2) ** 2 - noise, atol=1e-14)
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("true", [0.5, 0.8])
 def test_it_has_no_bias(true, rng):
     """Confidences that vary inside one bin and accuracy `true`: 4000 samples of 20. Five standard errors fail once

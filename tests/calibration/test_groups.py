@@ -40,6 +40,7 @@ def test_each_group_by_itself(key, rng):
         np.testing.assert_allclose(np.array(group[2:]), np.array(alone), atol=1e-6)
 
 
+@pytest.mark.medium
 def test_masked_rows_and_groups_that_are_numbers(key, rng):
     confidence, correct, names = sample(rng)
     where = names != "south"

@@ -45,6 +45,7 @@ def count(metric, logits, labels, mask):
     metric.update(logits=logits, labels=labels, mask=mask)
 
 
+@pytest.mark.medium
 def test_top_label_of_logits_under_jit(batches):
     metric = CalibrationMetric("logits", num_bins=10, norm=2)
     assert np.isnan(metric.compute())
@@ -75,6 +76,7 @@ def test_masked_rows_may_hold_anything(batches, given, num_classes):
         np.testing.assert_allclose(metric.compute(), expected, atol=3e-7)
 
 
+@pytest.mark.medium
 def test_confidences(batches):
     confidence, correct = top(batches)
     metric, weights = CalibrationMetric("confidence", closed="right"), np.arange(len(correct)) % 5 + np.float32(1)

@@ -57,6 +57,7 @@ def test_a_norm_is_a_number_of_at_least_1(name):
             NORMED[name](norm=norm)
 
 
+@pytest.mark.medium
 @pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["ece", "sweep", "soft", "kde"])
 def test_the_default_norm_is_1(name):
@@ -118,6 +119,7 @@ LABELS = {
 }
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("case", LABELS)
 def test_labels_do_not_wrap(case):
     """...into the classes there are, and whole numbers are printed as they are."""

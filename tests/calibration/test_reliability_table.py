@@ -40,6 +40,7 @@ def test_it_is_what_the_errors_are_made_of(rng, binning):
     assert (table.lowest[held][1:] >= table.highest[held][:-1]).all()
 
 
+@pytest.mark.medium
 def test_wrong_rows():
     options = {"num_bins": 5}
     for wrong in (2.0, np.nan):

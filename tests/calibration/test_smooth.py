@@ -53,6 +53,7 @@ def test_float64_and_weights_agree(rng):
     check(rng.random(100), rng.random(100) < 0.5, weights=rng.random(100))
 
 
+@pytest.mark.medium
 @pytest.mark.few(1)
 @pytest.mark.parametrize("confidence", [0.0, 1e-5, 0.3, 0.5, 0.999, 1.0])
 def test_one_confidence_is_its_mean_residual(confidence):

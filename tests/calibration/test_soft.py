@@ -22,6 +22,7 @@ def literal(confidence, correct, num_bins=15, temperature=None, norm=1, weights=
     return gaps.max() if norm == np.inf else (mass / mass.sum() @ gaps**norm) ** (1 / norm)
 
 
+@pytest.mark.medium
 @pytest.mark.few(2)
 @pytest.mark.parametrize("options", [
     {}, {"num_bins": 5, "norm": 2}, pytest.param({"temperature": 0.01, "norm": 3}, marks=pytest.mark.slow),
@@ -40,6 +41,7 @@ def test_blocks_agree(rng):
     np.testing.assert_allclose(soft_ece(confidence, correct), literal(confidence, correct), rtol=0, atol=1e-13)
 
 
+@pytest.mark.medium
 def test_cold_bins_are_hard(rng):
     """Away from the edges of bins."""
     confidence = (rng.integers(0, 15, 300) + rng.uniform(0.1, 0.9, 300)) / 15

@@ -242,6 +242,7 @@ def test_a_member_that_unpacks_to_more_than_the_limit_is_left(tmp_path, arrays, 
         load(tmp_path / "bomb.npz")
 
 
+@pytest.mark.medium
 @settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_damage_is_one_sentence(tmp_path, data):

@@ -60,6 +60,7 @@ def test_plain_tensorflow_datasets_reads_what_we_read(tmp_path, original):
     assert sorted(path.name for path in (tmp_path / "data").iterdir()) == [name], "nothing else is left behind"
 
 
+@pytest.mark.medium
 @every(["cifar100"])
 def test_coarse_labels_and_numbers_are_kept(tmp_path, original, rng):
     name, folder = original

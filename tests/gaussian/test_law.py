@@ -12,6 +12,7 @@ import pytest
 from mixjax.gaussian.law import ScoreLaw, score_law
 
 
+@pytest.mark.medium
 def test_moments_of_literal_scores(rng):
     """v = theta_hat' x / sigma^2 at x ~ N(theta, sigma^2 I): mean within 5 and variance within 6 standard errors."""
     theta_hat, theta, sigma = rng.standard_normal(7), rng.standard_normal(7), 1.7

@@ -63,6 +63,7 @@ def test_best_weight_without_signal_or_noise():
     np.testing.assert_array_equal(best_weight([1.0, 0.0, 0.0], [0.0, 2.0, 0.0]), [1, 0, np.nan])
 
 
+@pytest.mark.medium
 def test_best_weight_calibrates_exactly():
     c, theta = np.array([0.1, 1.0, 3.9, 50.0]), np.array([1.0, 0.5, 2.0, 3.0])
     best = best_weight(c, theta)

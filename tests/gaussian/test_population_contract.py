@@ -47,6 +47,7 @@ def test_calibrated_is_exactly_zero(quantity, dtype):
     np.testing.assert_array_equal(COMPILED[quantity](law), np.zeros(SHAPE))
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_mce_without_signal_and_with_the_wrong_sign(dtype):
     law = ScoreLaw(
@@ -110,6 +111,7 @@ def test_only_laws_are_laws(quantity):
         FUNCTIONS[quantity]((1.0, 1.0))
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("quantity", ["ece", "mce", "accuracy"])
 def test_parts_of_several_dtypes_and_shapes(quantity):
     shape = partial(jax.eval_shape, FUNCTIONS[quantity])
@@ -127,6 +129,7 @@ GRADIENTS = {name: jax.jit(jax.grad(lambda law, f=FUNCTIONS[name]: jnp.sum(f(law
 ANY = [name if name in ("ece", "mce", "nll") else pytest.param(name, marks=pytest.mark.slow) for name in GRADIENTS]
 
 
+@pytest.mark.medium
 @pytest.mark.few(1)
 @pytest.mark.parametrize("quantity", ANY)
 def test_gradients_are_derivatives(quantity):

@@ -98,6 +98,7 @@ INTEGERS = [np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int6
 FLOATS = [np.float16, ml_dtypes.bfloat16, np.float32, np.float64]
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("dtype", [*INTEGERS, *FLOATS])
 def test_whole_numbers_of_every_dtype(key, dtype):
     """Floats of at most 32 bits compute in float32; integers beside Python numbers in JAX's default float."""
@@ -106,6 +107,7 @@ def test_whole_numbers_of_every_dtype(key, dtype):
     assert law.gap.dtype == (np.float32 if dtype in FLOATS[:3] else np.float64)
 
 
+@pytest.mark.medium
 def test_python_integers_beyond_32_bits(key):
     """p = 1e10, n = 10, theta = 1: chi2 / n = 1e9 (1 +- 1.4e-5)."""
     law = sample_scores(key, n=10, p=10**10, theta_norm=np.float32(1), t=0, replicates=8)
@@ -215,6 +217,7 @@ def test_jit_and_vmap_over_keys(key):
         np.testing.assert_allclose(part, alone, rtol=0, atol=12 * np.finfo(np.float32).eps)
 
 
+@pytest.mark.medium
 def test_one_compilation_for_all_values(key, compilations):
     sample_scores(key, n=10, p=3, theta_norm=np.float32(1), t=0.1, replicates=8)
     jax.jit(lambda x: x + 1)(1.0)  # a compilation to be seen, in case that the call was compiled before

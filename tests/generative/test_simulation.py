@@ -119,6 +119,7 @@ def test_a_classifier_that_is_0_is_nan(generator, key):
     assert np.isfinite(value[:3]).all()
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("wrong, words", [
     ({"num_draws": 0}, "num_draws must be at least 1"),
     ({"num_bins": 7}, "num_bins must be even, got 7"),

@@ -10,6 +10,7 @@ from scipy import stats
 from mixjax.numerics.binomial import log_ratio, log_ratio_bound
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("dtype, tolerance", [(np.float32, 3e-7), (np.float64, 2e-8)])
 def test_acceptance_of_rounded_normals(dtype, tolerance):
     """P(Bin(n, 1/2) = n/2 + k) over P(sqrt(n)/2 Z rounds to k) within 5 sd, and its bound: draws would show 1e-3 only.

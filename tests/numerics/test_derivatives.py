@@ -22,6 +22,7 @@ def test_first_derivatives_are_those_of_the_function():
     np.testing.assert_array_equal(jax.vmap(jax.grad(cube))(X, KEPT), [3, 0])
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("outer", [jax.jacfwd, jax.jacrev])
 @pytest.mark.parametrize("inner", [jax.jacfwd, jax.jacrev])
 def test_second_derivatives_raise(outer, inner):

@@ -31,6 +31,7 @@ def test_one_minus_exp(dtype, tolerance):
     np.testing.assert_allclose(found, exact(lambda x: 1 - mpmath.exp(-x), x), rtol=tolerance)
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("dtype, tolerance", [(np.float64, 1e-12), (np.float32, 2e-3)])
 def test_thrice_log1p_remainder(dtype, tolerance):
     """Relative; where the series ends the direct form has lost 3 y / (3 y^4 / 4) = 500 units."""

@@ -31,6 +31,7 @@ def test_published_vectors(counter, key, result):
     assert tuple(int(word) for word in blocks(key, counter)) == result
 
 
+@pytest.mark.medium
 def test_equals_jax(rng):
     key, counter = words(rng, 2), words(rng, 2, 1000)
     expected = jax.extend.random.threefry_2x32((key[0], key[1]), counter.reshape(-1)).reshape(2, 1000)

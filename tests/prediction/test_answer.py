@@ -85,6 +85,7 @@ def test_checks_of_several_pairs_are_counted(prediction):
     assert found[1] == "The measured change is of the predicted sign in 1, of the other sign in 1, not clear of 0 in 1."
 
 
+@pytest.mark.medium
 def test_without_mixup_there_is_no_answer_about_it(prediction):
     arms = [Arm("decay"), Arm("smoothing", 0.1), Arm("smoothing", 0.2)]
     found = dataclasses.replace(prediction, arms=arms)

@@ -56,6 +56,7 @@ def here(folder, tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("case", BAD)
 def test_bad_input_is_one_sentence_and_status_2(case, here, capsys):
     arguments, message = BAD[case]

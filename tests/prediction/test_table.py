@@ -45,6 +45,7 @@ def test_soft_labels_that_are_met_have_a_prediction(file):
     assert np.isfinite(found.nll).all()
 
 
+@pytest.mark.medium
 def test_numbers_of_a_law_are_integrals():
     """The expectations over u ~ N(m, w) of a confidence s(2|u|), and of u m/w after the best temperature."""
     m, w = 0.8, 1.5

@@ -21,6 +21,7 @@ def test_max_min_formula_agrees(rng):
         np.testing.assert_allclose(fitted, np.array(isotonic(confidence, correct), float), atol=2e-7)
 
 
+@pytest.mark.medium
 def test_between_and_outside_the_rows():
     """A value holds until the next block begins; the first also below."""
     fitted = fit_isotonic(*few([0.2, 0.4, 0.6, 0.8], [0, 1, 0, 1]), **options_of_few(4))

@@ -179,6 +179,7 @@ NO_BEST = [  # the last two are wrong values
 ]
 
 
+@pytest.mark.medium
 def test_no_best_temperature_is_an_error_and_nan_under_jit(rng):
     for logits, labels, message in NO_BEST:
         with pytest.raises(ValueError, match=message):

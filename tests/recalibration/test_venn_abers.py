@@ -68,6 +68,7 @@ def test_few_rows_and_one_kind(correct):
     np.testing.assert_allclose(bounds(fitted), refitted(confidence, correct), atol=2e-7)
 
 
+@pytest.mark.medium
 def test_scikit_learn_agrees(rng):
     isotonic_regression = pytest.importorskip("sklearn.isotonic").IsotonicRegression
     confidence, correct = sample(rng, 60)

@@ -114,6 +114,7 @@ def test_text_of_no_characters(tmp_path, order):
         read_predictions(tmp_path / "f.npz", "probs", Names(classes=("no", "yes")))
 
 
+@pytest.mark.medium
 def test_a_column_of_text_is_refused_before_it_is_read(tmp_path):
     """A million copies of a text of a megabyte are a few bytes of parquet."""
     pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")

@@ -114,6 +114,7 @@ def test_differences_are_those_of_the_reports(plain, other):
         assert metric.interval.low <= metric.interval.estimate <= metric.interval.high
 
 
+@pytest.mark.medium
 def test_a_model_does_not_differ_from_itself(plain):
     for metric in compare(plain, plain).differences:
         np.testing.assert_allclose(metric.interval, 0, atol=1e-9)

@@ -276,6 +276,7 @@ def test_half_precision_may_sum_to_one_less_exactly(tmp_path):
     assert len(read_predictions(tmp_path / "f.npz", "probs")) == N
 
 
+@pytest.mark.medium
 def test_many_rows_of_csv_are_one_array(tmp_path):
     """...also where a whole number follows others in a later part."""
     rows = "0.5,0.5,1\n" * 20_000 + "1,0,0\n" * 3

@@ -76,6 +76,7 @@ CONFIGS = {
 }
 
 
+@pytest.mark.medium
 @pytest.mark.few(2)
 @pytest.mark.parametrize("change", CONFIGS.values(), ids=CONFIGS)
 def test_a_manifest_that_asks_for_too_much(copied, change):

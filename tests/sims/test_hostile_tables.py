@@ -125,6 +125,7 @@ CHANGES = {
 }
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__)
 def test_a_table_with_a_checksum_is_not_believed(copied, change):
     (copied.parent / "secret").write_bytes(b"mine")

@@ -218,6 +218,7 @@ def test_a_finished_run_is_loaded_and_not_computed(out, undisturbed, monkeypatch
     assert "was finished earlier, by commit" in lines[0] and "nothing was computed" in lines[0]
 
 
+@pytest.mark.medium
 def test_another_run_is_not_overwritten(out):
     before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
     with pytest.raises(RunError, match=r"another spec .*replicates is 2500 there and 2000 here"):

@@ -104,6 +104,7 @@ def test_what_a_run_leaves(finished):
     assert {"nll", "ece", "accuracy", "signed_gap"} <= last.keys()  # report 29
 
 
+@pytest.mark.medium
 def test_a_finished_run_is_read_and_not_trained(finished, monkeypatch):
     monkeypatch.setattr(runner, "train_job", None)
     lines = []
@@ -190,6 +191,7 @@ def test_damaged_records_are_made_anew_as_the_message_says(copied):
     assert records.read_bytes() == expected
 
 
+@pytest.mark.medium
 def test_a_lack_of_memory_is_one_sentence(tmp_path, monkeypatch):
     """Of XLA: an array of a hundred terabytes; of the machine; and other errors are not disguised."""
     import jax.numpy as jnp
@@ -224,6 +226,7 @@ def test_a_file_is_stored_by_its_name(tmp_path, rng):
     assert option_words({"dataset": config.dataset, "seeds": 2}) == ["--dataset", "data.npz", "--seeds", "2"]
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("name", ["run", "load_records"])
 def test_examples(name):
     found = doctest.DocTestFinder(recurse=False).find(getattr(running, name), name, globs={**vars(running)})

@@ -77,6 +77,7 @@ def test_gradients_and_vmap(rng):
     assert call(moved, correct[0]) > call(confidence[0], correct[0])
 
 
+@pytest.mark.medium
 def test_nan_and_no_rows_are_nan(rng):
     """In the shape of the rows above."""
     confidence, where = rng.random(mass._MANY + 3616).astype(np.float32), np.ones(mass._MANY + 3616, bool)

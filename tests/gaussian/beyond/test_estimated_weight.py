@@ -29,6 +29,7 @@ def test_equals_literal_simulation(key, rng):
             assert stats.ks_2samp(*samples, method="asymp").pvalue > KS_LEVEL
 
 
+@pytest.mark.medium
 def test_the_formula_of_estimates(rng):
     plain, sigma = rng.standard_normal((4, 3)) * np.array([[0.1], [1.0], [2.0], [10.0]]), 0.8
     expected = np.minimum(3 * sigma**2 / (7 * np.sum(plain**2, axis=1)), 0.5)

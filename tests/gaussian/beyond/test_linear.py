@@ -44,6 +44,7 @@ def test_equals_literal_simulation(kind, key, rng):
             assert stats.ks_2samp(*(np.round(v, 5) for v in samples), method="asymp").pvalue > KS_LEVEL / 2
 
 
+@pytest.mark.medium
 def test_shapes_are_checked(key):
     signal, loadings = np.ones((2, 3, 4)), np.ones((2, 3, 4, 1))
     with pytest.raises(ValueError, match=r"\[\*batch, a\] and \[\*batch, a, r\], got \(2, 3, 4\) and \(2, 3, 4\)"):
@@ -54,6 +55,7 @@ def test_shapes_are_checked(key):
         sample_linear_scores(key, np.ones(1), np.ones((1, 64)), p=100.0, theta_norm=1.0)
 
 
+@pytest.mark.medium
 def test_columns_have_words_of_their_own(key, monkeypatch):
     """The purposes of 63 columns, of what they are spent on; drawing from them takes minutes to compile."""
     spent = []

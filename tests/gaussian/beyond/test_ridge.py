@@ -75,6 +75,7 @@ def test_the_estimator_is_a_discriminant_with_a_shrunk_covariance(rng, t):
         np.testing.assert_allclose(ours, np.linalg.solve(shrunk, signed.mean(axis=0)), rtol=1e-11)
 
 
+@pytest.mark.medium
 def test_a_large_penalty_is_the_papers_estimator(rng):
     x, y = data(rng)
     for t in (0.0, 0.3):

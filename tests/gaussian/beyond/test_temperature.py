@@ -86,6 +86,7 @@ def test_equals_literal_simulation(index, exact, rng):
 ece_of = jax.jit(scaled_ece)
 
 
+@pytest.mark.medium
 def test_both_ends_occur_and_their_errors_are_the_limits(exact):
     """In the first two configurations all points right (0.20, 0.02) and wrong on average (0.25, 0.20)."""
     assert not np.isnan(exact.temperature).any()
@@ -126,6 +127,7 @@ def noise_of(sets, dtype, pairs):
     return np.moveaxis(np.asarray(words, float).reshape(2 * pairs, *words.shape[2:]), 0, -1)
 
 
+@pytest.mark.medium
 def test_is_the_minimum_for_its_points(sets, exact):
     """For the points that belong to a training set, by bisection."""
     noise, rows = noise_of(sets, np.float32, 20), slice(0, 300)

@@ -104,6 +104,7 @@ def test_the_weight_is_what_a_beta_law_can_have():
     assert LARGEST_WEIGHT < 0.5
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("theorem, cell, limit", [
     ("3.2", {"p": Rate(5), "theta_norm": 1.0, "alpha": 1.0}, -0.0602534),
     ("3.2", {"p": Rate(1, 0.9), "theta_norm": 1.0, "alpha": 1.0}, -0.0602534),

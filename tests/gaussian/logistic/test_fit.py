@@ -83,6 +83,7 @@ def test_many_points_give_theta(key):
     assert (np.abs(error) < 5 * np.sqrt(np.diag(np.linalg.inv(information)))).all()
 
 
+@pytest.mark.medium
 @pytest.mark.few(1)
 @pytest.mark.parametrize("case", ["few dimensions", "separable"])
 def test_float32(rng, case):

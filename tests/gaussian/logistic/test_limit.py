@@ -84,6 +84,7 @@ def test_plain_fits_solve_the_usual_equations(ratio, theta_norm, penalty):
     np.testing.assert_allclose([2 * law.mean, 4 * law.var], plain_equations(ratio, theta_norm, penalty), rtol=1e-7)
 
 
+@pytest.mark.medium
 @pytest.mark.few(1)
 @pytest.mark.parametrize("alpha, smoothing", [(0.0, 0.0), (1.0, 0.0), (0.5, 0.2)])
 def test_the_squared_loss_is_its_closed_form(alpha, smoothing):
@@ -257,6 +258,7 @@ def test_what_float32_does_not_resolve_is_nan():
     assert np.isfinite(limit_logistic_scores(**hard).mean)
 
 
+@pytest.mark.medium
 def test_a_strong_penalty_is_the_average():
     """w is then the averaging classifier's direction: accuracy Phi(|theta|^2 / sqrt(|theta|^2 + c))."""
     for alpha in (0.0, 1.0):

@@ -153,6 +153,7 @@ def toy_moments(n, p, theta, t, *, replicates=2300, seed=5, study="toy"):
     return merged([stored[unit] for unit in units if unit.block == b] for b in range(-(-replicates // BLOCK)))
 
 
+@pytest.mark.medium
 def test_a_store_that_fails_stops_the_work():
     """...with its own error; what is already stored stays, and nothing more is begun."""
     cells = {name: np.ones(300) for name in ("n", "p", "theta_norm")}
@@ -180,6 +181,7 @@ def test_work_that_is_left_is_not_gone_on_with():
     assert 1 <= len(stored) < 100
 
 
+@pytest.mark.medium
 def test_streamed_moments_are_numpys():
     """Five cells in two units of three blocks, the last of 300; float32 sums of 1000 within 1e-6."""
     n, p, t = [1, 2, 3, 40, 5], [1, 2, 1, 3, 1], [0.0, 0.25]

@@ -183,6 +183,7 @@ def test_a_tile_has_room_before_it_is_tried(monkeypatch):
     assert "tiles of 8 cells" in said[0] and "are free" in said[0] and "they have 4" in said[0]
 
 
+@pytest.mark.medium
 def test_the_smallest_is_tried_whatever_there_is(monkeypatch):
     alike = toy()
     monkeypatch.setattr(tiles, "room_on", lambda _: 0)

@@ -36,6 +36,7 @@ def test_held_out_rows(rng, rows, size):
     check(labels, hold_out(labels, size, 11), size)
 
 
+@pytest.mark.medium
 def test_a_seed_and_a_purpose_have_a_division_of_their_own(rng):
     labels = rng.choice(4, 200)
     parts = [split_half(labels, 0)[0], split_half(labels, 1)[0], hold_out(labels, 100, 0)[0]]

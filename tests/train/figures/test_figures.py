@@ -168,6 +168,7 @@ def test_the_title_of_epochs_is_of_the_last_one(rng):
     assert [text.get_text() for text in legend.get_texts()] == [*ARMS["pseudo_label"], "95 % interval over seeds"]
 
 
+@pytest.mark.medium
 def test_the_titles_of_shifts_name_severities(rng):
     """Lower at the second severity of rotation, at chance at the last one, and nowhere with noise."""
     (figure,) = EXPERIMENTS["shift"].figures

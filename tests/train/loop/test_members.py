@@ -35,6 +35,7 @@ def test_each_member_has_the_seed_and_alpha_of_its_arm(labels, division):
             np.testing.assert_array_equal(members.rows[seed], members.rows[arm + seed])
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("division", SIZES)
 def test_labels_of_the_first_part_are_seen_and_no_others(labels, division):
     members, size = members_of(job_of(division), labels)

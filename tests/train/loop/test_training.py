@@ -169,6 +169,7 @@ def test_stopped_between_the_shared_state_and_its_own(digits, tmp_path, undistur
     assert calls[0] == BEFORE
 
 
+@pytest.mark.medium
 def test_a_supervised_net_never_has_the_hidden_labels(digits, tmp_path):
     """The arrays that it is trained with hold the labels of its half and no others."""
     job = Job("job", RECIPE, (SUPERVISED,), (3, 4), PHASES[:1], division="halves")

@@ -17,6 +17,7 @@ from mixjax.train.nets.initializers import layer_initializers
 FAN_IN = 400
 
 
+@pytest.mark.medium
 def test_torch_is_uniform_in_weights_and_biases(key):
     """Report 32: sd 1/sqrt(3n) to 2 %, bound 1/sqrt(n), biases not 0. Kolmogorov and Smirnov at level 1e-6."""
     kernel, bias = layer_initializers("torch", FAN_IN)

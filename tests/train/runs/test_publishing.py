@@ -111,10 +111,12 @@ def test_every_figure_is_there_with_its_caption(published):
     assert {path.name for path in published.iterdir()} == {"README.md", "summary.csv", "figures"}
 
 
+@pytest.mark.medium
 def test_the_table_is_the_summary(published):
     assert (published / "summary.csv").read_text() == summary_csv(list(records()))
 
 
+@pytest.mark.medium
 def test_published_results_are_made_anew_and_nothing_else_is_touched(finished, published, tmp_path):
     folder = shutil.copytree(published, tmp_path / "again")
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.suffix != ".png" and path.is_file()}
