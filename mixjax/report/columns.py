@@ -251,9 +251,8 @@ def _refuse_other_kinds(path: Path, name: str, kind: Any, hint: str) -> None:
     from pyarrow import types
 
     if not any(is_kind(kind) for is_kind in (types.is_integer, types.is_floating, types.is_boolean)):
-        raise RunError(
-            f"{path}: column {printable(name, 40)} must be numbers, got {printable(_first_line(kind))}{NAMED}"
-        )
+        got = f"{printable(_first_line(kind))}{hint}"
+        raise RunError(f"{path}: column {printable(name, 40)} must be numbers, got {got}")
 
 
 def _of_arrow(column: Any) -> np.ndarray:
