@@ -16,7 +16,7 @@ from mixjax.calibration.summary import Kind, kind_given
 from mixjax.commands.origin import versions
 from mixjax.numerics.arguments import as_array
 from mixjax.numerics.meshes import pooled
-from mixjax.report.class_names import places_among
+from mixjax.report.class_names import class_names, places_among
 from mixjax.report.comparison import check_pair
 from mixjax.report.groups import Groups
 from mixjax.report.metrics import Settings
@@ -51,7 +51,7 @@ def of_arrays(
     Args:
       probs, logits, confidence: exactly one of them; probabilities or logits [N, K] go with `labels`, confidences [N]
         with `correct`. To compare two models on the same rows, pass a mapping from their names to these.
-      labels: whole numbers in [0, K), shape [N]; or names out of `classes`.
+      labels: whole numbers in [0, K), shape [N]; or names out of `classes`, which may be numbers too.
       correct: 0 or 1, shape [N]; for two models a mapping too.
       where: shape [N]: rows that are False are left out.
       groups: shape [N]: of each row the name or the number of its group. The report has accuracy, ECE and signed gap of
@@ -78,16 +78,16 @@ def of_arrays(
       -0.2
     """
     kind = kind_given({"probs": probs, "logits": logits, "confidence": confidence}, labels, correct)
-    class_names = () if classes is None else tuple(np.asarray(classes).tolist())
-    if class_names and labels is not None:
-        labels = places_among(class_names, labels, where)
+    names = () if classes is None else class_names(classes)
     settings = Settings(num_bins, binning, closed, level, seed)
     scores = _by_name({"probs": probs, "logits": logits, "confidence": confidence}[kind])
     right = _by_name(correct if kind == "confidence" else labels, scores)
+    if names and kind != "confidence":
+        right = {model: places_among(names, values, where) for model, values in right.items()}
     if len(scores) not in (1, 2):
         raise ValueError(f"a report takes one model or two, got {len(scores)}")
     with jax.enable_x64(True):
-        files = [_predictions(name, kind, scores[name], right[name], where, groups, class_names) for name in scores]
+        files = [_predictions(name, kind, scores[name], right[name], where, groups, names) for name in scores]
         if len(files) == 1:
             return CalibrationReport.of(files, list(scores), settings, versions())
         try:
@@ -114,7 +114,7 @@ def _predictions(
     right: ArrayLike,
     where: ArrayLike | None,
     groups: ArrayLike | Sequence[str] | None,
-    classes: tuple[Any, ...],
+    classes: tuple[str, ...],
 ) -> FilePredictions:
     """Check the rows that count of one model.
 
@@ -151,7 +151,7 @@ def _predictions(
         "binary" if kind == "confidence" else kind,
         missing=missing,
         row_name=_row,
-        class_names=tuple(map(str, classes)),
+        class_names=classes,
         **rows_of,
     )
 

@@ -23,15 +23,15 @@ class Labels(NamedTuple):
     classes: Sequence[str] = ()
 
 
-def numbered(path: Path, labels: Labels, cells: list[str], row_names: list[str]) -> np.ndarray:
-    """Return the numbers of named classes; an empty cell is masked unless a class has its name."""
+def numbered(path: Path, labels: Labels, cells: Sequence[str | None], row_names: list[str]) -> np.ndarray:
+    """Return the numbers of named classes; None is masked, and an empty cell unless a class has its name."""
     numbers = {name: number for number, name in enumerate(labels.classes)}
-    missing = [cell not in numbers and cell in MISSING for cell in cells]
+    missing = [cell is None or (cell not in numbers and cell in MISSING) for cell in cells]
     for row, cell, empty in zip(row_names, cells, missing, strict=True):
-        if cell not in numbers and not empty:
+        if cell is not None and cell not in numbers and not empty:
             name = printable(labels.column, 40)
             raise RunError(f"{path}: {name} is {cell[:40]!r} in {row}, which is not one of --classes")
-    return np.ma.array([numbers.get(cell, 0) for cell in cells], np.int64, mask=missing)
+    return np.ma.array([0 if cell is None else numbers.get(cell, 0) for cell in cells], np.int64, mask=missing)
 
 
 def numbers_of(path: Path, name: str, cells: list[str], lines: list[int], whole: bool) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Names of classes in arrays: labels that are names become their places among the scores."""
+"""Names of classes: labels that are names, or numbers that are names, become places among the scores."""
 
 from __future__ import annotations
 
@@ -11,26 +11,53 @@ from mixjax.calibration.rows.clean import as_mask
 from mixjax.runs.untrusted import printable
 from mixjax.typing import ArrayLike
 
+_LISTED = 10  # names in a message
 
-def places_among(classes: Sequence[Any], labels: Any, where: ArrayLike | None) -> Any:
-    """Return the place of each label among the classes, 0 in masked rows; numbers are places if the classes are text.
+
+def class_names(classes: Any) -> tuple[str, ...]:
+    """Return the names of classes as text.
 
     Raises:
-      ValueError: for classes that are not all different, and for the first label that is none of them.
+      TypeError: unless they are a sequence with an order: a set and a text have none, or letters.
+      ValueError: for names that are not all different.
     """
-    if len(set(classes)) < len(classes):
-        raise ValueError(f"classes must be different names, got {', '.join(map(str, classes))}")
-    given = np.asarray(labels)
-    named = any(isinstance(label, str) for label in given.ravel().tolist())
-    if not named and all(isinstance(name, str) for name in classes):
+    if isinstance(classes, str | bytes | set | frozenset) or np.ndim(named := list(classes)) != 1:
+        raise TypeError("classes must be a list of names, in the order of the scores")
+    names = tuple(_text(name) for name in np.asarray(named, object).tolist())
+    if len(set(names)) < len(names):
+        raise ValueError(f"classes must be different names, got {listed(names)}")
+    return names
+
+
+def places_among(names: Sequence[str], labels: Any, where: ArrayLike | None = None) -> Any:
+    """Return the place of each label among the names, 0 in masked rows; numbers that are no names are places already.
+
+    Raises:
+      ValueError: for the first label that is text and none of the names, and for a mask of another shape.
+    """
+    given = np.asarray(labels if hasattr(labels, "__array__") else np.array(labels, object))
+    mask = np.ones(given.shape, bool) if where is None else np.asarray(as_mask(where))
+    if mask.shape != given.shape:
+        raise ValueError(f"where must have the shape of labels, {given.shape}, got {mask.shape}")
+    place = {name: k for k, name in enumerate(names)}
+    texts = [_text(label) for label in given.ravel().tolist()]
+    codes = np.array([place.get(text, -1) for text in texts], np.int32).reshape(given.shape)
+    wrong = (codes < 0) & mask
+    if not wrong.any():
+        return np.where(mask, codes, 0)
+    row = int(np.argmax(wrong))
+    first = given.ravel().tolist()[row]
+    if first is not None and not isinstance(first, str | bytes):
         return labels
-    place = {name: k for k, name in enumerate(classes)}
-    codes = np.array([place.get(label, -1) for label in given.ravel().tolist()], np.int32).reshape(given.shape)
-    kept = np.ones(given.shape, bool) if where is None else np.asarray(as_mask(where)).reshape(given.shape)
-    wrong = (codes < 0) & kept
-    if wrong.any():
-        row = int(np.argmax(wrong))
-        found, names = printable(str(given.flat[row]), 40), ", ".join(printable(str(name), 40) for name in classes[:10])
-        more = ", ..." if len(classes) > 10 else ""
-        raise ValueError(f"labels must be among the classes {names}{more}, got {found} in row {row}")
-    return np.where(kept, codes, 0)
+    found = repr(printable(texts[row], 40))
+    raise ValueError(f"labels must be among {listed(names)}, got {found} in row {row}; where= leaves rows out")
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return the first names, fit to be shown."""
+    return ", ".join(printable(name, 40) for name in names[:_LISTED]) + (", ..." if len(names) > _LISTED else "")
+
+
+def _text(name: Any) -> str:
+    """Return a name as text: a whole number in digits alone, also where a missing value made a float of it."""
+    return str(int(name)) if isinstance(name, float) and name.is_integer() else str(name)

@@ -19,6 +19,7 @@ import numpy as np
 
 from mixjax.commands import missing_package
 from mixjax.report.cells import MISSING, NAMED, Labels, numbered, numbers_of
+from mixjax.report.class_names import places_among
 from mixjax.report.groups import Groups, Numbering, is_text, of_array, of_cells, of_dictionary, room_of_text
 from mixjax.report.lists import count_of_numbers, is_list_of_numbers, of_lists
 from mixjax.report.numbers import row_count
@@ -111,6 +112,8 @@ def _npz(path: Path, chosen: _Chosen) -> Columns:
         cells = arrays[labels.column]
         rows = [_row(row) for row in range(cells.size)]
         arrays[labels.column] = numbered(path, labels, cells.ravel().tolist(), rows).reshape(cells.shape)
+    else:
+        _name_numbers(labels, arrays)
     return Columns(names, {name: _native(array) for name, array in arrays.items()}, _row, groups)
 
 
@@ -219,16 +222,27 @@ def _parquet(path: Path, chosen: _Chosen) -> Columns:
         _refuse_many(path, rows, sum(counts), len(counts))
         table = file.read(flat + lists)
         groups = of_dictionary(path, text) if text is not None else None
-        labels = of_dictionary(path, named) if named is not None else None
+        labels = of_dictionary(path, named, rows) if named is not None else None
     except (pyarrow.ArrowException, ValueError) as error:
         raise RunError(f"{path} is damaged, or is not a parquet file: {printable(_first_line(error))}") from None
     arrays = {name: _of_arrow(table.column(name)) for name in flat}
-    if labels is not None and chosen.labels is not None:
-        cells = ["" if code < 0 else str(labels.names[code]) for code in labels.codes]
+    if labels is None:
+        _name_numbers(chosen.labels, arrays)
+    elif chosen.labels is not None:
+        cells = [None if code < 0 else str(labels.names[code]) for code in labels.codes]
         arrays[chosen.labels.column] = numbered(path, chosen.labels, cells, [_row(row) for row in range(rows)])
     if grouped is not None and text is None:
         groups = of_array(path, grouped, arrays[grouped], _row)
     return Columns(names, arrays | {name: of_lists(path, name, table.column(name)) for name in lists}, _row, groups)
+
+
+def _name_numbers(labels: Labels | None, arrays: dict[str, np.ndarray]) -> None:
+    """Put places for labels that are numbers, if all of them are names of classes, as in a table of text."""
+    numbers = None if labels is None or not labels.classes else arrays.get(labels.column)
+    if labels is not None and numbers is not None and numbers.dtype.kind in "iub":
+        empty = np.ma.getmaskarray(numbers)
+        places = places_among(labels.classes, np.ma.getdata(numbers), ~empty)
+        arrays[labels.column] = np.ma.MaskedArray(places, empty)
 
 
 def _named_labels(path: Path, labels: Labels | None, kinds: dict[str, Any]) -> str | None:

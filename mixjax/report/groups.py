@@ -66,8 +66,8 @@ class Groups(NamedTuple):
 class Numbering:
     """Numbers of names, in the order in which they come; those of `missing` are -1."""
 
-    def __init__(self, path: Path, column: str, missing: Sequence[Any]):
-        self.path, self.column = path, column
+    def __init__(self, path: Path, column: str, missing: Sequence[Any], most: int = MOST):
+        self.path, self.column, self.most = path, column, most
         self._numbers: dict[Any, int] = dict.fromkeys(missing, -1)
         self._first = len(missing)
         self._parts = [np.zeros(0, np.int32)]
@@ -76,11 +76,11 @@ class Numbering:
         """Number the next rows, by their names or by the places of these, -1 for none.
 
         Raises:
-          RunError: for more than `MOST` different names.
+          RunError: for more than `most` different names.
         """
         numbers, first = self._numbers, self._first
         codes = np.array([numbers.setdefault(name, len(numbers) - first) for name in names], np.int32)
-        _refuse_many(self.path, self.column, len(numbers) - first)
+        _refuse_many(self.path, self.column, len(numbers) - first, self.most)
         self._parts.append(codes if places is None else np.append(codes, np.int32(-1))[places])
 
     @property
@@ -139,7 +139,7 @@ def of_array(path: Path, column: str, array: np.ndarray, row_name: Callable[[int
             _refuse_other(path, column, f"{shown(values[row])} in {row_name(row)}")
         values = np.where(missing, 0, values).astype(np.int64)
     names, found = np.unique(values[~missing], return_inverse=True)
-    _refuse_many(path, column, len(names))
+    _refuse_many(path, column, len(names), MOST)
     codes = np.full(len(values), -1, np.int32)
     codes[~missing] = found
     return Groups(column, names.tolist(), codes)
@@ -153,16 +153,16 @@ def room_of_text(metadata: Any, column: str) -> int:
     return int(metadata.num_rows + sum(text) // 8)
 
 
-def of_dictionary(path: Path, column: str) -> Groups:
+def of_dictionary(path: Path, column: str, most: int = MOST) -> Groups:
     """Return groups of a column of text of a parquet file, which is read as a dictionary of its texts."""
     from pyarrow import compute, parquet
 
-    numbering = Numbering(path, column, [None])
+    numbering = Numbering(path, column, [None], most)
     with parquet.ParquetFile(path, read_dictionary=[column]) as file:
         for batch in file.iter_batches(_PART, columns=[column]):
             part = batch.column(column)
             used = compute.drop_null(compute.unique(part.indices))
-            _refuse_many(path, column, len(used))
+            _refuse_many(path, column, len(used), most)
             places = compute.index_in(part.indices, used).fill_null(-1)
             numbering.add(part.dictionary.take(used).to_pylist(), places.to_numpy(zero_copy_only=False))
     return numbering.groups()
@@ -202,8 +202,8 @@ def _refuse_other(path: Path, column: str, got: str) -> NoReturn:
     raise RunError(f"{path}: {printable(column, 40)} must be names or whole numbers, got {got}")
 
 
-def _refuse_many(path: Path, column: str, count: int) -> None:
-    if count > MOST:
+def _refuse_many(path: Path, column: str, count: int, most: int) -> None:
+    if count > most:
         raise RunError(
-            f"{path}: {printable(column, 40)} has more than {MOST} different values; --groups takes at most so many"
+            f"{path}: {printable(column, 40)} has more than {most} different values; --groups takes at most so many"
         )

@@ -224,6 +224,10 @@ def _stacked(path: Path, columns: Columns, prefix: str, named: Sequence[str], li
     if count == 0 and not set(named) & set(columns.names) and listed in columns.arrays:
         return column(path, columns, listed)
     numbered = [f"{prefix}{k}" for k in range(max(count, 1))]
+    if set(named) & set(columns.names):
+        others = [name for name in columns.names if prefix and name.startswith(prefix) and name not in named]
+        if others:
+            raise RunError(f"{path}: column {printable(others[0], 40)} is of none of --classes; name all, or remove it")
     parts = [column(path, columns, name) for name in (named if set(named) & set(columns.names) else numbered)]
     return np.ma.stack(parts, axis=1)
 

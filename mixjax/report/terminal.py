@@ -82,6 +82,8 @@ def class_cells(report: Report, k: int, longest: int = 40) -> tuple[str, ...]:
 
 
 def _classes_table(report: Report) -> Any:
+    from rich.text import Text
+
     shown = report.worst_classes(MOST_CLASSES)
     every = len(shown) == len(report.classes)
     table = titled_table(
@@ -98,7 +100,8 @@ def _classes_table(report: Report) -> Any:
     ):
         table.add_column(heading, justify="right")
     for k in shown:
-        table.add_row(*class_cells(report, k, _LONGEST_CLASS)[:-1])
+        name, *cells = class_cells(report, k, _LONGEST_CLASS)[:-1]
+        table.add_row(Text(name), *cells)
     return table
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -114,3 +115,14 @@ def test_float32_does_not_drift(rng):
     correct = rng.random(len(confidence)) < 0.8
     exact = confidence.astype(np.float64).mean() - correct.mean()
     np.testing.assert_allclose(signed_gap(confidence, correct), exact, atol=3e-8)
+
+
+@pytest.mark.parametrize("dtype", [jnp.bfloat16, jnp.float16])
+def test_softmaxes_of_half_precision_are_probabilities_under_jit_too(key, dtype):
+    """XLA may keep more digits inside of a program, and sums of rows are then off by more than rounding."""
+    logits, labels = jax.random.normal(key, (64, 10)).astype(dtype), np.zeros(64, np.int32)
+
+    def score(logits):
+        return brier_score(jax.nn.softmax(logits), labels)
+
+    np.testing.assert_allclose(jax.jit(score)(logits), score(logits), atol=1e-2)

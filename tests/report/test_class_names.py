@@ -10,8 +10,10 @@ import pytest
 from mixjax.calibration import top_label_ece
 from mixjax.cli import main
 from mixjax.report import of_arrays
-from mixjax.report.class_names import places_among
+from mixjax.report.class_names import class_names, places_among
 from mixjax.report.figures import classes_figure
+from mixjax.report.reading import Names, read_predictions
+from mixjax.runs import RunError
 
 NAMES = ("dog", "cat", "bird $x$ in the hand")  # not in the order of letters
 PROBS = np.array([[0.8, 0.1, 0.1], [0.2, 0.5, 0.3], [0.3, 0.3, 0.4], [0.1, 0.7, 0.2]])
@@ -25,12 +27,12 @@ TEXT = [NAMES[k] for k in LABELS]
     ids=["list", "text", "pandas", "categories", "objects", "numbers"],
 )
 def test_names_become_their_places_among_the_classes(labels):
-    np.testing.assert_array_equal(places_among(NAMES, labels, None), LABELS)
+    np.testing.assert_array_equal(places_among(NAMES, labels), LABELS)
 
 
 def test_numbers_may_be_names():
     """As a scikit-learn model has them in `classes_`."""
-    np.testing.assert_array_equal(places_among((3, 5, 7), np.array([3, 5, 7, 3]), None), LABELS)
+    np.testing.assert_array_equal(places_among(class_names(np.array([3, 5, 7])), np.array([3, 5, 7, 3])), LABELS)
 
 
 def test_masked_rows_may_have_any_label():
@@ -38,21 +40,69 @@ def test_masked_rows_may_have_any_label():
 
 
 @pytest.mark.parametrize(
-    ("classes", "labels", "message"),
+    ("classes", "labels", "error", "message"),
     [
-        (
-            NAMES,
-            ["dog", "fish"],
-            r"among the classes dog, cat, bird \$x\$ in the hand, got fish in row 1",
-        ),
-        (NAMES, ["dog", None], "got None in row 1"),
-        (("dog", "dog", "cat"), ["dog"], "classes must be different names, got dog, dog, cat"),
-        (NAMES[:2], TEXT[:2], r"classes must name the columns of the scores, got 2 for \(2, 3\)"),
+        (NAMES, ["dog", "fish"], ValueError, r"among dog, cat, bird \$x\$ in the hand, got 'fish' in row 1"),
+        (NAMES, ["dog", None], ValueError, "got 'None' in row 1; where= leaves rows out"),
+        (("dog", "dog", "cat"), ["dog"], ValueError, "classes must be different names, got dog, dog, cat"),
+        (NAMES[:2], TEXT[:2], ValueError, r"classes must name the columns of the scores, got 2 for \(2, 3\)"),
+        (set(NAMES), ["dog"], TypeError, "classes must be a list of names, in the order of the scores"),
+        ("abc", ["a"], TypeError, "classes must be a list of names"),
+        ([NAMES], ["dog"], TypeError, "classes must be a list of names"),
+        (NAMES, [{}, "dog"], TypeError, "labels must be whole numbers, got object"),
     ],
 )
-def test_wrong_names(classes, labels, message):
-    with pytest.raises(ValueError, match=message):
+def test_wrong_names(classes, labels, error, message):
+    with pytest.raises(error, match=message):
         of_arrays(probs=PROBS[: len(labels)], labels=labels, classes=classes)
+
+
+def test_two_models_and_a_mask_of_another_shape():
+    probs, text, labels = np.tile(PROBS, (10, 1)), TEXT * 10, np.tile(LABELS, 10)
+    pair = of_arrays(probs={"a": probs, "b": probs}, labels={"a": text, "b": labels}, classes=NAMES)
+    assert pair.differences["ECE"].estimate == 0
+    with pytest.raises(ValueError, match=r"where must have the shape of labels, \(4,\), got \(2,\)"):
+        of_arrays(probs=PROBS, labels=TEXT, classes=NAMES, where=[True, False])
+
+
+@pytest.mark.parametrize("kind", ["npz", "csv", "parquet"])
+def test_whole_numbers_may_be_names_in_any_file(kind, tmp_path):
+    """Columns by name and labels by place would exchange the classes without a word."""
+    path, labels = tmp_path / f"f.{kind}", np.array([2, 1, 0, 2])
+    frame = pd.DataFrame(PROBS, columns=[f"prob_{k}" for k in (2, 1, 0)]).assign(label=labels)
+    if kind == "npz":
+        np.savez(path, probs=PROBS, labels=labels)
+    elif kind == "csv":
+        frame.to_csv(path, index=False)
+    else:
+        pytest.importorskip("pyarrow")
+        frame.to_parquet(path)
+    found = read_predictions(path, "probs", Names(classes=("2", "1", "0")))
+    np.testing.assert_array_equal(found.labels, [0, 1, 2, 0])
+    np.testing.assert_allclose(found.scores, PROBS)
+
+
+def test_a_column_of_no_named_class_is_refused(tmp_path):
+    frame = pd.DataFrame(PROBS, columns=["logit_cat", "logit_dog", "logit_owl"]).assign(label="cat")
+    frame.to_csv(tmp_path / "f.csv", index=False)
+    with pytest.raises(RunError, match="column logit_owl is of none of --classes"):
+        read_predictions(tmp_path / "f.csv", "logits", Names(classes=("cat", "dog")))
+
+
+def test_a_null_is_missing_beside_an_empty_name_and_there_may_be_many_classes(tmp_path):
+    pytest.importorskip("pyarrow")
+    names = ["", *(f"class {k}" for k in range(1, 1200))]
+    table = pd.DataFrame(np.full((1200, 1200), 1 / 1200), columns=[f"prob_{name}" for name in names])
+    table.assign(label=[None, *names[1:]]).to_parquet(tmp_path / "f.parquet")
+    found = read_predictions(tmp_path / "f.parquet", "probs", Names(classes=tuple(names)))
+    assert np.flatnonzero(found.missing).tolist() == [0]
+    assert found.labels[1:].tolist() == list(range(1, 1200))
+
+
+def test_names_are_no_markup(capsys):
+    of_arrays(probs=PROBS, labels=LABELS, classes=["[/b]", "[red]x", ":smile:"]).print()
+    shown = capsys.readouterr().out
+    assert "[/b]" in shown and "[red]x" in shown and ":smile:" in shown
 
 
 @pytest.mark.medium

@@ -49,6 +49,14 @@ def _sums_to_one(probs: jax.Array, slack: Real | jax.Array) -> Bool[Array, " N"]
     return jnp.all(is_share(probs, slack), axis=-1) & (jnp.abs(sums - 1.0) <= slack)[:, 0]
 
 
+def _as_halves(given: ArrayLike, array: jax.Array) -> jax.Array:
+    """Round numbers that were given in half precision to it: XLA may have left out that rounding inside of `jit`."""
+    dtype = getattr(given, "dtype", None)
+    if dtype not in (jnp.bfloat16, jnp.float16):
+        return array
+    return lax.reduce_precision(array, jnp.finfo(dtype).nexp, jnp.finfo(dtype).nmant)
+
+
 class Predictions(NamedTuple):
     """Probabilities of K classes, checked in shape and dtype, not in value."""
 
@@ -65,7 +73,7 @@ class Predictions(NamedTuple):
 
         Rows along several axes are pooled.
         """
-        array = as_scores("probs", probs, where)
+        array = _as_halves(probs, as_scores("probs", probs, where))
         if array.ndim < 2 or array.shape[-1] == 0:
             raise ValueError(f"probs must have shape [N, K] or [..., K], got {array.shape}")
         shape = array.shape[:-1]
