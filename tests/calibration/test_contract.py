@@ -247,7 +247,7 @@ def test_softmaxes_of_half_precision_may_be_converted(name, rng):
     function = FUNCTIONS[name]
     found = values(jax.jit(function)(rows, right))
     assert np.isfinite(found).all()
-    np.testing.assert_array_equal(found, values(jax.jit(function)(half, right)))
+    np.testing.assert_allclose(found, values(jax.jit(function)(half, right)), rtol=1e-6)  # two programs
     with pytest.raises(ValueError, match=r"probs must be rows that sum to 1, got 1\.0"):
         function(np.asarray(rows) * np.float32(1.02), right)
     right[3] = -100
