@@ -7,4 +7,5 @@ import numpy as np
 SPEC = {"study": "s", "axis": [1.0, 2.0], "seed": 0}
 ENVIRONMENT = {"jax": "1", "platform": "cpu"}
 LAYOUT = {"unit_cells": 4}
+RUN = {"spec": SPEC, "environment": ENVIRONMENT, "layout": LAYOUT}  # of `RunDirectory.open`
 ARRAYS = {"mean": np.arange(6.0).reshape(2, 3), "count": np.array([3, 4], np.int32)}

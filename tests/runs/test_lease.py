@@ -73,9 +73,13 @@ def test_a_second_is_refused_while_the_first_renews(folder):
         assert len(said) == 1
 
 
+def renewals(folder):
+    return json.loads((folder / ".lock" / "1").read_bytes())["renewals"]
+
+
 def await_renewals(folder, number):
     deadline = time.monotonic() + 20
-    while json.loads((folder / ".lock" / "1").read_bytes())["renewals"] < number:
+    while renewals(folder) < number:
         assert time.monotonic() < deadline
         time.sleep(0.001)
 
@@ -215,14 +219,13 @@ def test_a_store_out_of_reach_ends_no_run(folder):
             held.renew()
         held.check()
         held.renew()
-        assert json.loads((folder / ".lock" / "1").read_bytes())["renewals"] == 1
+        assert renewals(folder) == 1
 
 
 def test_a_thread_tries_again(folder):
     with Lease(folder, print, period=0.001) as held:
         folder.system.lost = 3
-        before = json.loads((folder / ".lock" / "1").read_bytes())["renewals"]
-        await_renewals(folder, before + 2)
+        await_renewals(folder, renewals(folder) + 2)
         assert not folder.system.lost
         held.check()
 

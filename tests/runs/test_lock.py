@@ -11,25 +11,25 @@ from mixjax.runs import RunDirectory, RunError
 from mixjax.runs import lock as _lock
 from mixjax.runs.lock import in_use
 from tests.paths import ROOT
-from tests.runs.run_folder import ARRAYS, ENVIRONMENT, LAYOUT, SPEC
+from tests.runs.run_folder import ARRAYS, RUN
 
 
 def test_two_runs_do_not_share_a_folder(run):
     with pytest.raises(
         RunError, match=rf"another run is working in .* \(process {os.getpid()}\); wait for it, stop it"
     ):
-        RunDirectory.open(run.path, spec=SPEC, environment=ENVIRONMENT, layout=LAYOUT)
+        RunDirectory.open(run.path, **RUN)
     assert in_use(run.path)
-    RunDirectory.open(run.path, spec=SPEC, environment=ENVIRONMENT, layout=LAYOUT, lock=False)  # one of several
+    RunDirectory.open(run.path, **RUN, lock=False)  # one of several
     run.close()
     assert not in_use(run.path)
-    with RunDirectory.open(run.path, spec=SPEC, environment=ENVIRONMENT, layout=LAYOUT):
+    with RunDirectory.open(run.path, **RUN):
         assert in_use(run.path)
 
 
 def test_a_finished_run_is_not_locked(run):
     (run.path / "dataset.nc").touch()
-    assert RunDirectory.open(run.path, spec=SPEC, environment=ENVIRONMENT, layout=LAYOUT).finished
+    assert RunDirectory.open(run.path, **RUN).finished
 
 
 HOLD = """
@@ -65,6 +65,6 @@ def test_where_there_are_no_locks_is_said(tmp_path, monkeypatch):
 
     monkeypatch.setattr(_lock.fcntl, "flock", refuse)
     said = []
-    with RunDirectory.open(tmp_path, spec=SPEC, environment=ENVIRONMENT, layout=LAYOUT, warn=said.append) as run:
+    with RunDirectory.open(tmp_path, **RUN, warn=said.append) as run:
         run.write("a", ARRAYS)
     assert said == [f"{tmp_path} is on a file system without locks: start no second run in it"]

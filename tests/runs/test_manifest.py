@@ -5,26 +5,26 @@ import json
 import pytest
 
 from mixjax.runs import RunDirectory, RunError, read_manifest
-from tests.runs.run_folder import ARRAYS, ENVIRONMENT, LAYOUT, SPEC
+from tests.runs.run_folder import ARRAYS, ENVIRONMENT, RUN, SPEC
 
 
 def test_another_spec_is_refused_with_what_differs(run):
     run.write("a", ARRAYS)
     with pytest.raises(RunError, match=r"another spec \(seed is 0 there and 1 here\)"):
-        RunDirectory.open(run.path, spec={**SPEC, "seed": 1}, environment=ENVIRONMENT, layout=LAYOUT)
+        RunDirectory.open(run.path, **RUN | {"spec": {**SPEC, "seed": 1}})
 
 
 def test_of_a_run_of_something_else_only_that_is_said(run):
     run.write("a", ARRAYS)
     said = r'another spec \(experiment is null there and "s" here; study is "s" there and null here\)'
     with pytest.raises(RunError, match=said):
-        RunDirectory.open(run.path, spec={"experiment": "s", "n": 3}, environment=ENVIRONMENT, layout=LAYOUT)
+        RunDirectory.open(run.path, **RUN | {"spec": {"experiment": "s", "n": 3}})
 
 
 @pytest.mark.medium
 def test_a_folder_where_nothing_was_computed_is_taken_over(run):
     """But not while a run is at work in it, and not once it holds a unit or a file that no run begins with."""
-    again = {"spec": {**SPEC, "seed": 1}, "environment": ENVIRONMENT, "layout": LAYOUT}
+    again = RUN | {"spec": {**SPEC, "seed": 1}}
     with pytest.raises(RunError, match="another run is working"):
         RunDirectory.open(run.path, **again)
     run.close()
@@ -38,15 +38,15 @@ def test_a_folder_where_nothing_was_computed_is_taken_over(run):
         taken.write("a", ARRAYS)
     assert said == [f"{run.path} held a run with another spec and no finished unit; it now holds this run"]
     with pytest.raises(RunError, match="another spec"):
-        RunDirectory.open(run.path, **{**again, "spec": SPEC})
+        RunDirectory.open(run.path, **RUN)
 
 
 def test_another_environment_is_refused_until_the_run_is_finished(run):
     other = {**ENVIRONMENT, "jax": "2"}
     with pytest.raises(RunError, match='jax is "1" there and "2" here'):
-        RunDirectory.open(run.path, spec=SPEC, environment=other, layout=LAYOUT)
+        RunDirectory.open(run.path, **RUN | {"environment": other})
     (run.path / "dataset.nc").touch()
-    assert RunDirectory.open(run.path, spec=SPEC, environment=other, layout=LAYOUT, warn=lambda _: None).finished
+    assert RunDirectory.open(run.path, **RUN | {"environment": other}, warn=lambda _: None).finished
 
 
 def test_a_run_that_other_code_finished_is_announced(tmp_path):
@@ -54,9 +54,7 @@ def test_a_run_that_other_code_finished_is_announced(tmp_path):
     made, lines = {"commit": "a", "jax": "1", "device": "x"}, []
 
     def reopen(environment, **options):
-        parts = {"spec": SPEC, "layout": LAYOUT, "warn": lines.append, **options}
-        with RunDirectory.open(tmp_path / "run", environment=environment, **parts) as run:
-            return run
+        RunDirectory.open(tmp_path / "run", **RUN | {"environment": environment}, warn=lines.append, **options).close()
 
     reopen(made)
     reopen({**made, "commit": "a-modified-\x1b"}, allow_mixed=True)
@@ -84,7 +82,7 @@ def test_an_unreadable_manifest_is_refused(tmp_path, content):
     with pytest.raises(RunError, match=r"manifest\.json"):
         read_manifest(tmp_path)
     with pytest.raises(RunError, match=r"manifest\.json"):
-        RunDirectory.open(tmp_path, spec=SPEC, environment=ENVIRONMENT, layout=LAYOUT)
+        RunDirectory.open(tmp_path, **RUN)
     assert (tmp_path / "manifest.json").read_text() == content
 
 
@@ -95,4 +93,4 @@ def test_a_manifest_of_a_newer_release_is_refused(run):
     with pytest.raises(
         RunError, match=r"written by a newer release \(format 2, and this one reads 1\); upgrade mixjax"
     ):
-        RunDirectory.open(run.path, spec=SPEC, environment=ENVIRONMENT, layout=LAYOUT)
+        RunDirectory.open(run.path, **RUN)

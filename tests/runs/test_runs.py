@@ -5,27 +5,27 @@ import shutil
 import pytest
 
 from mixjax.runs import RunDirectory, RunError, read_manifest
-from tests.runs.run_folder import ARRAYS, ENVIRONMENT, LAYOUT, SPEC
+from tests.runs.run_folder import ARRAYS, ENVIRONMENT, LAYOUT, RUN, SPEC
 
 
 def test_the_same_spec_resumes_and_keeps_its_layout(run):
     run.close()
-    again = RunDirectory.open(run.path, spec=SPEC, environment=ENVIRONMENT, layout={"unit_cells": 99})
+    again = RunDirectory.open(run.path, **RUN | {"layout": {"unit_cells": 99}})
     assert again.manifest["layout"] == LAYOUT
 
 
 def test_somebody_elses_folder_is_refused(tmp_path):
     (tmp_path / "photo.jpg").touch()
     with pytest.raises(RunError, match="not a run"):
-        RunDirectory.open(tmp_path, spec=SPEC, environment=ENVIRONMENT, layout=LAYOUT)
+        RunDirectory.open(tmp_path, **RUN)
     with pytest.raises(RunError, match="cannot write"):
-        RunDirectory.open(tmp_path / "photo.jpg", spec=SPEC, environment=ENVIRONMENT, layout=LAYOUT)
+        RunDirectory.open(tmp_path / "photo.jpg", **RUN)
 
 
 def test_a_folder_is_created_with_its_parents_and_may_be_empty(tmp_path):
     (tmp_path / "empty").mkdir()
     for path in (tmp_path / "empty", tmp_path / "a" / "b" / "c"):
-        run = RunDirectory.open(path, spec=SPEC, environment=ENVIRONMENT, layout=LAYOUT)
+        run = RunDirectory.open(path, **RUN)
         assert not run.finished
         assert read_manifest(path)["spec"] == SPEC
 
@@ -52,8 +52,7 @@ def test_an_environment_that_is_allowed_is_listed(run):
     run.close()
     other = {**ENVIRONMENT, "jax": "2"}
     for allowed in (True, False):
-        options = {"spec": SPEC, "environment": other, "layout": LAYOUT, "allow_mixed": allowed}
-        with RunDirectory.open(run.path, **options) as mixed:
+        with RunDirectory.open(run.path, **RUN | {"environment": other}, allow_mixed=allowed) as mixed:
             assert mixed.environments == [ENVIRONMENT, other]
     assert read_manifest(run.path)["mixed"] == [other]
 
@@ -62,4 +61,4 @@ def test_debris_of_a_killed_start_is_no_obstacle(tmp_path):
     """A kill before the manifest leaves an empty shards/ and a temporary file at most."""
     (tmp_path / "shards").mkdir()
     (tmp_path / ".tmp-x").touch()
-    assert RunDirectory.open(tmp_path, spec=SPEC, environment=ENVIRONMENT, layout=LAYOUT).manifest["spec"] == SPEC
+    assert RunDirectory.open(tmp_path, **RUN).manifest["spec"] == SPEC

@@ -6,7 +6,7 @@ import pytest
 
 from mixjax.runs import RunDirectory, Sittings, sittings
 from mixjax.runs.storage import located
-from tests.runs.run_folder import ENVIRONMENT, LAYOUT, SPEC
+from tests.runs.run_folder import RUN, SPEC
 
 
 @pytest.fixture
@@ -77,8 +77,7 @@ def test_a_damaged_file_counts_for_nothing(tmp_path, clock, content):
 
 
 def test_a_folder_that_is_taken_over_begins_anew(tmp_path, clock):
-    parts = {"environment": ENVIRONMENT, "layout": LAYOUT, "warn": lambda _: None}
-    with RunDirectory.open(tmp_path / "run", spec=SPEC, **parts) as run:
+    with RunDirectory.open(tmp_path / "run", **RUN) as run:
         Sittings(run.path).record()
-    with RunDirectory.open(tmp_path / "run", spec={**SPEC, "seed": 1}, **parts) as run:
+    with RunDirectory.open(tmp_path / "run", **RUN | {"spec": {**SPEC, "seed": 1}}, warn=lambda _: None) as run:
         assert Sittings(run.path).total()["sittings"] == 1

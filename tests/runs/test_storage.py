@@ -11,9 +11,7 @@ from fsspec.registry import known_implementations
 
 from mixjax.runs import RunDirectory, RunError, read_manifest
 from mixjax.runs.storage import ObjectPath, each, local, located, modified
-
-ARRAYS = {"mean": np.arange(6.0).reshape(2, 3), "count": np.array([3, 4], np.int32)}
-PARTS = {"spec": {"seed": 0}, "environment": {"jax": "1"}, "layout": {"unit_cells": 4}}
+from tests.runs.run_folder import ARRAYS, ENVIRONMENT, RUN
 
 
 class LostError(Exception):
@@ -33,7 +31,7 @@ def store():
 
 @pytest.fixture
 def run(store):
-    with RunDirectory.open(store, **PARTS, warn=lambda _: None) as run:
+    with RunDirectory.open(store, **RUN, warn=lambda _: None) as run:
         yield run
 
 
@@ -137,12 +135,11 @@ def test_of_two_that_begin_one_stays(store, monkeypatch):
 
 def test_a_run_that_begins_where_another_has_just_begun_is_refused(store, monkeypatch):
     """Each saw an empty folder."""
-    other = {**PARTS, "spec": {"seed": 1}}
-    RunDirectory.open(store, **other).write("a", ARRAYS)
+    RunDirectory.open(store, **RUN | {"spec": {"seed": 1}}).write("a", ARRAYS)
     exists, unseen = ObjectPath.exists, [store / "manifest.json"]
     monkeypatch.setattr(ObjectPath, "exists", lambda path: exists(path) if path not in unseen else bool(unseen.clear()))
     with pytest.raises(RunError, match="another spec"):
-        RunDirectory.open(store, **PARTS)
+        RunDirectory.open(store, **RUN)
     assert not unseen
     assert read_manifest(store)["spec"] == {"seed": 1}
 
@@ -173,29 +170,30 @@ def test_a_bucket_that_is_not_there_is_one_sentence(store, monkeypatch):
 
     monkeypatch.setattr(store.system, "pipe_file", refuse)
     with pytest.raises(RunError, match=r"run/.lock/1 cannot be written: The specified bucket does not exist"):
-        RunDirectory.open(store, **PARTS)
+        RunDirectory.open(store, **RUN)
 
 
 def test_a_run_in_a_store(store, monkeypatch):
     monkeypatch.setattr("mixjax.runs.directory.PERIOD", 0.01)
     said = []
-    with RunDirectory.open(store, **PARTS, warn=said.append) as run:
+    with RunDirectory.open(store, **RUN, warn=said.append) as run:
         run.write("a", ARRAYS)
         for name, array in run.read("a").items():
             np.testing.assert_array_equal(array, ARRAYS[name])
         monkeypatch.setattr("mixjax.runs.directory.PERIOD", 1.0)  # a look every tenth of it
         with pytest.raises(RunError, match=r"^another run is working in memory://bucket/run \(process .* on .*\);"):
-            RunDirectory.open(store, **PARTS, warn=said.append)
+            RunDirectory.open(store, **RUN, warn=said.append)
         [line] = said
         assert line.startswith("memory://bucket/run is held by process")
     assert [child.name for child in store.iterdir()] == ["manifest.json", "shards"]
-    with RunDirectory.open(store, **{**PARTS, "environment": {"jax": "2"}}, allow_mixed=True, warn=said.append) as run:
-        assert run.environments == [{"jax": "1"}, {"jax": "2"}]
+    other = {**ENVIRONMENT, "jax": "2"}
+    with RunDirectory.open(store, **RUN | {"environment": other}, allow_mixed=True, warn=said.append) as run:
+        assert run.environments == [ENVIRONMENT, other]
         assert run.has("a")
     with pytest.raises(RunError, match="memory://bucket/run holds a run of another spec"):
-        RunDirectory.open(store, **{**PARTS, "spec": {}})
+        RunDirectory.open(store, **RUN | {"spec": {}})
     with pytest.raises(RunError, match="memory://bucket holds files that are not a run"):
-        RunDirectory.open(store.parent, **PARTS)
+        RunDirectory.open(store.parent, **RUN)
 
 
 def test_an_inventory_of_a_store(run):

@@ -20,17 +20,16 @@ from mixjax.runs.shards import seal
 from mixjax.runs.storage import ObjectPath
 from mixjax.runs.untrusted import parse_json, read_json, refuse_links
 from tests.fuzzing import NUMBER, mutated, survive
+from tests.runs import run_folder
+from tests.runs.run_folder import RUN, SPEC
 
-SPEC = {"study": "s", "axis": [1.0, 2.0], "seed": 0}
-RUN = {"spec": SPEC, "environment": {"jax": "1"}, "layout": {"unit_cells": 4}}
-ARRAYS = {"mean": np.arange(6.0).reshape(2, 3), "count": np.array([3, 4], np.int32), "text": np.array("[1, 2]")}
+ARRAYS = run_folder.ARRAYS | {"text": np.array("[1, 2]")}
 
 
 @pytest.fixture
-def run(tmp_path):
-    with RunDirectory.open(tmp_path / "run", **RUN) as run:
-        run.write("a", ARRAYS)
-        yield run
+def run(run):
+    run.write("a", ARRAYS)
+    return run
 
 
 PLACES = [".lock", "manifest.json", "shards", "shards/a.npz", "dataset.nc", "provenance.json", "verification.txt",
@@ -151,11 +150,19 @@ def saved(array: np.ndarray) -> bytes:
     return buffer.getvalue()
 
 
+class Trap:
+    """Unpickling it would raise."""
+
+    def __reduce__(self):
+        return eval, ("1/0",)
+
+
 LONG = saved(np.zeros(8)).replace(b"(8,), }" + b" " * 12, b"(8000000000000,), }")
 HOSTILE = {
     "a shape of 64 TB": shard_of({"mean.npy": LONG}),
     "a bomb": shard_of({"mean.npy": saved(np.zeros(10**7))}, zipfile.ZIP_DEFLATED),
     "another compression": shard_of({"mean.npy": saved(np.zeros(8))}, zipfile.ZIP_LZMA),
+    "objects": shard_of({"mean.npy": saved(np.array([Trap()], object))}),
     "no array": shard_of({"mean.npy": b"words"}),
     "no npz": resealed(b"words"),
     "nothing": resealed(b""),

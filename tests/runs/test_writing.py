@@ -11,7 +11,7 @@ import pytest
 
 from mixjax.runs import RunDirectory, RunError, write_atomically, writing
 from tests.paths import ROOT
-from tests.runs.run_folder import ARRAYS, ENVIRONMENT, LAYOUT, SPEC
+from tests.runs.run_folder import ARRAYS, RUN
 
 
 def test_a_limit_on_the_size_of_files_is_one_sentence(run):
@@ -123,7 +123,7 @@ def test_a_write_that_is_interrupted_leaves_what_was_there(tmp_path, monkeypatch
 
 def test_where_nothing_can_be_written_is_one_sentence():
     with pytest.raises(RunError, match="cannot write to /proc/nowhere/run: no such file or directory"):
-        RunDirectory.open("/proc/nowhere/run", spec=SPEC, environment=ENVIRONMENT, layout=LAYOUT)
+        RunDirectory.open("/proc/nowhere/run", **RUN)
 
 
 def test_atomic_writing_replaces_the_whole_file(tmp_path):
