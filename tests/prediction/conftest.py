@@ -10,7 +10,7 @@ import pytest
 from mixjax.prediction.features import FileFeatures
 from mixjax.prediction.settings import Settings
 from mixjax.prediction.table import Prediction, predict_pair
-from tests.report.conftest import write_csv
+from tests.report.conftest import write_csv, write_parquet
 
 P, ROWS, N = 8, 1500, 60
 SPREAD = np.sqrt(np.geomspace(4.0, 0.25, P))
@@ -42,12 +42,11 @@ def prediction(file: FileFeatures) -> Prediction:
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """rows.npz, rows.csv, rows.parquet with the same 300 rows of three classes, and two.npz with the first two."""
-    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     place = tmp_path_factory.mktemp("features")
     x, labels = gaussian_rows(2, rows=100)
     np.savez(place / "rows.npz", features=x, labels=labels)
     np.savez(place / "two.npz", features=x[labels < 7], labels=labels[labels < 7])
     columns = {**{f"f{k}": x[:, k] for k in range(P)}, "label": labels}
     write_csv(place / "rows.csv", columns)
-    parquet.write_table(pyarrow.table(columns), place / "rows.parquet")
+    write_parquet(place / "rows.parquet", columns)
     return place

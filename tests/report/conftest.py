@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -36,6 +37,12 @@ def write_csv(path: Path, columns: dict[str, np.ndarray]) -> None:
     path.write_text("\n".join(rows) + "\n")
 
 
+def write_parquet(path: Path, table: Any, **options: Any) -> None:
+    """Write a table of Arrow, or columns that make one; without pyarrow the test is skipped."""
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    parquet.write_table(pyarrow.table(table), path, **options)
+
+
 def table_of(prefix: str, scores: np.ndarray, labels: np.ndarray) -> dict[str, np.ndarray]:
     return {**{f"{prefix}{k}": scores[:, k] for k in range(scores.shape[1])}, "label": labels}
 
@@ -43,14 +50,13 @@ def table_of(prefix: str, scores: np.ndarray, labels: np.ndarray) -> dict[str, n
 @pytest.fixture(scope="session")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """plain.npz and other.npz (logits), probs.csv, probs.parquet, and pairs.csv."""
-    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     folder = tmp_path_factory.mktemp("files")
     logits, labels = draw(1, 2.0)
     probs = softmax(logits.astype(np.float64))
     np.savez(folder / "plain.npz", logits=logits, labels=labels)
     np.savez(folder / "other.npz", logits=0.5 * logits, labels=labels)
     write_csv(folder / "probs.csv", table_of("prob_", probs, labels))
-    parquet.write_table(pyarrow.table(table_of("prob_", probs, labels)), folder / "probs.parquet")
+    write_parquet(folder / "probs.parquet", table_of("prob_", probs, labels))
     write_csv(folder / "pairs.csv", {"confidence": probs.max(axis=1), "correct": (probs.argmax(axis=1) == labels) * 1})
     return folder
 

@@ -15,7 +15,7 @@ from mixjax.report.metrics import report_on
 from mixjax.report.reading import Names, Rules, read_predictions, without_missing
 from mixjax.runs import RunError
 from tests.calibration.exact import binned_error
-from tests.report.conftest import SETTINGS, draw, softmax, table_of, write_csv
+from tests.report.conftest import SETTINGS, draw, softmax, table_of, write_csv, write_parquet
 from tests.report.test_cli import checked_page
 
 LOGITS, LABELS = draw(1, 2.0)
@@ -36,9 +36,8 @@ def write(path, column, rows=None):
         cells = (f'0.75,{label},0.25,0.75,{label},"{cell}"' for label, cell in zip(correct, column, strict=True))
         path.write_text("\n".join(["confidence,correct,prob_0,prob_1,label,site", *cells]) + "\n")
     else:
-        pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
         table = {"confidence": confidence, "correct": correct, **table_of("prob_", probs, correct), "site": column}
-        parquet.write_table(pyarrow.table(table), path, compression="zstd", row_group_size=max(2, rows // 2))
+        write_parquet(path, table, compression="zstd", row_group_size=max(2, rows // 2))
     return path
 
 
@@ -92,11 +91,10 @@ def test_what_names_a_group(case, tmp_path):
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     """Predictions in every kind of file, with names of groups."""
-    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     table = table_of("prob_", PROBS, LABELS) | {"site": SITES}
     write_csv(tmp_path / "f.csv", table)
     (tmp_path / "f.csv").write_text((tmp_path / "f.csv").read_text().replace("'", ""))
-    parquet.write_table(pyarrow.table(table), tmp_path / "f.parquet")
+    write_parquet(tmp_path / "f.parquet", table)
     np.savez(tmp_path / "f.npz", probs=PROBS, labels=LABELS, site=SITES)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "160")

@@ -13,6 +13,7 @@ from mixjax.report import columns
 from mixjax.report.reading import Names, read_predictions, without_missing
 from mixjax.runs import RunError
 from tests.fuzzing import NUMBER, mutated, survive
+from tests.report.conftest import write_parquet
 
 KINDS = {"csv": "probs", "npz": "logits", "parquet": "probs"}
 
@@ -117,10 +118,10 @@ def test_text_of_no_characters(tmp_path, order):
 @pytest.mark.medium
 def test_a_column_of_text_is_refused_before_it_is_read(tmp_path):
     """A million copies of a text of a megabyte are a few bytes of parquet."""
-    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    pyarrow = pytest.importorskip("pyarrow")
     words = pyarrow.DictionaryArray.from_arrays(np.zeros(10**6, np.int32), ["x" * 10**6])
-    table = pyarrow.table({"confidence": words, "correct": np.zeros(10**6, np.int64)})
-    parquet.write_table(table, tmp_path / "f.parquet", compression="zstd")
+    table = {"confidence": words, "correct": np.zeros(10**6, np.int64)}
+    write_parquet(tmp_path / "f.parquet", table, compression="zstd")
     before = pyarrow.total_allocated_bytes()
     with pytest.raises(RunError, match="column confidence must be numbers, got"):
         read_predictions(tmp_path / "f.parquet", "binary")

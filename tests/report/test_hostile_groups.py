@@ -12,6 +12,7 @@ from mixjax.report import columns, groups, of_arrays
 from mixjax.report.reading import read_predictions, without_missing
 from mixjax.runs import RunError
 from tests.fuzzing import NUMBER, mutated, survive
+from tests.report.conftest import write_parquet
 from tests.report.test_cli import checked_page
 from tests.report.test_groups import BY_SITE, OPTIONS, SITES, arrow, write
 from tests.report.test_hostile import peak_of, repacked
@@ -58,12 +59,12 @@ def test_long_names_leave_room_for_numbers(capsys, monkeypatch):
 @pytest.mark.medium
 def test_a_long_name_in_very_many_rows_of_parquet(tmp_path):
     """A million rows of a name of a megabyte are a few bytes, and are read as a few megabytes."""
-    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    pyarrow = pytest.importorskip("pyarrow")
     rows = 10**6
     for kind in (pyarrow.string(), pyarrow.large_string()):
         name = pyarrow.DictionaryArray.from_arrays(np.zeros(rows, np.int32), pyarrow.array(["x" * 10**6], kind))
         table = {"confidence": np.full(rows, 0.5), "correct": np.zeros(rows, np.int64), "site": name}
-        parquet.write_table(pyarrow.table(table), tmp_path / "f.parquet", compression="zstd")
+        write_parquet(tmp_path / "f.parquet", table, compression="zstd")
         assert (tmp_path / "f.parquet").stat().st_size < 2**15
         pool = pyarrow.default_memory_pool()
         before = pool.bytes_allocated()
@@ -91,8 +92,8 @@ def test_rows_and_texts_are_counted_before_they_are_made(tmp_path, monkeypatch):
     monkeypatch.setattr(columns, "_LIMIT", 20_000)
     with pytest.raises(RunError, match="has 1000 rows in 3 columns, which is more than 20000 bytes"):
         read_predictions(path, "binary", BY_SITE)
-    parquet = pytest.importorskip("pyarrow.parquet")
-    parquet.write_table(parquet.read_table(path), path, compression="zstd", use_dictionary=False)
+    table = pytest.importorskip("pyarrow.parquet").read_table(path)
+    write_parquet(path, table, compression="zstd", use_dictionary=False)
     monkeypatch.setattr(columns, "_LIMIT", 900_000)
     with pytest.raises(RunError, match="has 1000 rows in 3 columns, which is more than 900000 bytes"):
         read_predictions(path, "binary", BY_SITE)

@@ -10,32 +10,30 @@ import pytest
 from mixjax.report import columns
 from mixjax.report.reading import Names, read_predictions
 from mixjax.runs import RunError
+from tests.report.conftest import write_parquet
+
+pyarrow = pytest.importorskip("pyarrow")
 
 
 def test_parquet_columns_of_text_are_refused_and_nulls_are_missing(tmp_path):
-    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     table = {"prob_0": [0.5, None, 0.25], "prob_1": [0.5, 0.5, 0.75], "label": [0, 1, None]}
-    parquet.write_table(pyarrow.table(table), tmp_path / "f.parquet")
+    write_parquet(tmp_path / "f.parquet", table)
     assert read_predictions(tmp_path / "f.parquet", "probs").missing.tolist() == [False, True, True]
-    parquet.write_table(pyarrow.table(table | {"prob_0": ["a", "b", "c"]}), tmp_path / "f.parquet")
+    write_parquet(tmp_path / "f.parquet", table | {"prob_0": ["a", "b", "c"]})
     with pytest.raises(RunError, match=r"column prob_0 must be numbers, got string$"):
         read_predictions(tmp_path / "f.parquet", "probs")
 
 
 def test_parquet_that_says_too_much(tmp_path, monkeypatch):
     """Equal numbers take no room: a thousand times more rows than a file has bytes are counted before they are made."""
-    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
-    table = pyarrow.table(
-        {"confidence": np.full(10**6, 0.5), "correct": np.zeros(10**6, np.int64), "note": ["x"] * 10**6}
-    )
-    parquet.write_table(table, tmp_path / "f.parquet", compression="zstd")
+    table = {"confidence": np.full(10**6, 0.5), "correct": np.zeros(10**6, np.int64), "note": ["x"] * 10**6}
+    write_parquet(tmp_path / "f.parquet", table, compression="zstd")
     monkeypatch.setattr(columns, "_LIMIT", 10**6)
     with pytest.raises(RunError, match="has 1000000 rows in 2 columns, which is more than 1000000 bytes"):
         read_predictions(tmp_path / "f.parquet", "binary")
 
 
 def test_parquet_of_other_kinds(tmp_path):
-    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     plain = {"prob_0": np.array([0.25, 0.5]), "prob_1": np.array([0.75, 0.5]), "label": np.array([0, 1])}
     kinds = {
         "nested": ("prob_0", pyarrow.array([[0.25], [0.5]]), "column prob_0 must be numbers, got list"),
@@ -50,16 +48,13 @@ def test_parquet_of_other_kinds(tmp_path):
         ),
     }
     for name, column, message in kinds.values():
-        parquet.write_table(pyarrow.table(plain | {name: column}), tmp_path / "f.parquet")
+        write_parquet(tmp_path / "f.parquet", plain | {name: column})
         with pytest.raises(RunError, match=message):
             read_predictions(tmp_path / "f.parquet", "probs")
-    half = {
-        name: pyarrow.array([*values, None], pyarrow.float16()) for name, values in plain.items() if name != "label"
-    }
-    parquet.write_table(pyarrow.table(half | {"label": [0, 1, 1]}), tmp_path / "f.parquet")
+    half = {name: pyarrow.array([*plain[name], None], pyarrow.float16()) for name in ("prob_0", "prob_1")}
+    write_parquet(tmp_path / "f.parquet", half | {"label": [0, 1, 1]})
     assert read_predictions(tmp_path / "f.parquet", "probs").missing.tolist() == [False, False, True]
-    twice = pyarrow.table([*plain.values(), plain["label"]], names=[*plain, "label"])
-    parquet.write_table(twice, tmp_path / "f.parquet")
+    write_parquet(tmp_path / "f.parquet", pyarrow.table([*plain.values(), plain["label"]], names=[*plain, "label"]))
     with pytest.raises(RunError, match="two columns have the name 'label'"):
         read_predictions(tmp_path / "f.parquet", "probs")
 
@@ -93,31 +88,28 @@ def test_parquet_without_pyarrow_says_what_to_install(files, monkeypatch):
 PROBS = np.array([[0.25, 0.75, 0.0], [0.5, 0.25, 0.25], [0.125, 0.375, 0.5]])
 
 
-def lists(kind):
-    """The table of PROBS as lists, in several parts, with whatever `kind` makes of the lists."""
-    pyarrow = pytest.importorskip("pyarrow")
-    return pyarrow.table({"probs": kind(pyarrow), "label": [1, 0, 2], "note": ["x"] * 3})
+def beside(lists, label=(1, 0, 2)):
+    """A table of three lists."""
+    return {"probs": lists, "label": list(label), "note": ["x"] * 3}
 
 
 @pytest.mark.parametrize(
-    "kind",
+    "lists",
     [
-        lambda pyarrow: pyarrow.array(PROBS.tolist()),
-        lambda pyarrow: pyarrow.array(PROBS.tolist(), pyarrow.large_list(pyarrow.float32())),
-        lambda pyarrow: pyarrow.FixedSizeListArray.from_arrays(PROBS.ravel(), 3),
+        pyarrow.array(PROBS.tolist()),
+        pyarrow.array(PROBS.tolist(), pyarrow.large_list(pyarrow.float32())),
+        pyarrow.FixedSizeListArray.from_arrays(PROBS.ravel(), 3),
     ],
     ids=["lists", "large lists of float32", "lists of one size"],
 )
-def test_a_column_of_lists(kind, tmp_path):
-    from pyarrow import parquet
-
-    parquet.write_table(lists(kind), tmp_path / "f.parquet", row_group_size=2)
+def test_a_column_of_lists(lists, tmp_path):
+    """...in several parts."""
+    write_parquet(tmp_path / "f.parquet", beside(lists), row_group_size=2)
     found = read_predictions(tmp_path / "f.parquet", "probs")
     np.testing.assert_array_equal(found.scores, PROBS)
     assert found.labels.tolist() == [1, 0, 2]
     assert not found.missing.any()
-    renamed = lists(kind).rename_columns(["p", "label", "note"])
-    parquet.write_table(renamed, tmp_path / "f.parquet")
+    write_parquet(tmp_path / "f.parquet", {"p": lists, "label": [1, 0, 2]})
     np.testing.assert_array_equal(read_predictions(tmp_path / "f.parquet", "probs", Names(scores="p")).scores, PROBS)
 
 
@@ -130,10 +122,7 @@ def test_a_column_of_lists(kind, tmp_path):
     ],
 )
 def test_missing_lists_and_numbers_in_them(rows, missing, tmp_path):
-    from pyarrow import parquet
-
-    table = lists(lambda pyarrow: pyarrow.array(rows)).set_column(1, "label", [[1, 0, 1]])
-    parquet.write_table(table, tmp_path / "f.parquet")
+    write_parquet(tmp_path / "f.parquet", beside(rows, label=[1, 0, 1]))
     found = read_predictions(tmp_path / "f.parquet", "probs")
     assert found.missing.tolist() == missing
     np.testing.assert_array_equal(
@@ -153,28 +142,20 @@ def test_missing_lists_and_numbers_in_them(rows, missing, tmp_path):
     ],
 )
 def test_wrong_lists_are_one_sentence(rows, message, tmp_path):
-    from pyarrow import parquet
-
-    parquet.write_table(lists(lambda pyarrow: pyarrow.array(rows)), tmp_path / "f.parquet")
+    write_parquet(tmp_path / "f.parquet", beside(rows))
     with pytest.raises(RunError, match=message):
         read_predictions(tmp_path / "f.parquet", "probs")
 
 
 def test_columns_of_classes_come_before_lists(tmp_path):
-    from pyarrow import parquet
-
-    table = lists(lambda pyarrow: pyarrow.array(PROBS.tolist()))
-    for k in range(3):
-        table = table.append_column(f"prob_{k}", [PROBS[:, (k + 1) % 3]])
-    parquet.write_table(table, tmp_path / "f.parquet")
+    turned = {f"prob_{k}": PROBS[:, (k + 1) % 3] for k in range(3)}
+    write_parquet(tmp_path / "f.parquet", beside(PROBS.tolist()) | turned)
     np.testing.assert_array_equal(read_predictions(tmp_path / "f.parquet", "probs").scores, PROBS[:, [1, 2, 0]])
 
 
 def test_lists_that_say_too_much(tmp_path, monkeypatch):
     """A long list in a few bytes: its numbers are counted before they are made."""
-    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
-    table = pyarrow.table({"probs": pyarrow.array([np.zeros(10**6)]), "label": [0]})
-    parquet.write_table(table, tmp_path / "f.parquet", compression="zstd")
+    write_parquet(tmp_path / "f.parquet", {"probs": [np.zeros(10**6)], "label": [0]}, compression="zstd")
     assert (tmp_path / "f.parquet").stat().st_size < 10**4
     monkeypatch.setattr(columns, "_LIMIT", 10**6)
     with pytest.raises(RunError, match="has 1 row in 2 columns, which is more than 1000000 bytes"):
@@ -183,7 +164,6 @@ def test_lists_that_say_too_much(tmp_path, monkeypatch):
 
 @pytest.mark.medium
 def test_damaged_lists_are_one_sentence(tmp_path):
-    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
-    table = pyarrow.table({"probs": np.tile(PROBS, (20, 1)).tolist(), "label": np.tile([1, 0, 2], 20)})
-    parquet.write_table(table, tmp_path / "whole.parquet")
+    table = {"probs": np.tile(PROBS, (20, 1)).tolist(), "label": np.tile([1, 0, 2], 20)}
+    write_parquet(tmp_path / "whole.parquet", table)
     read_damaged(tmp_path / "whole.parquet", tmp_path / "f.parquet")
