@@ -13,7 +13,7 @@ from mixjax.cli import main
 from mixjax.prediction.features import read_features
 from mixjax.prediction.table import Numbers, predict_pair
 from tests.prediction.conftest import PENALTIES, SETTINGS
-from tests.report.test_cli import checked_page
+from tests.report.test_cli import assert_refused, checked_page
 
 SAME = ["--n", "60", "--penalties", "0.0001,0.01,1", "--alphas", "1", "--smoothings", "0.1"]  # as `SETTINGS`
 BAD = {
@@ -60,14 +60,7 @@ def here(folder, tmp_path, monkeypatch):
 @pytest.mark.parametrize("case", BAD)
 def test_bad_input_is_one_sentence_and_status_2(case, here, capsys):
     arguments, message = BAD[case]
-    before = sorted(here.iterdir())
-    assert main(["predict", *arguments]) == 2
-    out, error = capsys.readouterr()
-    assert out == ""
-    assert error.startswith("error: ")
-    assert message in error
-    assert error.count("\n") == 1
-    assert sorted(here.iterdir()) == before
+    assert_refused(["predict", *arguments], message, here, capsys)
 
 
 @pytest.mark.medium

@@ -14,6 +14,7 @@ from mixjax.report.class_names import class_names, places_among
 from mixjax.report.figures import classes_figure
 from mixjax.report.reading import Names, read_predictions
 from mixjax.runs import RunError
+from tests.report.conftest import write_parquet
 
 NAMES = ("dog", "cat", "bird $x$ in the hand")  # not in the order of letters
 PROBS = np.array([[0.8, 0.1, 0.1], [0.2, 0.5, 0.3], [0.3, 0.3, 0.4], [0.1, 0.7, 0.2]])
@@ -65,18 +66,22 @@ def test_two_models_and_a_mask_of_another_shape():
         of_arrays(probs=PROBS, labels=TEXT, classes=NAMES, where=[True, False])
 
 
+def write(path, names, labels):
+    """PROBS, as columns of these names where a file has such, and labels."""
+    frame = pd.DataFrame(PROBS, columns=[f"prob_{name}" for name in names]).assign(label=labels)
+    if path.suffix == ".npz":
+        np.savez(path, probs=PROBS, labels=labels)
+    elif path.suffix == ".csv":
+        frame.to_csv(path, index=False)
+    else:
+        write_parquet(path, frame)
+    return path
+
+
 @pytest.mark.parametrize("kind", ["npz", "csv", "parquet"])
 def test_whole_numbers_may_be_names_in_any_file(kind, tmp_path):
     """Columns by name and labels by place would exchange the classes without a word."""
-    path, labels = tmp_path / f"f.{kind}", np.array([2, 1, 0, 2])
-    frame = pd.DataFrame(PROBS, columns=[f"prob_{k}" for k in (2, 1, 0)]).assign(label=labels)
-    if kind == "npz":
-        np.savez(path, probs=PROBS, labels=labels)
-    elif kind == "csv":
-        frame.to_csv(path, index=False)
-    else:
-        pytest.importorskip("pyarrow")
-        frame.to_parquet(path)
+    path = write(tmp_path / f"f.{kind}", "210", np.array([2, 1, 0, 2]))
     found = read_predictions(path, "probs", Names(classes=("2", "1", "0")))
     np.testing.assert_array_equal(found.labels, [0, 1, 2, 0])
     np.testing.assert_allclose(found.scores, PROBS)
@@ -90,10 +95,9 @@ def test_a_column_of_no_named_class_is_refused(tmp_path):
 
 
 def test_a_null_is_missing_beside_an_empty_name_and_there_may_be_many_classes(tmp_path):
-    pytest.importorskip("pyarrow")
     names = ["", *(f"class {k}" for k in range(1, 1200))]
     table = pd.DataFrame(np.full((1200, 1200), 1 / 1200), columns=[f"prob_{name}" for name in names])
-    table.assign(label=[None, *names[1:]]).to_parquet(tmp_path / "f.parquet")
+    write_parquet(tmp_path / "f.parquet", table.assign(label=[None, *names[1:]]))
     found = read_predictions(tmp_path / "f.parquet", "probs", Names(classes=tuple(names)))
     assert np.flatnonzero(found.missing).tolist() == [0]
     assert found.labels[1:].tolist() == list(range(1, 1200))
@@ -126,15 +130,7 @@ def test_text_without_its_classes_says_what_to_do():
 @pytest.mark.medium
 @pytest.mark.parametrize("kind", ["npz", "csv", "parquet"])
 def test_a_file_with_names_of_classes(kind, tmp_path, capsys):
-    path = tmp_path / f"f.{kind}"
-    frame = pd.DataFrame(PROBS, columns=[f"prob_{name}" for name in NAMES]).assign(label=TEXT)
-    if kind == "npz":
-        np.savez(path, probs=PROBS, labels=np.array(TEXT))
-    elif kind == "csv":
-        frame.to_csv(path, index=False)
-    else:
-        pytest.importorskip("pyarrow")
-        frame.to_parquet(path)
+    path = write(tmp_path / f"f.{kind}", NAMES, np.array(TEXT))
     command = ["report", str(path), "--probs", "--out", str(tmp_path / "out")]
     assert main([*command, "--classes", ",".join(NAMES)]) == 0
     assert "\n  bird $x..." in capsys.readouterr().out

@@ -69,17 +69,22 @@ def folder(files, tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.mark.parametrize("case", BAD)
-def test_bad_input_is_one_sentence_and_status_2(case, folder, capsys):
-    arguments, message = BAD[case]
+def assert_refused(arguments: list[str], message: str, folder: Path, capsys) -> None:
+    """One sentence on standard error and status 2, and nothing written into the folder."""
     before = sorted(folder.iterdir())
-    assert main(["report", *arguments]) == 2
+    assert main(arguments) == 2
     out, error = capsys.readouterr()
     assert out == ""
     assert error.startswith("error: ")
     assert message in error
     assert error.count("\n") == 1
     assert sorted(folder.iterdir()) == before
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_is_one_sentence_and_status_2(case, folder, capsys):
+    arguments, message = BAD[case]
+    assert_refused(["report", *arguments], message, folder, capsys)
 
 
 def test_no_command_shows_the_usage(capsys):

@@ -47,6 +47,13 @@ def arrow(values, kind=None, encoded=False):
     return array.dictionary_encode() if encoded else array
 
 
+def write_names(path, names):
+    """Predictions of as many rows whose column `site` is text, "" for a row without a group."""
+    if path.suffix == ".parquet":
+        return write(path, arrow([name or None for name in names]))
+    return write(path, np.array(names) if path.suffix == ".npz" else names)
+
+
 HERE = {  # the file, the column, and the group of each row, None for a missing one
     "names": ("f.csv", ["b", "a", "c, d", "b"], ["b", "a", "c, d", "b"]),
     "empty cells": ("f.csv", ["b", "", "NA", "b"], ["b", None, None, "b"]),
@@ -192,8 +199,7 @@ def test_before_and_after_a_fit(folder, capsys):
 
 @pytest.mark.parametrize("suffix", ["csv", "npz", "parquet"])
 def test_ignored_rows_need_no_group_and_labels_may_be_groups(suffix, tmp_path):
-    column = {"csv": ["", "b", "a", "b"], "npz": np.array(["", "b", "a", "b"])}.get(suffix)
-    path = write(tmp_path / f"f.{suffix}", arrow([None, "b", "a", "b"]) if column is None else column)
+    path = write_names(tmp_path / f"f.{suffix}", ["", "b", "a", "b"])
     found = read_predictions(path, "probs", BY_SITE, Rules(ignored_label=0))
     assert found.groups.names == ["a", "b"] and found.groups.codes.tolist() == [1, 1]
     assert not found.missing.any()
@@ -259,8 +265,7 @@ def test_wrong_columns_are_one_sentence(case, tmp_path):
 @pytest.mark.parametrize("suffix", ["csv", "npz", "parquet"])
 def test_a_thousand_groups_and_a_column_that_is_not_there(suffix, tmp_path):
     names = [f"a{number:04d}" for number in range(1000)]
-    column = {"csv": names, "npz": np.array(names)}.get(suffix)
-    path = write(tmp_path / f"f.{suffix}", arrow(names) if column is None else column)
+    path = write_names(tmp_path / f"f.{suffix}", names)
     assert read_predictions(path, "binary", BY_SITE).groups.names == names
     there = "array" if suffix == "npz" else "column"
     with pytest.raises(RunError, match=f"has no {there} 'place'; it has confidence, .*, site"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import tracemalloc
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,25 +19,28 @@ from tests.report.conftest import write_parquet
 KINDS = {"csv": "probs", "npz": "logits", "parquet": "probs"}
 
 
-@pytest.mark.medium
-@pytest.mark.parametrize("suffix", KINDS)
-def test_damaged_files_are_read_or_refused(files, tmp_path, rng, suffix):
+def read_damaged(path: Path, whole: bytes, rng: np.random.Generator, kind: str, names: Names | None = None) -> None:
     """The file with its bytes changed; of an archive also its members, which then have the right checksums."""
-    whole = (files / {"npz": "plain.npz"}.get(suffix, f"probs.{suffix}")).read_bytes()
-    path = tmp_path / f"f.{suffix}"
-    if suffix == "csv":
-        whole = whole[:1000].rsplit(b"\n", 1)[0]
 
     def damaged():
         for number in range(NUMBER):
-            yield repacked(whole, rng) if suffix == "npz" and number % 2 else mutated(whole, rng)
+            yield repacked(whole, rng) if path.suffix == ".npz" and number % 2 else mutated(whole, rng)
 
     def read(content: bytes) -> None:
         path.write_bytes(content)
-        without_missing([read_predictions(path, KINDS[suffix])], drop=True)
+        without_missing([read_predictions(path, kind, names)], drop=True)
 
-    counts = survive(damaged(), read, tmp_path / "bad")
+    counts = survive(damaged(), read, path.with_name("bad"))
     assert counts["refused"] > NUMBER / 4 and counts["read"] > 0, counts
+
+
+@pytest.mark.medium
+@pytest.mark.parametrize("suffix", KINDS)
+def test_damaged_files_are_read_or_refused(files, tmp_path, rng, suffix):
+    whole = (files / {"npz": "plain.npz"}.get(suffix, f"probs.{suffix}")).read_bytes()
+    if suffix == "csv":
+        whole = whole[:1000].rsplit(b"\n", 1)[0]
+    read_damaged(tmp_path / f"f.{suffix}", whole, rng, KINDS[suffix])
 
 
 def repacked(whole: bytes, rng: np.random.Generator) -> bytes:

@@ -9,13 +9,12 @@ import pytest
 
 from mixjax.cli import main
 from mixjax.report import columns, groups, of_arrays
-from mixjax.report.reading import read_predictions, without_missing
+from mixjax.report.reading import read_predictions
 from mixjax.runs import RunError
-from tests.fuzzing import NUMBER, mutated, survive
 from tests.report.conftest import write_parquet
 from tests.report.test_cli import checked_page
-from tests.report.test_groups import BY_SITE, OPTIONS, SITES, arrow, write
-from tests.report.test_hostile import peak_of, repacked
+from tests.report.test_groups import BY_SITE, OPTIONS, SITES, arrow, write, write_names
+from tests.report.test_hostile import peak_of, read_damaged
 
 HOSTILE = ["<script>alert(1)</script>", "\x1b[2J\x1b[31mred", "two\nlines", "[bold]a[/bold]", "x" * 5000, "\u202eright",
            "&amp;", "=cmd|' /C calc'!A0"]  # fmt: skip
@@ -27,8 +26,7 @@ def test_names_of_groups_are_plain_text_on_one_line(suffix, tmp_path, capsys, mo
     """...in the terminal and on the page; very long ones are cut."""
     monkeypatch.setenv("COLUMNS", "160")
     names = np.array(HOSTILE)[np.arange(240) % len(HOSTILE)].tolist()
-    column = {"csv": names, "npz": np.array(names)}.get(suffix)
-    path = write(tmp_path / f"f.{suffix}", arrow(names) if column is None else column)
+    path = write_names(tmp_path / f"f.{suffix}", names)
     assert main(["report", str(path), "--binary", "--groups", "site", "--out", str(tmp_path / "out"), *OPTIONS]) == 0
     out, error = capsys.readouterr()
     assert error == ""
@@ -78,7 +76,7 @@ def test_texts_that_all_differ_are_not_kept(tmp_path, monkeypatch):
     monkeypatch.setattr(groups, "_PART", 1001)
     monkeypatch.setattr(columns, "_CHUNK", 6006)
     names = [f"{'x' * 1000}{number}" for number in range(10_000)]
-    for path in (write(tmp_path / "f.parquet", arrow(names)), write(tmp_path / "f.csv", names)):
+    for path in (write_names(tmp_path / f"f.{suffix}", names) for suffix in ("parquet", "csv")):
         said, peak = peak_of(path, "binary", BY_SITE)
         assert said.endswith("has more than 1000 different values; --groups takes at most so many")
         assert peak < 2**22 < sum(map(len, names))
@@ -100,34 +98,17 @@ def test_rows_and_texts_are_counted_before_they_are_made(tmp_path, monkeypatch):
 
 
 def test_names_are_read_in_parts(tmp_path, monkeypatch):
-    names = np.array(["b", "a", "", "c"])[np.arange(240) ** 2 % 7 % 4]
+    names = np.array(["b", "a", "", "c"])[np.arange(240) ** 2 % 7 % 4].tolist()
     monkeypatch.setattr(groups, "_PART", 11)
     monkeypatch.setattr(columns, "_CHUNK", 100)
-    texts = [name or None for name in names.tolist()]
-    for path in (
-        write(tmp_path / "f.npz", names),
-        write(tmp_path / "f.csv", names),
-        write(tmp_path / "f.parquet", arrow(texts)),
-        write(tmp_path / "g.parquet", arrow(texts, encoded=True)),
-    ):
+    texts = [name or None for name in names]
+    paths = [write_names(tmp_path / f"f.{suffix}", names) for suffix in ("npz", "csv", "parquet")]
+    for path in (*paths, write(tmp_path / "g.parquet", arrow(texts, encoded=True))):
         found = read_predictions(path, "binary", BY_SITE).groups
         assert [None if code < 0 else found.names[code] for code in found.codes] == texts
 
 
 @pytest.mark.parametrize("suffix", ["csv", "npz", "parquet"])
 def test_damaged_files_are_read_or_refused(suffix, tmp_path, rng):
-    names = SITES[:60].tolist()
-    column = {"csv": names, "npz": np.array(names)}.get(suffix)
-    path = write(tmp_path / f"f.{suffix}", arrow(names) if column is None else column)
-    whole = path.read_bytes()
-
-    def damaged():
-        for number in range(NUMBER):
-            yield repacked(whole, rng) if suffix == "npz" and number % 2 else mutated(whole, rng)
-
-    def read(content: bytes) -> None:
-        path.write_bytes(content)
-        without_missing([read_predictions(path, "binary", BY_SITE)], drop=True)
-
-    counts = survive(damaged(), read, tmp_path / "bad")
-    assert counts["refused"] > NUMBER / 4 and counts["read"] > 0, counts
+    path = write_names(tmp_path / f"f.{suffix}", SITES[:60].tolist())
+    read_damaged(path, path.read_bytes(), rng, "binary", BY_SITE)
