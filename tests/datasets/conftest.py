@@ -19,6 +19,7 @@ IDX = {
     "test_inputs": "t10k-images-idx3-ubyte",
     "test_labels": "t10k-labels-idx1-ubyte",
 }
+ARCHIVES = {"cifar10": "cifar-10-binary.tar.gz", "cifar100": "cifar-100-binary.tar.gz"}
 SIZES = (7, 3)
 
 
@@ -48,6 +49,18 @@ def arrays(rng, small) -> dict[str, np.ndarray]:
     }
 
 
+@pytest.fixture(params=ARCHIVES)
+def name(request) -> str:
+    """That of either CIFAR, unless a test says another."""
+    return request.param
+
+
+@pytest.fixture
+def rows(rng, small, name) -> tuple[np.ndarray, np.ndarray]:
+    """Seven training and three test rows."""
+    return cifar_sets(rng, name)
+
+
 def idx_bytes(array: np.ndarray) -> bytes:
     """The format's own words: two zeros, the type, the number of axes, their lengths, the values."""
     return bytes([0, 0, 8, array.ndim]) + b"".join(struct.pack(">I", n) for n in array.shape) + bytes(array.ravel())
@@ -68,15 +81,18 @@ def cifar_rows(rng, name: str, size: int) -> np.ndarray:
     return np.concatenate([np.stack(labels, 1), rng.integers(0, 256, (size, 3072))], axis=1).astype(np.uint8)
 
 
+def cifar_sets(rng, name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Seven training and three test rows of a CIFAR."""
+    return cifar_rows(rng, name, 7), cifar_rows(rng, name, 3)
+
+
 def cifar_members(name: str, train: np.ndarray, test: np.ndarray) -> dict[str, bytes]:
     """The files of an archive; CIFAR-10's training rows are in five of them."""
     if name == "cifar100":
-        coarse = "".join(f"group_{number}\n" for number in range(20))
-        fine = "\n".join(KNOWN[name].class_names) + "\n"
-        files = {"train.bin": bytes(train), "test.bin": bytes(test), "fine_label_names.txt": fine.encode()}
-        return {f"cifar-100-binary/{file}": content for file, content in files.items()} | {
-            "cifar-100-binary/coarse_label_names.txt": coarse.encode()
-        }
+        files = {"train.bin": bytes(train), "test.bin": bytes(test)}
+        files["coarse_label_names.txt"] = "".join(f"group_{number}\n" for number in range(20)).encode()
+        files["fine_label_names.txt"] = ("\n".join(KNOWN[name].class_names) + "\n").encode()
+        return {f"cifar-100-binary/{file}": content for file, content in files.items()}
     batches = np.array_split(train, 5)
     files = {f"data_batch_{number}.bin": bytes(batch) for number, batch in enumerate(batches, 1)}
     files |= {"test_batch.bin": bytes(test), "batches.meta.txt": "\n".join(KNOWN[name].class_names).encode() + b"\n\n"}
@@ -92,3 +108,8 @@ def write_tar(path: Path, members: dict[str, bytes]) -> Path:
             info.size = len(content)
             archive.addfile(info, io.BytesIO(content))
     return path
+
+
+def write_cifar(folder: Path, name: str, rows: tuple[np.ndarray, np.ndarray]) -> Path:
+    """The archive of training and test rows."""
+    return write_tar(folder / ARCHIVES[name], cifar_members(name, *rows))

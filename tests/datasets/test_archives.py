@@ -14,25 +14,13 @@ from mixjax.datasets import MissingDataError, load
 from mixjax.datasets.archives import read_archive
 from mixjax.datasets.known import KNOWN
 from mixjax.runs import RunError
-from tests.datasets.conftest import cifar_members, cifar_rows, write_tar
-
-ARCHIVES = {"cifar10": "cifar-10-binary.tar.gz", "cifar100": "cifar-100-binary.tar.gz"}
-
-
-@pytest.fixture(params=ARCHIVES)
-def name(request) -> str:
-    return request.param
-
-
-@pytest.fixture
-def rows(rng, small, name) -> tuple[np.ndarray, np.ndarray]:
-    return cifar_rows(rng, name, 7), cifar_rows(rng, name, 3)
+from tests.datasets.conftest import ARCHIVES, cifar_members, cifar_sets, write_cifar, write_tar
 
 
 @pytest.mark.parametrize("folder", ["", "cifar{}", "cifar-{}"])
 def test_what_is_stored_is_read(tmp_path, name, rows, folder):
     """Each pixel where the format says it is: plane by plane, row by row."""
-    write_tar(tmp_path / folder.format(name.removeprefix("cifar")) / ARCHIVES[name], cifar_members(name, *rows))
+    write_cifar(tmp_path / folder.format(name.removeprefix("cifar")), name, rows)
     dataset = load(name, data_dir=tmp_path)
     for split, stored in zip(("train", "test"), rows, strict=True):
         images, labels = getattr(dataset, f"{split}_inputs"), getattr(dataset, f"{split}_labels")
@@ -45,8 +33,8 @@ def test_what_is_stored_is_read(tmp_path, name, rows, folder):
 
 
 def test_coarse_labels(tmp_path, rng, small):
-    rows = cifar_rows(rng, "cifar100", 7), cifar_rows(rng, "cifar100", 3)
-    archive = read_archive("cifar100", write_tar(tmp_path / "any.tar.gz", cifar_members("cifar100", *rows)))
+    rows = cifar_sets(rng, "cifar100")
+    archive = read_archive("cifar100", write_cifar(tmp_path, "cifar100", rows))
     for labels, stored in zip(archive.coarse_labels, rows, strict=True):
         np.testing.assert_array_equal(labels, stored[:, 0])
     assert archive.coarse_names == tuple(f"group_{number}" for number in range(20))
@@ -81,15 +69,15 @@ def test_archives_of_something_else(tmp_path, name, rows, files, change, message
 
 def test_a_label_out_of_range(tmp_path, name, rows):
     rows[0][3, rows[0].shape[1] - 3073] = 100
-    write_tar(tmp_path / ARCHIVES[name], cifar_members(name, *rows))
+    write_cifar(tmp_path, name, rows)
     with pytest.raises(RunError, match=r"train_labels must be in .*, got 100 in row 3"):
         load(name, data_dir=tmp_path)
 
 
 def test_a_coarse_label_out_of_range(tmp_path, rng, small):
-    rows = cifar_rows(rng, "cifar100", 7), cifar_rows(rng, "cifar100", 3)
+    rows = cifar_sets(rng, "cifar100")
     rows[1][2, 0] = 20
-    write_tar(tmp_path / ARCHIVES["cifar100"], cifar_members("cifar100", *rows))
+    write_cifar(tmp_path, "cifar100", rows)
     with pytest.raises(RunError, match=r"coarse label 20, where coarse_label_names.txt names 20"):
         load("cifar100", data_dir=tmp_path)
 
@@ -110,7 +98,7 @@ def test_links_and_paths_lead_nowhere(tmp_path, name, rows):
 
 
 def test_an_archive_that_was_not_copied_whole(tmp_path, name, rows):
-    path = write_tar(tmp_path / ARCHIVES[name], cifar_members(name, *rows))
+    path = write_cifar(tmp_path, name, rows)
     path.write_bytes(path.read_bytes()[:-1000])
     with pytest.raises(RunError, match="is damaged or was not copied whole; get it again"):
         load(name, data_dir=tmp_path)

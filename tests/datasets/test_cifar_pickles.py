@@ -15,7 +15,7 @@ from mixjax.datasets import load
 from mixjax.datasets.known import KNOWN
 from mixjax.datasets.pickles import read_pickle
 from mixjax.runs import RunError
-from tests.datasets.conftest import cifar_members, cifar_rows, write_tar
+from tests.datasets.conftest import write_cifar, write_tar
 
 FOLDERS = {"cifar10": "cifar-10-batches-py", "cifar100": "cifar-100-python"}
 ARCHIVES = {"cifar10": "cifar-10-python.tar.gz", "cifar100": "cifar-100-python.tar.gz"}
@@ -74,16 +74,6 @@ def files_of(name: str, train: np.ndarray, test: np.ndarray) -> dict[str, dict]:
     return files | {"batches.meta": {"label_names": list(KNOWN[name].class_names), "num_vis": 3072}}
 
 
-@pytest.fixture(params=FOLDERS)
-def name(request) -> str:
-    return request.param
-
-
-@pytest.fixture
-def rows(rng, small, name):
-    return cifar_rows(rng, name, 7), cifar_rows(rng, name, 3)
-
-
 @pytest.fixture
 def folder(tmp_path, name, rows):
     made = tmp_path / FOLDERS[name]
@@ -103,8 +93,7 @@ def test_its_rows_are_those_of_the_binary_version(tmp_path, name, rows, writer, 
         (tmp_path / "a" / FOLDERS[name]).mkdir(parents=True)
         for file, part in content.items():
             (tmp_path / "a" / FOLDERS[name] / file).write_bytes(part)
-    binary = f"cifar-{name.removeprefix('cifar')}-binary.tar.gz"
-    write_tar(tmp_path / "b" / binary, cifar_members(name, *rows))
+    write_cifar(tmp_path / "b", name, rows)
     found = load(name, data_dir=tmp_path / "a" / (FOLDERS[name] if place == "the folder itself" else ""))
     assert found.source == (ARCHIVES if place == "archive" else FOLDERS)[name]
     assert found.fingerprint == load(name, data_dir=tmp_path / "b").fingerprint

@@ -11,7 +11,7 @@ import pytest
 from mixjax.datasets import MissingDataError, load, prepare
 from mixjax.datasets.png import encode_png
 from mixjax.runs import RunError
-from tests.datasets.conftest import cifar_members, cifar_rows, write_idx, write_tar
+from tests.datasets.conftest import cifar_sets, write_cifar, write_idx
 from tests.datasets.tfrecords import as_tfrecord
 
 tfds = pytest.importorskip("tensorflow_datasets", reason="tensorflow-datasets is not installed")
@@ -26,8 +26,7 @@ def original(request, tmp_path, rng, arrays):
     name = request.param
     folder = tmp_path / "original"
     if name.startswith("cifar"):
-        archive = folder / f"cifar-{name.removeprefix('cifar')}-binary.tar.gz"
-        write_tar(archive, cifar_members(name, cifar_rows(rng, name, 7), cifar_rows(rng, name, 3)))
+        write_cifar(folder, name, cifar_sets(rng, name))
     else:
         write_idx(folder, arrays, zipped=True)
     return name, folder

@@ -33,13 +33,6 @@ def reading(prepared):
     return load("kmnist", data_dir=prepared.parents[1])
 
 
-def rewrite(prepared, change):
-    path = prepared / "dataset_info.json"
-    info = json.loads(path.read_text())
-    change(info)
-    path.write_text(json.dumps(info))
-
-
 def test_the_newest_version_is_read(prepared):
     for version in ("3.0.0", "2.10.0", "10.0.0.incomplete"):
         (prepared.parent / version).mkdir()
@@ -71,27 +64,16 @@ def test_a_file_that_ends_early_with_a_whole_record(prepared):
         reading(prepared)
 
 
-def drop_split(info):
-    del info["splits"][1]
-
-
-def fewer(info):
-    info["splits"][0]["shardLengths"] = ["6"]
-
-
-def fewer_than_none(info):
-    info["splits"][0]["shardLengths"] = ["8", "-1"]
-
-
-def more_shards(info):
-    info["splits"][0]["shardLengths"] = ["4", "3"]
+def lengths(*counts):
+    """A change to the numbers of examples in the files of the training set."""
+    return lambda info: info["splits"][0].update(shardLengths=list(counts))
 
 
 INFO = {
-    "no test split": (drop_split, "has 0 examples in kmnist-test.*, and should have 3"),
-    "fewer examples": (fewer, "has 6 examples in kmnist-train.*, and should have 7; prepare the data set again"),
-    "fewer than none": (fewer_than_none, "a file with a negative number of examples"),
-    "a file that is missing": (more_shards, "there is no file .*00000-of-00002"),
+    "no test split": (lambda info: info["splits"].pop(1), "has 0 examples in kmnist-test.*, and should have 3"),
+    "fewer examples": (lengths("6"), "has 6 examples in kmnist-train.*, and should have 7; prepare the data set again"),
+    "fewer than none": (lengths("8", "-1"), "a file with a negative number of examples"),
+    "a file that is missing": (lengths("4", "3"), "there is no file .*00000-of-00002"),
     "another format": (lambda info: info.update(fileFormat="riegeli"), "is in format 'riegeli'.*mixjax reads"),
     "a format that is none": (lambda info: info.update(fileFormat=[]), "is damaged|is in format"),
     "another naming": (lambda info: info["splits"][0].update(filepathTemplate="../{DATASET}"), "files named .*DATASET"),
@@ -102,7 +84,10 @@ INFO = {
 
 @pytest.mark.parametrize(("change", "message"), INFO.values(), ids=INFO)
 def test_what_the_folder_says_of_itself(prepared, change, message):
-    rewrite(prepared, change)
+    path = prepared / "dataset_info.json"
+    info = json.loads(path.read_text())
+    change(info)
+    path.write_text(json.dumps(info))
     with pytest.raises(RunError, match=message) as error:
         reading(prepared)
     assert "\n" not in str(error.value)
