@@ -18,7 +18,8 @@ from pathlib import Path
 import numpy as np
 
 from mixjax.report.cells import Labels
-from mixjax.report.checks import Check, check_lengths, check_missing, check_real, check_whole, column
+from mixjax.report.checks import Check, check_missing, check_real, check_shapes, check_whole, column
+from mixjax.report.class_names import listed
 from mixjax.report.columns import Columns, is_table, read_columns
 from mixjax.runs import RunError
 
@@ -104,7 +105,7 @@ def read_features(path: Path, features_name: str | None, labels_name: str | None
         x = column(path, columns, shown)
         check_real(path, shown, x)
     labels = column(path, columns, labels_name)
-    _check_shapes(path, shown, x, labels_name, labels)
+    check_shapes(path, shown, x, labels_name, labels, 1, "shape [N, p] with a column for each feature")
     check_whole(path, columns, labels_name, labels)
     missing = np.ma.getmaskarray(labels) | np.ma.getmaskarray(x).any(axis=1)
     x, labels = np.ma.getdata(x).astype(np.float64), np.ma.getdata(labels)
@@ -128,21 +129,3 @@ def _of_table(path: Path, prefix: str, labels_name: str) -> tuple[Columns, np.nd
         raise RunError(f"{path} has no column{which}; give at least one column of features")
     parts = [column(path, columns, name) for name in names]
     return columns, np.ma.stack(parts, axis=1)
-
-
-def _check_shapes(path: Path, name: str, x: np.ndarray, labels_name: str, labels: np.ndarray) -> None:
-    if x.ndim == 1 and labels.ndim == 2:
-        raise RunError(
-            f"{path}: {name} has shape {x.shape} and {labels_name} {labels.shape}: are they swapped? "
-            "Features have shape [N, p]"
-        )
-    if x.ndim != 2 or x.shape[1] < 1:
-        raise RunError(f"{path}: {name} must have shape [N, p] with a column for each feature, got {x.shape}")
-    if labels.ndim != 1:
-        raise RunError(f"{path}: {labels_name} must have shape [N], got {labels.shape}; one-hot rows are not labels")
-    check_lengths(path, name, x, labels_name, labels)
-
-
-def listed(values: list[int], most: int = 12) -> str:
-    """Write values after each other, at most so many."""
-    return ", ".join(map(str, values[:most])) + (", ..." if len(values) > most else "")

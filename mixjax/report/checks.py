@@ -12,6 +12,7 @@ import numpy as np
 from mixjax.calibration.rows.clean import is_share
 from mixjax.calibration.rows.predictions import slack_of_rows
 from mixjax.numerics.arguments import shown
+from mixjax.report.class_names import listed
 from mixjax.report.columns import Columns, is_table
 from mixjax.report.groups import Groups
 from mixjax.report.numbers import row_count
@@ -42,8 +43,8 @@ def groups_of(path: Path, columns: Columns, name: str | None, rows: int) -> Grou
 
 
 def _absent(path: Path, columns: Columns, name: str) -> RunError:
-    there = ", ".join(printable(name, 40) for name in columns.names[:12]) + (", ..." if len(columns.names) > 12 else "")
-    return RunError(f"{path} has no {'column' if is_table(path) else 'array'} {name!r}; it has {there or 'none'}")
+    there = listed(columns.names) or "none"
+    return RunError(f"{path} has no {'column' if is_table(path) else 'array'} {name!r}; it has {there}")
 
 
 def check_real(path: Path, name: str, scores: np.ndarray) -> None:
@@ -58,6 +59,20 @@ def check_lengths(path: Path, name: str, values: np.ndarray, other_name: str, ot
         raise RunError(f"{path}: {name} has {row_count(len(values))} and {other_name} has {len(other)}")
     if len(values) == 0:
         raise RunError(f"{path} has no rows")
+
+
+def check_shapes(
+    path: Path, name: str, scores: np.ndarray, labels_name: str, labels: np.ndarray, least: int, shape: str
+) -> None:
+    """Raise RunError unless `scores` have `least` columns or more, as `shape` says, and `labels` [N] as many rows."""
+    if scores.ndim == 1 and labels.ndim == 2:
+        shapes = f"{name} has shape {scores.shape} and {labels_name} {labels.shape}"
+        raise RunError(f"{path}: {shapes}: are they swapped? {name} must have {shape}")
+    if scores.ndim != 2 or scores.shape[1] < least:
+        raise RunError(f"{path}: {name} must have {shape}, got shape {scores.shape}")
+    if labels.ndim != 1:
+        raise RunError(f"{path}: {labels_name} must have shape [N], got {labels.shape}; one-hot rows are not labels")
+    check_lengths(path, name, scores, labels_name, labels)
 
 
 def check_whole(path: Path, columns: Columns, name: str, labels: np.ndarray) -> None:

@@ -11,7 +11,7 @@ from mixjax.calibration.rows.clean import as_mask
 from mixjax.runs.untrusted import printable
 from mixjax.typing import ArrayLike
 
-_LISTED = 10  # names in a message
+_LISTED = 12  # names in a message
 
 
 def class_names(classes: Any) -> tuple[str, ...]:
@@ -53,7 +53,7 @@ def places_among(names: Sequence[str], labels: Any, where: ArrayLike | None = No
     raise ValueError(f"labels must be among {listed(names)}, got {found} in row {row}; where= leaves rows out")
 
 
-def listed(names: Sequence[str]) -> str:
+def listed(names: Sequence[object]) -> str:
     """Return the first names, fit to be shown."""
     return ", ".join(printable(name, 40) for name in names[:_LISTED]) + (", ..." if len(names) > _LISTED else "")
 

@@ -33,6 +33,7 @@ from mixjax.report.checks import (
     check_missing,
     check_probs,
     check_real,
+    check_shapes,
     check_whole,
     column,
     groups_of,
@@ -165,7 +166,8 @@ def _read_classes(path: Path, kind: Kind, names: Names) -> tuple[Columns, str, n
 
 def _classes(path: Path, kind: Kind, names: Names, rules: Rules) -> tuple:
     columns, scores_name, scores, labels_name, labels = _read_classes(path, kind, names)
-    _check_shapes(path, scores_name, scores, labels_name, labels)
+    shape = "a column for each of 2 or more classes (for confidences and whether each was right, use --binary)"
+    check_shapes(path, scores_name, scores, labels_name, labels, 2, shape)
     if names.classes and len(names.classes) != scores.shape[1]:
         raise RunError(f"{path}: {scores_name} has {scores.shape[1]} classes, and --classes names {len(names.classes)}")
     check_real(path, scores_name, scores)
@@ -230,17 +232,3 @@ def _stacked(path: Path, columns: Columns, prefix: str, named: Sequence[str], li
             raise RunError(f"{path}: column {printable(others[0], 40)} is of none of --classes; name all, or remove it")
     parts = [column(path, columns, name) for name in (named if set(named) & set(columns.names) else numbered)]
     return np.ma.stack(parts, axis=1)
-
-
-def _check_shapes(path: Path, scores_name: str, scores: np.ndarray, labels_name: str, labels: np.ndarray) -> None:
-    if scores.ndim == 1 and labels.ndim == 2:
-        shapes = f"{scores_name} has shape {scores.shape} and {labels_name} {labels.shape}"
-        raise RunError(f"{path}: {shapes}: are they swapped?")
-    if scores.ndim != 2 or scores.shape[1] < 2:
-        raise RunError(
-            f"{path}: {scores_name} must have a column for each of 2 or more classes, got shape {scores.shape}; "
-            "for confidences and whether each was right, use --binary"
-        )
-    if labels.ndim != 1:
-        raise RunError(f"{path}: {labels_name} must have shape [N], got {labels.shape}; one-hot rows are not labels")
-    check_lengths(path, scores_name, scores, labels_name, labels)

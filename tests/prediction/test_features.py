@@ -46,7 +46,7 @@ def test_rows_with_nan_are_refused_or_left_out(tmp_path):
 INFINITE = np.where(np.arange(300)[:, None] == 4, np.inf, X)
 BAD = {
     "one axis": ({"features": X[:, 0], "labels": LABELS}, r"features must have shape \[N, p\]"),
-    "no features": ({"features": X[:, :0], "labels": LABELS}, r"a column for each feature, got \(300, 0\)"),
+    "no features": ({"features": X[:, :0], "labels": LABELS}, r"a column for each feature, got shape \(300, 0\)"),
     "swapped": ({"features": LABELS, "labels": X}, "are they swapped"),
     "one-hot": ({"features": X, "labels": np.eye(8)[LABELS]}, "one-hot rows are not labels"),
     "lengths": ({"features": X, "labels": LABELS[1:]}, "features has 300 rows and labels has 299"),

@@ -117,7 +117,7 @@ def test_missing_lists_and_numbers_in_them(rows, missing, tmp_path):
     ("rows", "message"),
     [
         ([[0.25, 0.75], [0.5, 0.5], [1.0]], "probs must be lists of one length, got 2 numbers and, in row 2, 1"),
-        ([[0.5], [0.5], [0.5]], r"a column for each of 2 or more classes, got shape \(3, 1\)"),
+        ([[0.5], [0.5], [0.5]], r"a column for each of 2 or more classes .for confidences .*, got shape \(3, 1\)"),
         ([None, None, None], "f.parquet has no column 'prob_0'; it has probs, label, note"),
         ([["a"], ["b"], ["c"]], "f.parquet has no column 'prob_0'; it has probs, label, note"),
         ([[[0.5]], [[0.5]], [[0.5]]], "f.parquet has no column 'prob_0'"),
