@@ -20,6 +20,7 @@ from mixjax.report.class_names import class_names, places_among
 from mixjax.report.comparison import check_pair
 from mixjax.report.groups import Groups
 from mixjax.report.metrics import Settings
+from mixjax.report.numbers import numbered_row
 from mixjax.report.reading import FilePredictions
 from mixjax.report.whole import CalibrationReport
 from mixjax.runs import RunError
@@ -137,24 +138,21 @@ def _predictions(
         raise ValueError(f"{kind} must not be NaN, as in row {int(np.argmax(missing))}; where= leaves rows out")
     if not kept.any():
         raise ValueError(f"{kind} must have rows that count, got none of {len(kept)}")
-    rows_of: dict[str, Any] = {"scores": np.asarray(values)[kept], "labels": np.asarray(labels)[kept].astype(np.int64)}
+    of_rows = None
     if groups is not None:
-        of_rows = group_names(groups, kept.reshape(np.shape(as_array("labels", right)))).ravel()[kept]
-        found, codes = np.unique(of_rows, return_inverse=True)
-        rows_of["groups"] = Groups("groups", found.tolist(), codes)
-    missing = np.zeros(int(kept.sum()), bool)
+        names = group_names(groups, kept.reshape(np.shape(as_array("labels", right)))).ravel()[kept]
+        found, codes = np.unique(names, return_inverse=True)
+        of_rows = Groups("groups", found.tolist(), codes)
     if classes and (kind == "confidence" or len(classes) != np.shape(values)[1]):
         raise ValueError(f"classes must name the columns of the scores, got {len(classes)} for {np.shape(values)}")
     return FilePredictions(
         name,
         "",
         "binary" if kind == "confidence" else kind,
-        missing=missing,
-        row_name=_row,
+        np.asarray(values)[kept],
+        np.asarray(labels)[kept].astype(np.int64),
+        missing=np.zeros(int(kept.sum()), bool),
+        row_name=numbered_row,
+        groups=of_rows,
         class_names=classes,
-        **rows_of,
     )
-
-
-def _row(row: int) -> str:
-    return f"row {row}"

@@ -22,7 +22,7 @@ from mixjax.report.cells import MISSING, NAMED, Labels, numbered, numbers_of
 from mixjax.report.class_names import places_among
 from mixjax.report.groups import Groups, Numbering, is_text, of_array, of_cells, of_dictionary, room_of_text
 from mixjax.report.lists import count_of_numbers, is_list_of_numbers, of_lists
-from mixjax.report.numbers import row_count
+from mixjax.report.numbers import numbered_row, row_count
 from mixjax.runs import RunError
 from mixjax.runs.npz import read_arrays
 from mixjax.runs.untrusted import printable
@@ -99,22 +99,18 @@ def _refuse_many(path: Path, rows: int, numbers: int, columns: int) -> None:
         raise RunError(f"{path} has {row_count(rows)} in {columns} columns, which is more than {_LIMIT} bytes")
 
 
-def _row(row: int) -> str:
-    return f"row {row}"
-
-
 def _npz(path: Path, chosen: _Chosen) -> Columns:
     names, arrays = read_arrays(path, lambda name: chosen.wanted(name) or name == chosen.groups)
     labels, groups = chosen.labels, None
     if chosen.groups is not None and chosen.groups in arrays:
-        groups = of_array(path, chosen.groups, _native(arrays[chosen.groups]), _row)
+        groups = of_array(path, chosen.groups, _native(arrays[chosen.groups]), numbered_row)
     if labels and labels.classes and labels.column in arrays and arrays[labels.column].dtype.kind == "U":
         cells = arrays[labels.column]
-        rows = [_row(row) for row in range(cells.size)]
+        rows = [numbered_row(row) for row in range(cells.size)]
         arrays[labels.column] = numbered(path, labels, cells.ravel().tolist(), rows).reshape(cells.shape)
     else:
         _name_numbers(labels, arrays)
-    return Columns(names, {name: _native(array) for name, array in arrays.items()}, _row, groups)
+    return Columns(names, {name: _native(array) for name, array in arrays.items()}, numbered_row, groups)
 
 
 def _native(array: np.ndarray) -> np.ndarray:
@@ -230,10 +226,12 @@ def _parquet(path: Path, chosen: _Chosen) -> Columns:
         _name_numbers(chosen.labels, arrays)
     elif chosen.labels is not None:
         cells = [None if code < 0 else str(labels.names[code]) for code in labels.codes]
-        arrays[chosen.labels.column] = numbered(path, chosen.labels, cells, [_row(row) for row in range(rows)])
+        arrays[chosen.labels.column] = numbered(path, chosen.labels, cells, [numbered_row(row) for row in range(rows)])
     if grouped is not None and text is None:
-        groups = of_array(path, grouped, arrays[grouped], _row)
-    return Columns(names, arrays | {name: of_lists(path, name, table.column(name)) for name in lists}, _row, groups)
+        groups = of_array(path, grouped, arrays[grouped], numbered_row)
+    return Columns(
+        names, arrays | {name: of_lists(path, name, table.column(name)) for name in lists}, numbered_row, groups
+    )
 
 
 def _name_numbers(labels: Labels | None, arrays: dict[str, np.ndarray]) -> None:

@@ -22,6 +22,11 @@ def row_count(number: int) -> str:
     return f"{number} row" if number == 1 else f"{number} rows"
 
 
+def numbered_row(row: int) -> str:
+    """Name a row by its number: "row 0"."""
+    return f"row {row}"
+
+
 def decimals(interval: Interval) -> int:
     """Return the decimals that show two digits of the standard error, 3 to 6; 4 without a standard error."""
     error = interval.standard_error
