@@ -11,7 +11,7 @@ from mixjax.plots import COLUMN_WIDTH, decades, panels, paper_style
 from mixjax.plots.diagram import DIAGONAL, LOOKS, Look
 from mixjax.prediction.measuring import Check
 from mixjax.prediction.table import Prediction
-from mixjax.report.figures import picture
+from mixjax.report.figures import key_of, picture
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -95,11 +95,7 @@ def _tens(ax: Axes, penalties: tuple[float, ...]) -> None:
 def _keys(prediction: Prediction, check: Check | None) -> list[Any]:
     from matplotlib.lines import Line2D
 
-    def line(label: str, look: Look) -> Line2D:
-        style: dict[str, Any] = {"color": look.color, "linestyle": look.line, "marker": look.marker}
-        return Line2D([], [], label=label, markersize=3.5, linewidth=1.1, **style)
-
-    keys = [line(arm.name, look) for arm, look in zip(prediction.arms, cycle(LOOKS), strict=False)]
+    keys = [key_of(look, arm.name, 3.5, 1.1) for arm, look in zip(prediction.arms, cycle(LOOKS), strict=False)]
     keys.append(Line2D([], [], color="0.3", linestyle="", marker="o", markersize=4.5, label="least NLL of an arm"))
     if check is not None:
         label = f"measured, level {check.level:g}\n(arms side by side)"

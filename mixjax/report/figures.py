@@ -18,6 +18,7 @@ from mixjax.report.numbers import row_count, with_interval
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
 
 MOST_PANELS = 12  # classes to draw, those with the largest ECE
 _LONGEST = 18  # letters of a name in a legend
@@ -121,6 +122,14 @@ def picture(figure: Figure, kind: str) -> bytes:
     return buffer.getvalue()
 
 
+def key_of(look: Look, label: str, markersize: float = 3, linewidth: float = 0.8) -> Line2D:
+    """Return the legend key of a line with markers."""
+    from matplotlib.lines import Line2D
+
+    style: dict[str, Any] = {"color": look.color, "linestyle": look.line, "marker": look.marker}
+    return Line2D([], [], label=label, markersize=markersize, linewidth=linewidth, **style)
+
+
 def pictures(reports: Sequence[Report], labels: Sequence[str]) -> dict[str, bytes]:
     """Return files by name: reliability and, for one model with classes, reliability class by class."""
     with paper_style():
@@ -135,20 +144,10 @@ def _edges(settings: Settings) -> np.ndarray | None:
 
 
 def _keys(reports: Sequence[Report], labels: Sequence[str]) -> list[Any]:
-    from matplotlib.lines import Line2D
-
-    def of(report: Report, label: str, look: Look) -> Line2D:
-        text = f"{_plain(label)}: ECE {with_interval(report.metric('ECE').interval)}, {row_count(len(report.file))}"
-        style: dict[str, Any] = {
-            "color": look.color,
-            "marker": look.marker,
-            "linestyle": look.line,
-            "markersize": 3,
-            "linewidth": 0.8,
-        }
-        return Line2D([], [], label=text, **style)
-
-    models = [of(*parts) for parts in zip(reports, labels, LOOKS, strict=False)]
+    models = []
+    for report, label, look in zip(reports, labels, LOOKS, strict=False):
+        error = with_interval(report.metric("ECE").interval)
+        models.append(key_of(look, f"{_plain(label)}: ECE {error}, {row_count(len(report.file))}"))
     return [*models, *_explained(reports[0].settings, len(reports) == 1)]
 
 
