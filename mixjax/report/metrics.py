@@ -117,7 +117,7 @@ def report_on(file: FilePredictions, settings: Settings) -> Report:
         metrics,
         CalibrationTest(*map(float, calibration_test(key_test, confidence, correct))),  # type: ignore[arg-type]
         reliability(confidence, correct, **settings.bins),
-        _histogram(confidence, correct, settings),
+        np.asarray(reliability(confidence, correct, **settings.bins | {"binning": "equal-width"}).count),
         () if file.kind == "binary" else _classwise(key_classes, file, settings),
         _groupwise(jax.random.fold_in(key_classes, file.num_classes), file, confidence, correct, settings),
     )
@@ -156,15 +156,9 @@ MEANING = {
 }
 
 
-def _histogram(confidence: jax.Array, correct: jax.Array, settings: Settings) -> np.ndarray:
-    return np.asarray(reliability(confidence, correct, **{**settings.bins, "binning": "equal-width"}).count)
-
-
 def _accuracy(file: FilePredictions, correct: jax.Array, level: float) -> Metric:
-    name, right = (
-        "mean correctness" if file.kind == "binary" else "accuracy",
-        int(np.asarray(correct).sum(dtype=np.float64)),
-    )
+    name = "mean correctness" if file.kind == "binary" else "accuracy"
+    right = int(np.asarray(correct).sum(dtype=np.float64))
     share = right / len(file)
     low, high = clopper_pearson(right, len(file), level=level)
     error = np.sqrt(share * (1 - share) / len(file))

@@ -72,11 +72,8 @@ def _classes(report: Report, pictures: Mapping[str, bytes], heading: int = 2) ->
     parts.append("<p>For each class: its probability against whether it is the label.</p>")
     if "classes.svg" in pictures:
         which = "" if len(report.classes) <= MOST_PANELS else f" The {MOST_PANELS} classes with the largest ECE."
-        parts.append(
-            html_picture(
-                "Reliability diagrams of classes", pictures["classes.svg"], f"Bars and bands as above.{which}", "wide"
-            )
-        )
+        caption = f"Bars and bands as above.{which}"
+        parts.append(html_picture("Reliability diagrams of classes", pictures["classes.svg"], caption, "wide"))
     return [*parts, html_table(headings, rows, range(8))]
 
 

@@ -58,9 +58,8 @@ def recalibrated(file: FilePredictions, method: str, held_out: FilePredictions) 
     if method == "platt":
         scores = np.stack([1 - scores, scores], axis=1)
     kind: Kind = "binary" if file.kind == "binary" else "probs"
-    return dataclasses.replace(file, name=f"{file.name} after {name}", kind=kind, scores=scores), _description(
-        name, fitted
-    )
+    after = dataclasses.replace(file, name=f"{file.name} after {name}", kind=kind, scores=scores)
+    return after, _description(name, fitted)
 
 
 def _scores(file: FilePredictions, method: str) -> np.ndarray:

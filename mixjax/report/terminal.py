@@ -89,15 +89,8 @@ def _classes_table(report: Report) -> Any:
     table = titled_table(
         "classes" if every else f"{len(shown)} of {len(report.classes)} classes, those with the largest ECE"
     )
-    for heading in (
-        "class",
-        "rows",
-        "frequency",
-        "prob.",
-        "ECE",
-        f"interval, {report.settings.level:g}",
-        "signed gap",
-    ):
+    interval = f"interval, {report.settings.level:g}"
+    for heading in ("class", "rows", "frequency", "prob.", "ECE", interval, "signed gap"):
         table.add_column(heading, justify="right")
     for k in shown:
         name, *cells = class_cells(report, k, _LONGEST_CLASS)[:-1]
