@@ -127,13 +127,11 @@ def _bought(prediction: Prediction, kind: str, name: str, check: Check | None) -
 
 def _all_measured(predictions: Sequence[Prediction], checks: Sequence[Check | None], number: str) -> list[str]:
     """Count the pairs whose measured change has the predicted sign."""
-    remarks = [
-        _remark(check.difference(number, each.best(number, ("mixup",)), each.best(number, ("decay",))), gained)
-        for each, check, gained in zip(
-            predictions, checks, (gain(p, "mixup", number) for p in predictions), strict=True
-        )
-        if check is not None
-    ]
+    remarks = []
+    for each, check in zip(predictions, checks, strict=True):
+        if check is not None:
+            change = check.difference(number, each.best(number, ("mixup",)), each.best(number, ("decay",)))
+            remarks.append(_remark(change, gain(each, "mixup", number)))
     if not remarks:
         return []
     counts = ", ".join(f"{words} in {remarks.count(words)}" for words in _REMARKS)

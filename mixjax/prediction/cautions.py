@@ -150,8 +150,6 @@ def _ends(prediction: Prediction) -> str:
 
 def _unsolved(prediction: Prediction) -> str:
     count = int(np.isnan(prediction.numbers.nll).sum())
-    return (
-        f"{count} of the {prediction.numbers.nll.size} predictions were not found numerically, and are left out."
-        if count
-        else ""
-    )
+    if not count:
+        return ""
+    return f"{count} of the {prediction.numbers.nll.size} predictions were not found numerically, and are left out."

@@ -8,7 +8,7 @@ from html import escape
 from mixjax.prediction.answer import sentences, summary
 from mixjax.prediction.cautions import cautions
 from mixjax.prediction.features import FileFeatures
-from mixjax.prediction.measuring import Check
+from mixjax.prediction.measuring import Check, Measured
 from mixjax.prediction.table import NAMES, Numbers, Prediction
 from mixjax.prediction.terminal import ARM_HEADINGS, PAIR_HEADINGS, arm_rows, pair_cells, title
 from mixjax.report.html import html_page, html_picture, html_table
@@ -74,11 +74,15 @@ def _pair(prediction: Prediction, check: Check | None, pictures: Mapping[str, by
         parts.append(html_picture("Signed gap and NLL against the penalty", svg, _CAPTION))
     measured = f"; below, the mean that was measured and its interval, level {check.level:g}" if check else ""
     parts.append(f"<p>Each arm at its best penalties, by NLL and by ECE, as predicted{measured}:</p>")
-    rows = (row for cell in prediction.cells() for row in arm_rows(prediction, cell, check))
+    rows = (row for cell in prediction.cells() for row in arm_rows(prediction, cell, check, _interval))
     parts.append(html_table(ARM_HEADINGS, rows, range(1, len(ARM_HEADINGS))))
     if not several:
         parts += _every_number(prediction)
     return parts
+
+
+def _interval(found: Measured) -> str:
+    return f"[{rounded(found.low, 3)}, {rounded(found.high, 3)}]"
 
 
 def _every_number(prediction: Prediction) -> list[str]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from mixjax.prediction.answer import gain, sentences, summary
 from mixjax.prediction.cautions import cautions
-from mixjax.prediction.measuring import Check
+from mixjax.prediction.measuring import Check, Measured
 from mixjax.prediction.table import Cell, Numbers, Prediction
 from mixjax.report.numbers import rounded
 from mixjax.report.terminal import plain_console, titled_table
@@ -43,23 +43,15 @@ def title(predictions: Sequence[Prediction]) -> str:
 
 def arms_table(prediction: Prediction, check: Check | None) -> Any:
     """Return a rich table of each arm at its best penalties, and below what was measured."""
-    table = titled_table("each arm at its best penalties, by NLL and by ECE")
-    table.padding = (0, 1, 0, 0)  # for 80 columns
+    table = _narrow_table("each arm at its best penalties, by NLL and by ECE", ARM_HEADINGS, 1)
     table.caption_justify = "left"
     if check is not None:
         table.caption = (
             f"measured: mean over {len(check.numbers.nll)} subsets; below, half of its {check.level:g} interval"
         )
-    for k, heading in enumerate(ARM_HEADINGS):
-        table.add_column(heading.replace(" ", "\n"), justify="right" if k else "left", no_wrap=True)
     for cell in prediction.cells():
-        arm, penalty = prediction.arms[cell[0]], prediction.penalties[cell[1]]
-        predicted = (rounded(prediction.at(field, cell)) for field in Numbers._fields)
-        table.add_row(arm.name, f"{penalty:g}", *predicted)
-        if check is not None:
-            found = [check.at(field, cell) for field in Numbers._fields]
-            table.add_row("  measured", "", *(rounded(each.mean) for each in found))
-            table.add_row("", "", *(f"±{rounded(each.high - each.mean)}" for each in found))
+        for row in arm_rows(prediction, cell, check, lambda found: f"±{rounded(found.high - found.mean)}"):
+            table.add_row(*row)
     return table
 
 
@@ -76,23 +68,30 @@ def pair_cells(prediction: Prediction) -> tuple[str, ...]:
 
 def pairs_table(predictions: Sequence[Prediction]) -> Any:
     """Return a rich table of pairs."""
-    table = titled_table(
-        "each pair of classes, the best arm by NLL; Mixup gain: NLL below that of the best weight decay alone"
-    )
-    table.padding = (0, 1, 0, 0)
-    for k, heading in enumerate(PAIR_HEADINGS):
-        table.add_column(heading.replace(" ", "\n"), justify="right" if k > 1 else "left", no_wrap=True)
+    what = "each pair of classes, the best arm by NLL; Mixup gain: NLL below that of the best weight decay alone"
+    table = _narrow_table(what, PAIR_HEADINGS, 2)
     for prediction in predictions:
         table.add_row(*pair_cells(prediction))
     return table
 
 
-def arm_rows(prediction: Prediction, cell: Cell, check: Check | None) -> list[tuple[str, ...]]:
-    """Return rows under `ARM_HEADINGS`: predicted and, with a check, measured and its interval."""
+def _narrow_table(what: str, headings: Sequence[str], names: int) -> Any:
+    """Return an empty rich table for 80 columns; the first columns hold names, the others numbers."""
+    table = titled_table(what)
+    table.padding = (0, 1, 0, 0)
+    for k, heading in enumerate(headings):
+        table.add_column(heading.replace(" ", "\n"), justify="left" if k < names else "right", no_wrap=True)
+    return table
+
+
+def arm_rows(
+    prediction: Prediction, cell: Cell, check: Check | None, interval: Callable[[Measured], str]
+) -> list[tuple[str, ...]]:
+    """Return rows under `ARM_HEADINGS`: predicted and, with a check, measured means and their intervals."""
     arm, penalty = prediction.arms[cell[0]].name, f"{prediction.penalties[cell[1]]:g}"
     rows = [(arm, penalty, *(rounded(prediction.at(field, cell)) for field in Numbers._fields))]
     if check is not None:
         found = [check.at(field, cell) for field in Numbers._fields]
-        rows.append(("measured", "", *(rounded(each.mean) for each in found)))
-        rows.append(("", "", *(f"[{rounded(each.low, 3)}, {rounded(each.high, 3)}]" for each in found)))
+        rows.append(("  measured", "", *(rounded(each.mean) for each in found)))
+        rows.append(("", "", *map(interval, found)))
     return rows
