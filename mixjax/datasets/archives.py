@@ -33,27 +33,30 @@ class Archive(NamedTuple):
     coarse_names: tuple[str, ...]
 
 
-class _Layout(NamedTuple):
+class Layout(NamedTuple):
+    """The name of an archive, and the files of its one folder."""
+
     archive: str
     folder: str
     train: tuple[str, ...]
     test: tuple[str, ...]
-    class_names: tuple[str, ...]  # a file for each byte before the pixels; the last are the labels
+    class_names: tuple[str, ...]  # with the names of each kind of labels; the last are the classes
 
     @property
     def files(self) -> tuple[str, ...]:
+        """All of the files."""
         return (*self.train, *self.test, *self.class_names)
 
 
 _LAYOUTS = {
-    "cifar10": _Layout(
+    "cifar10": Layout(
         "cifar-10-binary.tar.gz",
         "cifar-10-batches-bin",
         tuple(f"data_batch_{k}.bin" for k in range(1, 6)),
         ("test_batch.bin",),
         ("batches.meta.txt",),
     ),
-    "cifar100": _Layout(
+    "cifar100": Layout(
         "cifar-100-binary.tar.gz",
         "cifar-100-binary",
         ("train.bin",),

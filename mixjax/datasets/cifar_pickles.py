@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from mixjax.datasets.archives import archive_members, images_of_planes
+from mixjax.datasets.archives import Layout, archive_members, images_of_planes
 from mixjax.datasets.dataset import Dataset
 from mixjax.datasets.known import KNOWN
 from mixjax.datasets.pickles import read_pickle
@@ -22,30 +22,17 @@ from mixjax.runs.files import read_bytes
 __all__ = ["find_pickles", "read_pickles"]
 
 
-class _Layout(NamedTuple):
-    archive: str
-    folder: str
-    train: tuple[str, ...]
-    test: tuple[str, ...]
-    names: str  # the file with the names of the classes
-    labels: str
-
-    @property
-    def files(self) -> tuple[str, ...]:
-        return (*self.train, *self.test, self.names)
-
-
 _LAYOUTS = {
-    "cifar10": _Layout(
+    "cifar10": Layout(
         "cifar-10-python.tar.gz",
         "cifar-10-batches-py",
         tuple(f"data_batch_{k}" for k in range(1, 6)),
         ("test_batch",),
-        "batches.meta",
-        "label",
+        ("batches.meta",),
     ),
-    "cifar100": _Layout("cifar-100-python.tar.gz", "cifar-100-python", ("train",), ("test",), "meta", "fine_label"),
+    "cifar100": Layout("cifar-100-python.tar.gz", "cifar-100-python", ("train",), ("test",), ("meta",)),
 }
+_LABELS = {"cifar10": "label", "cifar100": "fine_label"}  # in the names of entries
 _BYTES = 3 * 32**2
 
 
@@ -53,7 +40,7 @@ def find_pickles(folder: Path, name: str) -> Path | None:
     """Find the folder or the archive of CIFAR's Python version in a folder, which may be itself that folder."""
     layout = _LAYOUTS[name]
     for place in (folder / layout.folder, folder):
-        if (place / layout.names).is_file() and (place / layout.test[0]).is_file():
+        if (place / layout.class_names[0]).is_file() and (place / layout.test[0]).is_file():
             return place
     return folder / layout.archive if (folder / layout.archive).is_file() else None
 
@@ -70,9 +57,10 @@ def read_pickles(name: str, path: Path) -> Dataset:
     if missing:
         raise RunError(f"{path} has no {missing[0]}; {known.advice}")
     stored = {file: _read(path / file, content) for file, content in files.items()}
-    if tuple(stored[layout.names].get(f"{layout.labels}_names", ())) != known.class_names:
-        raise RunError(f"{path / layout.names} does not name the classes of {name}; {known.advice}")
-    train, test = ([_rows(path / file, stored[file], layout) for file in part] for part in (layout.train, layout.test))
+    (names,), label = layout.class_names, _LABELS[name]
+    if tuple(stored[names].get(f"{label}_names", ())) != known.class_names:
+        raise RunError(f"{path / names} does not name the classes of {name}; {known.advice}")
+    train, test = ([_rows(path / file, stored[file], label) for file in part] for part in (layout.train, layout.test))
     images, labels = zip(*(map(np.concatenate, zip(*part, strict=True)) for part in (train, test)), strict=True)
     source = layout.folder if path.is_dir() else layout.archive
     return Dataset(name, source, images[0], labels[0], images[1], labels[1], known.class_names)
@@ -85,11 +73,11 @@ def _read(path: Path, content: bytes) -> Mapping[str, Any]:
         raise RunError(f"{path} is not a file of CIFAR: {error}; get it again") from None
 
 
-def _rows(path: Path, stored: Mapping[str, Any], layout: _Layout) -> tuple[np.ndarray, np.ndarray]:
+def _rows(path: Path, stored: Mapping[str, Any], label: str) -> tuple[np.ndarray, np.ndarray]:
     """Return the images and the labels of a file."""
-    pixels, labels = stored.get("data"), stored.get(f"{layout.labels}s")
+    pixels, labels = stored.get("data"), stored.get(f"{label}s")
     if not isinstance(pixels, np.ndarray) or pixels.ndim != 2 or pixels.shape[1] != _BYTES:
         raise RunError(f"{path} has no images, `data` of shape (N, {_BYTES}); get it again")
     if not isinstance(labels, list) or not all(type(label) is int and 0 <= label < 2**31 for label in labels):
-        raise RunError(f"{path} has no labels, `{layout.labels}s`; get it again")
+        raise RunError(f"{path} has no labels, `{label}s`; get it again")
     return images_of_planes(pixels), np.array(labels, np.int32)

@@ -60,10 +60,9 @@ class Dataset:
             _check_types(where, inputs, labels)
             _check_range(f"{where}_labels", labels, self.num_classes - 1)
             _check_range(f"{where}_inputs", inputs, self.max_pixel)
-        if self.train_inputs.shape[1:] != self.test_inputs.shape[1:]:
-            shapes = (
-                f"{self.train_inputs.shape[1:]} in the training set and {self.test_inputs.shape[1:]} in the test set"
-            )
+        train, test = self.train_inputs.shape[1:], self.test_inputs.shape[1:]
+        if train != test:
+            shapes = f"{train} in the training set and {test} in the test set"
             raise RunError(f"{self.name} from {self.source}: images are {shapes}")
 
     @property
