@@ -62,9 +62,7 @@ def differences(stored: Mapping[str, Any], wanted: Mapping[str, Any], there: str
     one, other = _flat(stored), _flat(json.loads(json.dumps(dict(wanted))))
     found = [key for key in sorted({*one, *other}) if one.get(key) != other.get(key)]
     found = [key for key in found if key in _KINDS] or found  # the rest follows from these
-    lines = [
-        _difference(printable(key), _brief(one.get(key)), there, _brief(other.get(key)), here) for key in found[:_MOST]
-    ]
+    lines = [_difference(key, _brief(one.get(key)), there, _brief(other.get(key)), here) for key in found[:_MOST]]
     return "; ".join(lines) + f"; and {len(found) - _MOST} more" * (len(found) > _MOST)
 
 
