@@ -71,7 +71,8 @@ def measure(file: FileFeatures, prediction: Prediction) -> Check:
     x, y = file.of_pair(prediction.pair)
     check_rows(file, len(y), settings)
     x = x - np.asarray(prediction.moments.center)
-    cells = sorted({*prediction.cells(), *(prediction.best("scaled_nll", kinds) for kinds in _kinds(prediction))})
+    kinds = [kind for kind in ("decay", "mixup", "smoothing") if prediction.has(kind)]
+    cells = sorted({*prediction.cells(), *(prediction.best("scaled_nll", (kind,)) for kind in kinds)})
     found = []
     for subset in range(settings.subsets):
         rng = np.random.default_rng([settings.seed, subset, *(label % 2**32 for label in prediction.pair)])
@@ -79,10 +80,6 @@ def measure(file: FileFeatures, prediction: Prediction) -> Check:
         fitted, scored = order[: settings.n], order[settings.n :]
         found.append([_numbers(_fit(x[fitted], y[fitted], prediction, c), x[scored], y[scored]) for c in cells])
     return Check(cells, Numbers(*np.moveaxis(np.array(found), -1, 0)), settings.level)
-
-
-def _kinds(prediction: Prediction) -> list[tuple[str, ...]]:
-    return [(kind,) for kind in ("decay", "mixup", "smoothing") if prediction.has(kind)]
 
 
 def _fit(x: np.ndarray, y: np.ndarray, prediction: Prediction, cell: Cell) -> np.ndarray:

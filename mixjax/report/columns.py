@@ -128,7 +128,8 @@ def _csv(path: Path, chosen: _Chosen) -> Columns:
     lines: list[int] = []
     try:
         with open(path, newline="", encoding="utf-8-sig") as file:
-            separator = _separator(next(filter(str.strip, _lines(path, file)), ""))
+            header = next(filter(str.strip, _lines(path, file)), "")
+            separator = next((mark for mark in ",;\t" if mark in header), ",")  # others only if there is no comma
             file.seek(0)
             reader = csv.reader(_lines(path, file), strict=True, delimiter=separator)
             names = [name.strip() for name in next(filter(None, reader), [])]
@@ -166,11 +167,6 @@ def _numbers(
     if labels and labels.classes and of_labels:
         return numbered(path, labels, cells, [f"line {line}" for line in lines])
     return numbers_of(path, name, cells, lines, of_labels)
-
-
-def _separator(header: str) -> str:
-    """Return the separator of a header: a semicolon or a tab only if there is no comma."""
-    return next((mark for mark in ",;\t" if mark in header), ",")
 
 
 def _lines(path: Path, file: TextIO) -> Iterator[str]:

@@ -127,7 +127,10 @@ def of_array(path: Path, column: str, array: np.ndarray, row_name: Callable[[int
     if array.ndim != 1:
         raise RunError(f"{path}: {printable(column, 40)} must have shape [N], got {array.shape}")
     if array.dtype.kind == "U":
-        return _of_text(path, column, array)
+        numbering = Numbering(path, column, MISSING)
+        for start in range(0, len(array), _PART):
+            numbering.add(array[start : start + _PART].tolist())
+        return numbering.groups()
     if array.dtype.kind not in "biuf":
         _refuse_other(path, column, str(array.dtype))
     values = np.ma.getdata(array)
@@ -181,13 +184,6 @@ def is_text(path: Path, column: str, kind: Any) -> bool:
     if not (text or types.is_integer(kind) or types.is_boolean(kind) or types.is_floating(kind)):
         _refuse_other(path, column, printable(kind))
     return text
-
-
-def _of_text(path: Path, column: str, array: np.ndarray) -> Groups:
-    numbering = Numbering(path, column, MISSING)
-    for start in range(0, len(array), _PART):
-        numbering.add(array[start : start + _PART].tolist())
-    return numbering.groups()
 
 
 def _is_fraction(text: str) -> bool | None:

@@ -222,13 +222,13 @@ def _is_of_class(name: str, prefix: str) -> bool:
 
 def _stacked(path: Path, columns: Columns, prefix: str, named: Sequence[str], listed: str) -> np.ndarray:
     """Stack the columns of the named classes, if there is one, or those of classes 0 to K - 1, or return the lists."""
-    count = sum(_is_of_class(name, prefix) for name in columns.names)
-    if count == 0 and not set(named) & set(columns.names) and listed in columns.arrays:
-        return column(path, columns, listed)
-    numbered = [f"{prefix}{k}" for k in range(max(count, 1))]
     if set(named) & set(columns.names):
         others = [name for name in columns.names if prefix and name.startswith(prefix) and name not in named]
         if others:
             raise RunError(f"{path}: column {printable(others[0], 40)} is of none of --classes; name all, or remove it")
-    parts = [column(path, columns, name) for name in (named if set(named) & set(columns.names) else numbered)]
-    return np.ma.stack(parts, axis=1)
+    else:
+        count = sum(_is_of_class(name, prefix) for name in columns.names)
+        if count == 0 and listed in columns.arrays:
+            return column(path, columns, listed)
+        named = [f"{prefix}{k}" for k in range(max(count, 1))]
+    return np.ma.stack([column(path, columns, name) for name in named], axis=1)
