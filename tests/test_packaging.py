@@ -124,9 +124,7 @@ def test_the_wheel_works_elsewhere(built: dict[str, Path], tmp_path: Path) -> No
     assert (Path(file), value) == (tmp_path / "site" / "mixjax" / "__init__.py", "True")
     programs = ["mixjax sims", "mixjax train", "python -m mixjax.sims", "python -m mixjax.train"]
     usages = [line for line in lines if line.startswith("usage: ")]
-    assert [usage.startswith(f"usage: {program} ") for usage, program in zip(usages, programs, strict=True)] == [
-        True
-    ] * 4
+    assert all(usage.startswith(f"usage: {program} ") for usage, program in zip(usages, programs, strict=True))
     assert lines.count("status 0") == 4
 
 

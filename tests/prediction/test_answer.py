@@ -16,10 +16,14 @@ from mixjax.prediction.table import Numbers
 def with_nll(prediction, plain, scaled):
     """The prediction with these least NLLs of the arms, at the second penalty."""
     low = np.where(np.arange(3) == 1, 0.0, 0.1)
-    numbers = prediction.numbers._replace(
-        nll=np.array(plain)[:, None] + low, scaled_nll=np.array(scaled)[:, None] + low
-    )
-    return dataclasses.replace(prediction, numbers=numbers)
+    nll, scaled_nll = (np.array(values)[:, None] + low for values in (plain, scaled))
+    return dataclasses.replace(prediction, numbers=prediction.numbers._replace(nll=nll, scaled_nll=scaled_nll))
+
+
+def check_of(changes):
+    """A check of the second penalty in which Mixup changed every number by so much in each subset."""
+    values = np.stack([[0.0, change, 0.0] for change in changes])
+    return Check([(0, 1), (1, 1), (2, 1)], Numbers(*[values] * 5), 0.95)
 
 
 @pytest.mark.medium
@@ -34,9 +38,8 @@ def with_nll(prediction, plain, scaled):
 def test_the_answer_comes_first(prediction, plain, scaled, says):
     found = sentences(with_nll(prediction, plain, scaled), None)
     assert found[0].startswith(says)
-    assert any(
-        f"Mixup instead of the best weight decay alone: NLL {plain[1]:.4f} against 0.5000" in each for each in found
-    )
+    bought = f"Mixup instead of the best weight decay alone: NLL {plain[1]:.4f} against 0.5000"
+    assert any(bought in each for each in found)
 
 
 @pytest.mark.medium
@@ -54,9 +57,8 @@ def test_where_the_signed_gap_changes_its_sign(prediction):
     assert crossing(found) == (pytest.approx(10**-3), True)
     assert crossing(found, 1) is None
     assert crossing(found, 2) == (pytest.approx(10**-1.5), False)
-    assert any(
-        "is overconfident below penalty 0.001 and underconfident above" in each for each in sentences(found, None)
-    )
+    signs = "is overconfident below penalty 0.001 and underconfident above"
+    assert any(signs in each for each in sentences(found, None))
 
 
 @pytest.mark.medium
@@ -68,20 +70,15 @@ def test_where_the_signed_gap_changes_its_sign(prediction):
 def test_a_check_is_told_with_its_interval(prediction, measured, says):
     """The interval of two subsets is 12.706 standard errors wide to each side."""
     found = with_nll(prediction, (0.5, 0.4, 0.6), (0.5, 0.4, 0.5))
-    cells = [(0, 1), (1, 1), (2, 1)]
-    values = np.stack([[0.0, change, 0.0] for change in measured])
-    check = Check(cells, Numbers(*[values] * 5), 0.95)
-    assert any(says in sentence for sentence in sentences(found, check)), sentences(found, check)
+    said = sentences(found, check_of(measured))
+    assert any(says in sentence for sentence in said), said
 
 
 @pytest.mark.medium
 def test_checks_of_several_pairs_are_counted(prediction):
     pairs = [with_nll(prediction, (0.5, mixup, 0.6), (0.4, 0.4, 0.4)) for mixup in (0.4, 0.4, 0.6)]
-    checks = []
-    for measured in ((-0.1, -0.1), (0.1, 0.1), (-0.2, 0.1)):
-        values = np.stack([[0.0, change, 0.0] for change in measured])
-        checks.append(Check([(0, 1), (1, 1), (2, 1)], Numbers(*[values] * 5), 0.95))
-    found = summary(pairs, checks)
+    checks = map(check_of, ((-0.1, -0.1), (0.1, 0.1), (-0.2, 0.1)))
+    found = summary(pairs, [*checks])
     assert found[1] == "The measured change is of the predicted sign in 1, of the other sign in 1, not clear of 0 in 1."
 
 
@@ -90,10 +87,8 @@ def test_without_mixup_there_is_no_answer_about_it(prediction):
     arms = [Arm("decay"), Arm("smoothing", 0.1), Arm("smoothing", 0.2)]
     found = dataclasses.replace(prediction, arms=arms)
     assert "Mixup" not in " ".join(sentences(found, None))
-    assert all(
-        lines[0].startswith("Best by NLL: ")
-        for lines in (sentences(found, None), summary([found, found], [None, None]))
-    )
+    for lines in (sentences(found, None), summary([found, found], [None, None])):
+        assert lines[0].startswith("Best by NLL: ")
 
 
 def test_several_pairs_are_counted(prediction):

@@ -79,17 +79,11 @@ def test_every_change_of_the_sources_has_a_label_of_its_own(clone):
     """A file edited twice, renamed, deleted, added, and added with another content."""
     commit = origin.source_label()
     assert re.fullmatch("[0-9a-f]{12}", commit)
-    labels = []
-
-    def change(name, content):
+    labels, changes = [], [("mixjax/a.py", "2\n"), ("mixjax/a.py", "3\n"), ("mixjax/a.py", None)]
+    for name, content in (*changes, ("mixjax/ü b.py", "1\n"), ("sims/a.py", "1\n"), ("sims/a.py", "2\n")):
         (clone / name).parent.mkdir(exist_ok=True)
-        (clone / name).unlink(missing_ok=True) if content is None else (clone / name).write_text(content)
+        (clone / name).unlink() if content is None else (clone / name).write_text(content)
         labels.append(origin.source_label())
-
-    for name, content in (("mixjax/a.py", "2\n"), ("mixjax/a.py", "3\n"), ("mixjax/a.py", None)):
-        change(name, content)
-    for name, content in (("mixjax/ü b.py", "1\n"), ("sims/a.py", "1\n"), ("sims/a.py", "2\n")):
-        change(name, content)
     assert len(set(labels)) == len(labels)
     assert all(re.fullmatch(rf"{commit}-modified-[0-9a-f]{{8}}", label) for label in labels)
     (clone / "sims" / "a.py").unlink()
