@@ -21,16 +21,13 @@ _WIDTH_OF_FEW_NUMBERS = 62
 
 def print_report(report: Report) -> None:
     """Print metrics with intervals, the calibration test, the classes, and the groups."""
-    tables = [metrics_table(report.metrics, _title(report), report.settings.level)]
-    if report.classes:
-        tables.append(_classes_table(report))
-    if report.groups:
-        tables.append(_groups_table(report, "groups"))
     console = plain_console(PIPED)
-    console.print(tables[0])
+    console.print(metrics_table(report.metrics, _title(report), report.settings.level))
     console.print(sentence_on_test(report), highlight=False, markup=False)
-    for table in tables[1:]:
-        console.print(table)
+    if report.classes:
+        console.print(_classes_table(report))
+    if report.groups:
+        console.print(_groups_table(report, "groups"))
 
 
 def print_comparison(comparison: Comparison, labels: Sequence[str]) -> None:
