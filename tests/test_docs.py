@@ -1,4 +1,4 @@
-"""What the pages of docs/ show is run."""
+"""What the pages of docs/ show is run, and what they and the README link to exists."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 import jax
 import pytest
 
-from tests.paths import DOCS
+from tests.paths import DOCS, ROOT
 
 LONG = ("beyond", "generative", "report", "theorems", "training_loops")  # compile for long
 EXAMPLES = [
@@ -25,7 +25,7 @@ def test_example(code):
         exec(compile(code, "example", "exec", dont_inherit=True), {"__name__": "__main__"})
 
 
-@pytest.mark.parametrize("page", sorted(DOCS.glob("*.md")), ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", [ROOT / "README.md", *sorted(DOCS.glob("*.md"))], ids=lambda page: page.stem)
 def test_links_and_paths_exist(page):
     """Every relative link, and every path of the repository in code marks."""
     text = page.read_text()
