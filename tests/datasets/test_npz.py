@@ -36,6 +36,12 @@ def replaced(path, member: str, content: bytes):
     return path
 
 
+def twice(inputs: np.ndarray, labels: np.ndarray) -> dict[str, np.ndarray]:
+    """The same rows for training and for testing."""
+    half = {"inputs": inputs, "labels": labels}
+    return {f"{split}_{part}": array for split in ("train", "test") for part, array in half.items()}
+
+
 @pytest.fixture
 def arrays(arrays):
     """Three classes, all of them in both sets."""
@@ -78,8 +84,7 @@ def test_names_colors_columns_and_order(tmp_path, arrays):
 )
 def test_what_only_looks_strange_is_read(tmp_path, shape, labels):
     """Eight channels of 8 x 8 images; three rows of pixels; a class without rows that has a name."""
-    half = {"inputs": np.zeros(shape, np.uint8), "labels": np.array(labels)}
-    arrays = {f"{split}_{name}": array for split in ("train", "test") for name, array in half.items()}
+    arrays = twice(np.zeros(shape, np.uint8), np.array(labels))
     np.savez(tmp_path / "a.npz", **arrays, class_names=np.array(["a", "b", "c"]))
     assert load(tmp_path / "a.npz").train_inputs.shape == shape
 
@@ -119,26 +124,23 @@ def test_arrays_that_are_no_data_set(tmp_path, arrays, change, message):
 
 
 @pytest.mark.parametrize(
-    ("pixels", "stored", "expected"),
+    ("pixels", "stored"),
     [
-        ("bytes", np.arange(256, dtype=np.int64), np.arange(256)),
-        ("bytes", np.arange(256, dtype=np.float32), np.arange(256)),
-        ("unit", np.arange(256) / 255, np.arange(256)),
-        ("unit", np.arange(256, dtype=np.float32) / 255, np.arange(256)),
-        ("unit", np.linspace(0, 1, 256).astype(np.float16), np.arange(256)),
-        ("sixteen-bit", np.arange(256, dtype=np.uint16) * 257, np.arange(256)),
-        ("sixteen-bit", np.minimum(np.arange(256) * 257 + 100, 65535), np.arange(256)),
-        ("stored", np.arange(256, dtype=np.uint8), np.arange(256)),
+        ("bytes", np.arange(256, dtype=np.int64)),
+        ("bytes", np.arange(256, dtype=np.float32)),
+        ("unit", np.arange(256) / 255),
+        ("unit", np.arange(256, dtype=np.float32) / 255),
+        ("unit", np.linspace(0, 1, 256).astype(np.float16)),
+        ("sixteen-bit", np.arange(256, dtype=np.uint16) * 257),
+        ("sixteen-bit", np.minimum(np.arange(256) * 257 + 100, 65535)),
+        ("stored", np.arange(256, dtype=np.uint8)),
     ],
-)  # fmt: skip
-def test_a_scale_that_is_named(tmp_path, pixels, stored, expected):
+)
+def test_a_scale_that_is_named(tmp_path, pixels, stored):
     """Every byte as it would be stored in another dtype; a hundred of 65535 more is the same byte."""
-    half = {"inputs": stored.reshape(4, 8, 8), "labels": np.arange(4)}
-    np.savez(
-        tmp_path / "a.npz", **{f"{split}_{part}": array for split in ("train", "test") for part, array in half.items()}
-    )
+    np.savez(tmp_path / "a.npz", **twice(stored.reshape(4, 8, 8), np.arange(4)))
     found = load(tmp_path / "a.npz", pixels=pixels)
-    np.testing.assert_array_equal(found.train_inputs.ravel(), expected)
+    np.testing.assert_array_equal(found.train_inputs.ravel(), np.arange(256))
     np.testing.assert_array_equal(found.test_inputs, found.train_inputs)
     config = configured("width", dataset=str(tmp_path / "a.npz"), pixels=pixels)
     assert training_set(config, None).fingerprint == found.fingerprint

@@ -165,16 +165,16 @@ def test_what_does_not_read_back_is_not_kept(tmp_path, original, monkeypatch):
 
 
 SOURCES = {
-    "nothing": (lambda folder: folder / "nowhere", MissingDataError, "there is nothing at .*get"),
-    "an empty folder": (lambda folder: folder.parent, MissingDataError, "does not hold .*get"),
+    "nothing": (lambda folder: folder / "nowhere", "there is nothing at .*get"),
+    "an empty folder": (lambda folder: folder.parent, "does not hold .*get"),
 }
 
 
 @every(TWO)
-@pytest.mark.parametrize(("source", "kind", "message"), SOURCES.values(), ids=SOURCES)
-def test_sources_that_are_none(tmp_path, original, source, kind, message):
+@pytest.mark.parametrize(("source", "message"), SOURCES.values(), ids=SOURCES)
+def test_sources_that_are_none(tmp_path, original, source, message):
     name, folder = original
-    with pytest.raises(kind, match=message):
+    with pytest.raises(MissingDataError, match=message):
         prepare(name, source(folder), data_dir=tmp_path / "data")
     assert not (tmp_path / "data").exists()
 

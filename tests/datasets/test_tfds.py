@@ -42,9 +42,8 @@ def test_the_newest_version_is_read(prepared):
 
 def test_a_folder_that_was_not_finished(prepared):
     (prepared / "dataset_info.json").unlink()
-    with pytest.raises(
-        RunError, match=r"3\.0\.1 was not completely prepared; remove it and prepare the data set again"
-    ):
+    says = r"3\.0\.1 was not completely prepared; remove it and prepare the data set again"
+    with pytest.raises(RunError, match=says):
         reading(prepared)
 
 

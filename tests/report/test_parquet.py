@@ -62,9 +62,8 @@ def test_parquet_of_other_kinds(tmp_path):
 
 def test_parquet_without_pyarrow_says_what_to_install(files, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(
-        RunError, match=r"probs.parquet, a parquet file, needs pyarrow: pip install 'mixjax\[parquet\]'"
-    ):
+    says = r"probs.parquet, a parquet file, needs pyarrow: pip install 'mixjax\[parquet\]'"
+    with pytest.raises(RunError, match=says):
         read_predictions(files / "probs.parquet", "probs")
 
 

@@ -241,9 +241,8 @@ def test_floats_of_more_than_64_bits(tmp_path):
 def test_missing_rows_are_counted_and_refused_or_dropped(tmp_path):
     (tmp_path / "f.csv").write_text(HEAD + "0.5,0.5,1\n,0.5,0\n0.25,nan,1\n0.75,0.25,NA\n1,0,0\n")
     file = read_predictions(tmp_path / "f.csv", "probs")
-    with pytest.raises(
-        RunError, match=r"f\.csv: 3 of 5 rows hold NaN or an empty cell, the first is line 3; --drop-nan"
-    ):
+    says = r"f\.csv: 3 of 5 rows hold NaN or an empty cell, the first is line 3; --drop-nan"
+    with pytest.raises(RunError, match=says):
         without_missing([file], drop=False)
     (kept,) = without_missing([file], drop=True)
     assert (kept.scores.tolist(), kept.labels.tolist(), kept.dropped) == ([[0.5, 0.5], [1, 0]], [1, 0], 3)

@@ -15,9 +15,8 @@ from tests.runs.run_folder import ARRAYS, RUN
 
 
 def test_two_runs_do_not_share_a_folder(run):
-    with pytest.raises(
-        RunError, match=rf"another run is working in .* \(process {os.getpid()}\); wait for it, stop it"
-    ):
+    says = rf"another run is working in .* \(process {os.getpid()}\); wait for it, stop it"
+    with pytest.raises(RunError, match=says):
         RunDirectory.open(run.path, **RUN)
     assert in_use(run.path)
     RunDirectory.open(run.path, **RUN, lock=False)  # one of several

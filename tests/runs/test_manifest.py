@@ -90,7 +90,6 @@ def test_a_manifest_of_a_newer_release_is_refused(run):
     run.close()
     manifest = json.loads((run.path / "manifest.json").read_text())
     (run.path / "manifest.json").write_text(json.dumps(manifest | {"format": 2}))
-    with pytest.raises(
-        RunError, match=r"written by a newer release \(format 2, and this one reads 1\); upgrade mixjax"
-    ):
+    says = r"written by a newer release \(format 2, and this one reads 1\); upgrade mixjax"
+    with pytest.raises(RunError, match=says):
         RunDirectory.open(run.path, **RUN)

@@ -54,10 +54,9 @@ def test_a_folder_with_links_or_pipes_is_refused_and_nothing_beyond_is_touched(r
         os.mkfifo(path)
     else:
         path.symlink_to({"link": outside if "." not in path.name else outside / "file"}.get(kind, outside / "new"))
+    says = f"{path.name} is {'no file' if kind == 'pipe' else 'a link'}; a run has files"
     for attempt in (lambda: read_manifest(run.path), lambda: RunDirectory.open(run.path, **RUN)):
-        with pytest.raises(
-            RunError, match=f"{path.name} is {'no file' if kind == 'pipe' else 'a link'}; a run has files"
-        ):
+        with pytest.raises(RunError, match=says):
             attempt()
     assert sorted(child.name for child in outside.iterdir()) == [".tmp-mine", "file"]
     assert {child.read_text() for child in outside.iterdir()} == {"mine"}
