@@ -101,20 +101,17 @@ def report_on(file: FilePredictions, settings: Settings) -> Report:
     """Compute every number of a file without missing rows."""
     key_intervals, key_test, key_classes = settings.keys()
     confidence, correct = top_labels(file)
-    metrics = (
-        _accuracy(file, correct, settings.level),
-        *_binned(key_intervals, confidence, correct, settings),
-        *_unbinned(file, confidence, correct, settings),
-        *(
-            Metric(name, interval, MEANING[name])
-            for name, interval in loss_intervals(file, np.asarray(correct), settings.seed, settings.level).items()
-        ),
-        *_corp(confidence, correct),
+    intervals = (
+        _accuracy(file, correct, settings.level)
+        | _binned(key_intervals, confidence, correct, settings)
+        | _unbinned(file, confidence, correct, settings)
+        | loss_intervals(file, np.asarray(correct), settings.seed, settings.level)
+        | _corp(confidence, correct)
     )
     return Report(
         file,
         settings,
-        metrics,
+        tuple(Metric(name, interval, MEANING[name]) for name, interval in intervals.items()),
         CalibrationTest(*map(float, calibration_test(key_test, confidence, correct))),  # type: ignore[arg-type]
         reliability(confidence, correct, **settings.bins),
         np.asarray(reliability(confidence, correct, **settings.bins | {"binning": "equal-width"}).count),
@@ -156,43 +153,42 @@ MEANING = {
 }
 
 
-def _accuracy(file: FilePredictions, correct: jax.Array, level: float) -> Metric:
+def _accuracy(file: FilePredictions, correct: jax.Array, level: float) -> dict[str, Interval]:
     name = "mean correctness" if file.kind == "binary" else "accuracy"
     right = int(np.asarray(correct).sum(dtype=np.float64))
     share = right / len(file)
     low, high = clopper_pearson(right, len(file), level=level)
     error = np.sqrt(share * (1 - share) / len(file))
-    return Metric(name, Interval(share, float(low), float(high), float(error)), MEANING[name])
+    return {name: Interval(share, float(low), float(high), float(error))}
 
 
-def _binned(key: jax.Array, confidence: jax.Array, correct: jax.Array, settings: Settings) -> list[Metric]:
+def _binned(key: jax.Array, confidence: jax.Array, correct: jax.Array, settings: Settings) -> dict[str, Interval]:
     found = bootstrap_intervals(key, confidence, correct, **settings.bootstrap)
-    names = {
+    return {
         "ECE": found.ece,
         "RMS calibration error": found.rms_ece,
         "MCE": found.mce,
         "debiased squared error": found.debiased_squared_ece,
         "signed gap": found.signed_gap,
     }
-    return [Metric(name, interval, MEANING[name]) for name, interval in names.items()]
 
 
-def _unbinned(file: FilePredictions, confidence: jax.Array, correct: jax.Array, settings: Settings) -> list[Metric]:
+def _unbinned(
+    file: FilePredictions, confidence: jax.Array, correct: jax.Array, settings: Settings
+) -> dict[str, Interval]:
     values = {"smooth ECE": calibration.smooth_ece(confidence, correct)}
     if file.kind != "binary":
         values["class-wise ECE"] = calibration.classwise_ece(probabilities(file), file.labels, **settings.bins)
-    return [_without_interval(name, value) for name, value in values.items()]
+    return {name: _without_ends(value) for name, value in values.items()}
 
 
-def _corp(confidence: jax.Array, correct: jax.Array) -> list[Metric]:
+def _corp(confidence: jax.Array, correct: jax.Array) -> dict[str, Interval]:
     parts = calibration.brier_decomposition(confidence, correct)
-    return [
-        _without_interval(name, getattr(parts, name)) for name in ("miscalibration", "discrimination", "uncertainty")
-    ]
+    return {name: _without_ends(getattr(parts, name)) for name in ("miscalibration", "discrimination", "uncertainty")}
 
 
-def _without_interval(name: str, value: jax.Array) -> Metric:
-    return Metric(name, Interval(float(value), *[float("nan")] * 3), MEANING[name])
+def _without_ends(value: jax.Array) -> Interval:
+    return Interval(float(value), *[float("nan")] * 3)
 
 
 def _classwise(key: jax.Array, file: FilePredictions, settings: Settings) -> tuple[ClassMetrics, ...]:
