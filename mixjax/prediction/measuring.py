@@ -66,10 +66,9 @@ def check_rows(file: FileFeatures, prediction_rows: int, settings: Settings) -> 
 
 
 def measure(file: FileFeatures, prediction: Prediction) -> Check:
-    """Fit and score each cell of `Prediction.cells` on every subset."""
+    """Fit and score each cell of `Prediction.cells` on every subset, for which `check_rows` finds enough rows."""
     settings = prediction.settings
     x, y = file.of_pair(prediction.pair)
-    check_rows(file, len(y), settings)
     x = x - np.asarray(prediction.moments.center)
     kinds = [kind for kind in ("decay", "mixup", "smoothing") if prediction.has(kind)]
     cells = sorted({*prediction.cells(), *(prediction.best("scaled_nll", (kind,)) for kind in kinds)})
