@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from pathlib import Path
 from typing import Any
 
@@ -30,11 +31,10 @@ def softmax(logits: np.ndarray) -> np.ndarray:
 
 
 def write_csv(path: Path, columns: dict[str, np.ndarray]) -> None:
-    rows = [
-        ",".join(columns),
-        *(",".join(map(repr, row)) for row in zip(*(c.tolist() for c in columns.values()), strict=True)),
-    ]
-    path.write_text("\n".join(rows) + "\n")
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(columns)
+        writer.writerows(zip(*(column.tolist() for column in columns.values()), strict=True))
 
 
 def write_parquet(path: Path, table: Any, **options: Any) -> None:

@@ -16,6 +16,7 @@ from tests.report.test_cli import checked_page
 pytestmark = pytest.mark.medium
 
 LOGITS, LABELS = draw(1, 2.0)
+HIDDEN = np.concatenate([LOGITS, np.full((9, 3), np.nan, np.float32)]), np.concatenate([LABELS, np.full(9, 7)])
 OPTIONS = {"num_bins": SETTINGS.num_bins, "level": SETTINGS.level, "seed": SETTINGS.seed}
 
 
@@ -73,10 +74,9 @@ def test_groups_are_printed_and_written(tmp_path, capsys, monkeypatch, columns):
 @pytest.mark.slow
 def test_groups_of_two_models_and_masked_rows(pair, tmp_path, capsys):
     """Without a group where they do not count; the numbers of the models alone are as before."""
-    hidden = np.concatenate([LOGITS, np.full((9, 3), np.nan, np.float32)]), np.concatenate([LABELS, np.full(9, 7)])
     sites = np.array([*np.arange(240) % 2, *[None] * 9], object)
-    models = {"plain": hidden[0], "other": 0.5 * hidden[0]}
-    both = of_arrays(logits=models, labels=hidden[1], groups=sites, where=np.arange(249) < 240, **OPTIONS)
+    models = {"plain": HIDDEN[0], "other": 0.5 * HIDDEN[0]}
+    both = of_arrays(logits=models, labels=HIDDEN[1], groups=sites, where=np.arange(249) < 240, **OPTIONS)
     for name in models:
         assert {group: found.num_rows for group, found in both.groups[name].items()} == {0: 120, 1: 120}
         np.testing.assert_array_equal(both.metrics[name]["ECE"], pair.metrics[name]["ECE"])
@@ -90,9 +90,8 @@ def test_groups_of_two_models_and_masked_rows(pair, tmp_path, capsys):
 @pytest.mark.slow
 def test_rows_that_are_left_out_may_hold_anything(pair):
     """...and float32 stays float32, whatever JAX is set to."""
-    hidden = np.concatenate([LOGITS, np.full((9, 3), np.nan, np.float32)]), np.concatenate([LABELS, np.full(9, 7)])
     with jax.enable_x64(False):
-        alone = of_arrays(logits=hidden[0], labels=hidden[1], where=np.arange(249) < 240, **OPTIONS)
+        alone = of_arrays(logits=HIDDEN[0], labels=HIDDEN[1], where=np.arange(249) < 240, **OPTIONS)
     for name, interval in alone.metrics["model"].items():
         np.testing.assert_array_equal(interval, pair.metrics["plain"][name])
     assert alone.reports[0].table.accuracy.dtype == np.float32

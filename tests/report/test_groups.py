@@ -20,6 +20,7 @@ from tests.report.test_cli import checked_page
 
 LOGITS, LABELS = draw(1, 2.0)
 PROBS = softmax(LOGITS.astype(np.float64))
+CONFIDENCE, RIGHT = PROBS.max(axis=1), PROBS.argmax(axis=1) == LABELS
 SITES = np.array(["north", "south", "west"])[np.arange(240) % 7 % 3]
 BY_SITE = Names(groups="site")
 OPTIONS = ["--num-bins", "6", "--level", "0.9", "--seed", "5"]
@@ -100,7 +101,6 @@ def folder(tmp_path, monkeypatch):
     """Predictions in every kind of file, with names of groups."""
     table = table_of("prob_", PROBS, LABELS) | {"site": SITES}
     write_csv(tmp_path / "f.csv", table)
-    (tmp_path / "f.csv").write_text((tmp_path / "f.csv").read_text().replace("'", ""))
     write_parquet(tmp_path / "f.parquet", table)
     np.savez(tmp_path / "f.npz", probs=PROBS, labels=LABELS, site=SITES)
     monkeypatch.chdir(tmp_path)
@@ -116,33 +116,30 @@ def test_the_command_prints_the_numbers_of_each_group(folder, capsys, suffix):
     out = capsys.readouterr().out
     text = checked_page(folder / "f_report" / "report.html")
     assert f"mixjax report f.{suffix} --probs --groups site --num-bins 6" in text
-    confidence, right = PROBS.max(axis=1), PROBS.argmax(axis=1) == LABELS
     for name in ("north", "south", "west"):
         line = next(line for line in out.splitlines() if line.strip().startswith(name))
         words = line.replace("\N{MINUS SIGN}", "-").replace("[", "").replace("]", "").replace(",", "").split()
         assert " ".join(line.split()) in text
         rows = name == SITES
-        hits = int(right[rows].sum())
+        hits = int(RIGHT[rows].sum())
         ends = stats.beta.ppf([0.05, 0.95], [hits, hits + 1], [rows.sum() - hits + 1, rows.sum() - hits])
         shown = np.array([float(word) for word in words[1:]])
         np.testing.assert_allclose(shown[0], rows.sum())
-        np.testing.assert_allclose(shown[1:4], [right[rows].mean(), *ends], atol=6e-4)
-        np.testing.assert_allclose(shown[4], binned_error(confidence[rows], right[rows], num_bins=6), atol=6e-4)
-        np.testing.assert_allclose(shown[7], confidence[rows].mean() - right[rows].mean(), atol=6e-4)
+        np.testing.assert_allclose(shown[1:4], [RIGHT[rows].mean(), *ends], atol=6e-4)
+        np.testing.assert_allclose(shown[4], binned_error(CONFIDENCE[rows], RIGHT[rows], num_bins=6), atol=6e-4)
+        np.testing.assert_allclose(shown[7], CONFIDENCE[rows].mean() - RIGHT[rows].mean(), atol=6e-4)
 
 
 @pytest.mark.medium
 def test_intervals_are_those_of_the_function(folder):
     """...of the rows that count, with the names themselves; and of arrays."""
     with jax.enable_x64(True):
-        table = table_of("prob_", PROBS, LABELS) | {"site": np.where(np.arange(240) < 9, "", SITES)}
-        np.savez(folder / "g.npz", probs=PROBS, labels=LABELS, site=table["site"])
+        np.savez(folder / "g.npz", probs=PROBS, labels=LABELS, site=np.where(np.arange(240) < 9, "", SITES))
         (file,) = without_missing([read_predictions(folder / "g.npz", "probs", BY_SITE)], drop=True)
         found = report_on(file, SETTINGS).groups
         key = jax.random.fold_in(SETTINGS.keys()[2], 3)
-        confidence, right = PROBS.max(axis=1), PROBS.argmax(axis=1) == LABELS
         options = SETTINGS.bootstrap | {"where": np.arange(240) >= 9}
-        alone = group_intervals(key, confidence, right, SITES, **options)
+        alone = group_intervals(key, CONFIDENCE, RIGHT, SITES, **options)
     assert file.dropped == 9 and list(found) == list(alone) == ["north", "south", "west"]
     for name, intervals in alone.items():
         np.testing.assert_allclose(np.array(found[name][1:]), np.array(intervals[1:]), atol=1e-12)
@@ -187,9 +184,8 @@ def test_numbers_are_the_same_as_text_and_as_numbers(tmp_path):
 @pytest.mark.medium
 def test_before_and_after_a_fit(folder, capsys):
     """The held-out file needs no groups."""
-    right = (PROBS.argmax(axis=1) == LABELS).astype(int)
-    np.savez(folder / "all.npz", confidence=PROBS.max(axis=1), correct=right, site=np.arange(240) % 2)
-    np.savez(folder / "held.npz", confidence=PROBS.max(axis=1), correct=right)
+    np.savez(folder / "all.npz", confidence=CONFIDENCE, correct=RIGHT, site=np.arange(240) % 2)
+    np.savez(folder / "held.npz", confidence=CONFIDENCE, correct=RIGHT)
     fit = ["--recalibrate", "isotonic", "--fit", "held.npz"]
     assert main(["report", "all.npz", "--binary", "--groups", "site", *fit, *OPTIONS]) == 0
     out = capsys.readouterr().out
