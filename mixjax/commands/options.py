@@ -6,6 +6,7 @@ import argparse
 import dataclasses
 import difflib
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from mixjax.runs.errors import RunError
@@ -72,10 +73,8 @@ def option(default: Any, description: str, **metadata: Any) -> Any:
 
 def whole(text: str) -> int:
     """Parse a whole number, also as 1e3."""
-    try:
+    with suppress(ValueError, OverflowError):  # of text, NaN and infinity
         value = int(text) if text.lstrip("+-").isdecimal() else float(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"must be a whole number, got {text!r}") from None
-    if value != value or abs(value) == float("inf") or value != int(value):
-        raise argparse.ArgumentTypeError(f"must be a whole number, got {text!r}")
-    return int(value)
+        if value == int(value):
+            return int(value)
+    raise argparse.ArgumentTypeError(f"must be a whole number, got {text!r}")

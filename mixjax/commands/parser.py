@@ -62,15 +62,11 @@ class CommandLine:
 
     def __call__(self, arguments: Sequence[str]) -> int:
         """Run the command that the arguments name; returns the exit status."""
-        if not arguments:
+        if not arguments or arguments[0] in ("-h", "--help"):
             print(self.help())
-            return 2
+            return 0 if arguments else 2
         command, *rest = arguments
-        wants_help = bool({"-h", "--help"} & set(rest))
-        if command in ("-h", "--help"):
-            print(self.help())
-            return 0
-        if command in self.folder_commands and wants_help:
+        if command in self.folder_commands and {"-h", "--help"} & set(rest):
             print(self.help_on(command))
             return 0
         if command == "--version":
