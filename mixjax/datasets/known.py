@@ -80,9 +80,8 @@ KNOWN = {
 def checked(dataset: Dataset) -> Dataset:
     """Return a data set as it is, after a check that it has all of its images."""
     known = KNOWN[dataset.name]
-    for split, inputs, size in zip(
-        ("training", "test"), (dataset.train_inputs, dataset.test_inputs), known.sizes, strict=True
-    ):
+    images = {"training": dataset.train_inputs, "test": dataset.test_inputs}
+    for (split, inputs), size in zip(images.items(), known.sizes, strict=True):
         if inputs.shape != (size, *known.shape):
             there, expected = (" x ".join(map(str, shape)) for shape in (inputs.shape, (size, *known.shape)))
             raise RunError(
