@@ -69,12 +69,7 @@ def test_every_name_exists(name):
     assert hasattr(importlib.import_module(module), attribute)
 
 
-def test_every_study_exists():
-    commands = {"verify", "figures", "publish", "status", "merge", "reproduce"}
-    named = set(re.findall(r"python -m sims (\w+)", LISTS)) - commands
-    assert named == set(STUDIES)
-
-
-def test_every_experiment_exists():
-    named = set(re.findall(r"python -m train (\w+)", LISTS)) - {"figures", "publish", "prepare", "tensorboard"}
-    assert named == set(EXPERIMENTS)
+def test_the_lists_name_every_study_and_experiment():
+    commands = {"verify", "figures", "publish", "status", "merge", "reproduce", "prepare", "tensorboard"}
+    for program, known in (("sims", STUDIES), ("train", EXPERIMENTS)):
+        assert set(re.findall(rf"python -m {program} (\w+)", LISTS)) - commands == set(known)

@@ -49,10 +49,15 @@ def lease(folder, turn=lambda: None, said=None):
     return Lease(folder, tell, period=1000.0, pause=lambda _: turn())
 
 
+def assert_held(lease):
+    """It is renewed, and nobody has taken it over."""
+    lease.renew()
+    lease.check()
+
+
 def test_it_is_there_until_the_end_however_that_comes(folder):
     with pytest.raises(KeyboardInterrupt), lease(folder) as held:
-        held.renew()
-        held.check()
+        assert_held(held)
         [path] = (folder / ".lock").iterdir()
         content = json.loads(path.read_bytes())
         assert (path.name, content["process"], content["host"]) == ("1", os.getpid(), socket.gethostname())
@@ -67,8 +72,7 @@ def test_a_second_is_refused_while_the_first_renews(folder):
         with pytest.raises(RunError) as raised:
             lease(folder, first.renew, said)
         assert (str(raised.value), said) == (BUSY, [WATCHED])
-        first.renew()
-        first.check()
+        assert_held(first)
     with lease(folder, said=said):  # free: nothing to watch
         assert len(said) == 1
 
@@ -110,8 +114,7 @@ def test_a_dead_holder_is_followed_whatever_its_clock_said(folder):
             f"another run ({ME}) has taken over memory://bucket/run, because this one was silent for too long; {KEPT}"
         )
         dead.close()
-        held.renew()
-        held.check()
+        assert_held(held)
         assert [path.name for path in (folder / ".lock").iterdir()] == ["2"]
     assert not list(folder.iterdir())
 
@@ -122,8 +125,7 @@ def test_suspended_between_a_look_and_its_renewal(folder, monkeypatch):
     monkeypatch.setattr(former, "_is_mine", lambda: True)
     with lease(folder) as held:
         former.renew()
-        held.renew()
-        held.check()
+        assert_held(held)
         with pytest.raises(RunError, match="another run is working"):
             lease(folder, held.renew)
         monkeypatch.undo()
@@ -168,8 +170,7 @@ def test_of_several_at_once_one_wins(folder, dead):
     for thread in threads:
         thread.join()
     assert (len(leases), refused) == (1, [BUSY] * 3)
-    leases[0].renew()
-    leases[0].check()
+    assert_held(leases[0])
     leases[0].close()
     if gone is not None:
         gone.close()
@@ -189,8 +190,7 @@ def test_one_that_is_late_to_take_over_does_not(folder):
         lease(folder)
     assert str(raised.value) == BUSY
     assert [path.name for path in (folder / ".lock").iterdir()] == ["3"]
-    taken[2].renew()
-    taken[2].check()
+    assert_held(taken[2])
 
 
 def test_a_store_that_takes_creation_for_replacement(folder, monkeypatch):
@@ -206,8 +206,7 @@ def test_a_store_that_takes_creation_for_replacement(folder, monkeypatch):
     monkeypatch.setattr(folder.system, "pipe_file", replace)
     with lease(folder) as held:
         begun[1].renew()
-        held.renew()
-        held.check()
+        assert_held(held)
         with pytest.raises(RunError, match="has taken over"):
             begun[1].check()
 
@@ -239,8 +238,7 @@ def test_without_the_right_to_delete(folder, monkeypatch):
     monkeypatch.setattr(folder.system, "rm_file", refuse)
     lease(folder).close()
     with lease(folder) as held:
-        held.renew()
-        held.check()
+        assert_held(held)
     assert sorted(path.name for path in (folder / ".lock").iterdir()) == ["1", "2"]
 
 
