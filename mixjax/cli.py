@@ -123,8 +123,11 @@ def _report(options: argparse.Namespace) -> int:
         raise RunError("--recalibrate METHOD needs --fit HELDOUT and one FILE")
     if options.normalize and options.kind != "probs":
         raise RunError("--normalize needs --probs")
-    if options.ignore_label is not None and options.kind == "binary":
-        raise RunError("--ignore-label does not apply to --binary, which has no labels")
+    for name, value in (("ignore-label", options.ignore_label), ("classes", options.classes)):
+        if value is not None and options.kind == "binary":
+            raise RunError(f"--{name} does not apply to --binary, which has no labels")
+    if options.classes and (options.ignore_label or -1) >= 0:
+        raise RunError("--ignore-label takes a number below 0 beside --classes, such as -100")
     check_paths(filter(None, (options.file, *(options.compare or ()), options.fit, options.out)))
     check_packages(("matplotlib", "rich"), "report", "mixjax report")
     import jax

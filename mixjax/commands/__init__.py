@@ -1,7 +1,7 @@
 """The parts that the command lines of `mixjax`, `sims`, `train` and `benchmarks` share; `progress` needs rich."""
 
 from mixjax.commands.exit import exit_status
-from mixjax.commands.options import Configurable, named, option, preset_with, whole
+from mixjax.commands.options import Configurable, exactly, named, option, preset_with, whole
 from mixjax.commands.parser import CommandLine, FolderCommand, Parser, display_path
 from mixjax.commands.programs import import_program, missing_package, run_program
 
@@ -11,6 +11,7 @@ __all__ = [
     "FolderCommand",
     "Parser",
     "display_path",
+    "exactly",
     "exit_status",
     "import_program",
     "missing_package",

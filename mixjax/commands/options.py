@@ -78,3 +78,8 @@ def whole(text: str) -> int:
         if value == int(value):
             return int(value)
     raise argparse.ArgumentTypeError(f"must be a whole number, got {text!r}")
+
+
+def exactly(value: float) -> str:
+    """Write a number in the fewest digits from which it can be read again: "0.1", "3", "0.1234567"."""
+    return f"{value:g}" if float(f"{value:g}") == value else repr(value)

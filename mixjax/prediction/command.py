@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mixjax.commands import Parser, display_path, whole
+from mixjax.commands import Parser, display_path, exactly, whole
 from mixjax.commands.origin import check_packages, check_paths, origin
 from mixjax.runs import RunError, explained, write_atomically
 
@@ -81,7 +81,7 @@ class _Numbers(tuple[float, ...]):
     """Numbers that are written as they are given."""
 
     def __str__(self) -> str:
-        return ",".join(f"{value:g}" for value in self)
+        return ",".join(map(exactly, self))
 
 
 def _numbers(text: str) -> _Numbers:

@@ -7,6 +7,7 @@ import io
 import math
 from collections.abc import Iterator, Sequence
 
+from mixjax.commands import exactly
 from mixjax.prediction.measuring import Check
 from mixjax.prediction.table import Cell, Numbers, Prediction
 
@@ -28,7 +29,7 @@ def csv_table(predictions: Sequence[Prediction], checks: Sequence[Check | None])
 def _line(prediction: Prediction, check: Check | None, cell: Cell, measured: bool) -> Iterator[str]:
     arm = prediction.arms[cell[0]]
     yield from (*map(str, prediction.pair), str(prediction.settings.n))
-    yield from (f"{arm.alpha:g}", f"{arm.smoothing:g}", f"{prediction.penalties[cell[1]]:g}")
+    yield from map(exactly, (arm.alpha, arm.smoothing, prediction.penalties[cell[1]]))
     for field in Numbers._fields:
         yield _cell(prediction.at(field, cell))
     for field in Numbers._fields if measured else ():

@@ -21,11 +21,14 @@ class Labels(NamedTuple):
 
     column: str
     classes: Sequence[str] = ()
+    ignored: int | None = None  # a number that is no class
 
 
 def numbered(path: Path, labels: Labels, cells: Sequence[str | None], row_names: list[str]) -> np.ndarray:
     """Return the numbers of named classes; None is masked, and an empty cell unless a class has its name."""
     numbers = {name: number for number, name in enumerate(labels.classes)}
+    if labels.ignored is not None:
+        numbers[str(labels.ignored)] = labels.ignored
     missing = [cell is None or (cell not in numbers and cell in MISSING) for cell in cells]
     for row, cell, empty in zip(row_names, cells, missing, strict=True):
         if cell is not None and cell not in numbers and not empty:

@@ -161,11 +161,11 @@ def _numbers(
     path: Path, name: str, cells: list[str], lines: list[int], labels: Labels | None, comma: bool
 ) -> np.ndarray:
     """Return the numbers of cells, or of the classes that they name; with `comma`, they may have decimal commas."""
-    if comma:
-        cells = [cell.replace(",", ".") for cell in cells]
     of_labels = labels is not None and name == labels.column
     if labels and labels.classes and of_labels:
         return numbered(path, labels, cells, [f"line {line}" for line in lines])
+    if comma:
+        cells = [cell.replace(",", ".") for cell in cells]
     return numbers_of(path, name, cells, lines, of_labels)
 
 
@@ -234,9 +234,10 @@ def _name_numbers(labels: Labels | None, arrays: dict[str, np.ndarray]) -> None:
     """Put places for labels that are numbers, if all of them are names of classes, as in a table of text."""
     numbers = None if labels is None or not labels.classes else arrays.get(labels.column)
     if labels is not None and numbers is not None and numbers.dtype.kind in "iub":
-        empty = np.ma.getmaskarray(numbers)
-        places = places_among(labels.classes, np.ma.getdata(numbers), ~empty)
-        arrays[labels.column] = np.ma.MaskedArray(places, empty)
+        empty, found = np.ma.getmaskarray(numbers), np.ma.getdata(numbers)
+        ignored = found == labels.ignored
+        places = places_among(labels.classes, found, ~(empty | ignored))
+        arrays[labels.column] = np.ma.MaskedArray(np.where(ignored, found, places), empty)
 
 
 def _named_labels(path: Path, labels: Labels | None, kinds: dict[str, Any]) -> str | None:

@@ -147,12 +147,14 @@ def without_missing(files: Sequence[FilePredictions], drop: bool) -> list[FilePr
     ]
 
 
-def _read_classes(path: Path, kind: Kind, names: Names) -> tuple[Columns, str, np.ndarray, str, np.ndarray]:
+def _read_classes(
+    path: Path, kind: Kind, names: Names, rules: Rules
+) -> tuple[Columns, str, np.ndarray, str, np.ndarray]:
     table = is_table(path)
     usual = {"logits": "logit_", "probs": "prob_"}[kind] if table else kind
     scores_name = usual if names.scores is None else names.scores
     labels_name = names.labels or ("label" if table else "labels")
-    of_labels = Labels(labels_name, names.classes)
+    of_labels = Labels(labels_name, names.classes, rules.ignored_label)
     named = [f"{scores_name}{name}" for name in names.classes] if table else [scores_name]
     listed = names.scores or kind
 
@@ -165,7 +167,7 @@ def _read_classes(path: Path, kind: Kind, names: Names) -> tuple[Columns, str, n
 
 
 def _classes(path: Path, kind: Kind, names: Names, rules: Rules) -> tuple:
-    columns, scores_name, scores, labels_name, labels = _read_classes(path, kind, names)
+    columns, scores_name, scores, labels_name, labels = _read_classes(path, kind, names, rules)
     shape = "a column for each of 2 or more classes (for confidences and whether each was right, use --binary)"
     check_shapes(path, scores_name, scores, labels_name, labels, 2, shape)
     if names.classes and len(names.classes) != scores.shape[1]:

@@ -12,7 +12,7 @@ from mixjax.cli import main
 from mixjax.report import of_arrays
 from mixjax.report.class_names import class_names, places_among
 from mixjax.report.figures import classes_figure
-from mixjax.report.reading import Names, read_predictions
+from mixjax.report.reading import Names, Rules, read_predictions
 from mixjax.runs import RunError
 from tests.report.conftest import write_parquet
 
@@ -85,6 +85,19 @@ def test_whole_numbers_may_be_names_in_any_file(kind, tmp_path):
     found = read_predictions(path, "probs", Names(classes=("2", "1", "0")))
     np.testing.assert_array_equal(found.labels, [0, 1, 2, 0])
     np.testing.assert_allclose(found.scores, PROBS)
+
+
+@pytest.mark.parametrize(("kind", "names"), [("npz", "210"), ("csv", "210"), ("parquet", "210"), ("csv", NAMES)])
+def test_an_ignored_label_is_no_class(kind, names, tmp_path):
+    path = write(tmp_path / f"f.{kind}", names, [*(int(name) if name.isdigit() else name for name in names), -100])
+    found = read_predictions(path, "probs", Names(classes=tuple(names)), Rules(ignored_label=-100))
+    np.testing.assert_array_equal(found.labels, [0, 1, 2])
+
+
+def test_names_keep_their_commas_where_semicolons_separate(tmp_path):
+    (tmp_path / "f.csv").write_text("logit_blue;logit_red, dark;label\n0,5;1;red, dark\n1;0,5;blue\n")
+    found = read_predictions(tmp_path / "f.csv", "logits", Names(scores="logit_", classes=("blue", "red, dark")))
+    np.testing.assert_array_equal(found.labels, [1, 0])
 
 
 def test_a_column_of_no_named_class_is_refused(tmp_path):
