@@ -128,11 +128,10 @@ def folder_of(experiment: str, preset: str) -> str:
 
 
 def _join(coordinator: str | None, processes: int | None, process: int | None) -> None:
-    given = [value is not None for value in (coordinator, processes, process)]
-    if any(given) and not all(given):
-        raise RunError("--coordinator HOST:PORT, --processes N and --process I go together")
     if coordinator is not None and processes is not None and process is not None:
         join(coordinator, processes, process)
+    elif (coordinator, processes, process) != (None, None, None):
+        raise RunError("--coordinator HOST:PORT, --processes N and --process I go together")
 
 
 def _parser(prog: str, experiment: Experiment) -> argparse.ArgumentParser:

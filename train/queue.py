@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from mixjax.commands import Parser
 from mixjax.commands.durations import duration, seconds_of
@@ -71,14 +71,6 @@ QUEUE = (
 )
 
 
-class Decision(NamedTuple):
-    """What becomes of an entry: "run", or why it is not run; and the seconds that it would take, if known."""
-
-    entry: Entry
-    verdict: str
-    seconds: float | None = None
-
-
 def main(arguments: Sequence[str], prog: str, run: Callable[[str, list[str]], int]) -> int:
     """Run what fits into the budget, or with `--dry-run` list it; return the largest exit status of the runs."""
     options = _parser(prog).parse_args(list(arguments))
@@ -119,25 +111,28 @@ def work_through(
 
 def _decisions(
     entries: Sequence[Entry], budget: float, out: Path, data_dir: str | None, *, dry: bool
-) -> Iterator[Decision]:
-    """Yield a decision on each entry when its turn comes: what is run in between takes time from the budget."""
+) -> Iterator[tuple[Entry, str, float | None]]:
+    """Yield each entry when its turn comes, with "run" or why it is not run, and the seconds it would take, if known.
+
+    What is run in between takes time from the budget.
+    """
     started, planned = time.monotonic(), 0.0
     for entry in entries:
         if (out / entry.folder / "summary.csv").exists():
-            yield Decision(entry, "finished")
+            yield entry, "finished", None
             continue
         tell(f"measuring {entry.folder}")
         try:
             seconds = entry.seconds(out, data_dir)
         except MissingDataError:
-            yield Decision(entry, "no data")
+            yield entry, "no data", None
             continue
         except RunError as error:
-            yield Decision(entry, f"cannot be run, {error}")
+            yield entry, f"cannot be run, {error}", None
             continue
         fits = seconds + planned <= budget - (0.0 if dry else time.monotonic() - started)
         planned += seconds if dry and fits else 0.0
-        yield Decision(entry, "run" if fits else "does not fit", seconds)
+        yield entry, "run" if fits else "does not fit", seconds
 
 
 def _parser(prog: str) -> argparse.ArgumentParser:

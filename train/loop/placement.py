@@ -14,6 +14,7 @@ from typing import Any
 
 import jax
 import numpy as np
+from jax.experimental import multihost_utils
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from mixjax.runs import RunError
@@ -54,14 +55,10 @@ class Placement:
 
 def to_host(tree: Any) -> Any:
     """Return the arrays as whole NumPy arrays, in every process."""
-    if jax.process_count() == 1:
-        return jax.tree.map(np.asarray, tree)
-    from jax.experimental import multihost_utils
-
-    return jax.tree.map(lambda leaf: _gathered(multihost_utils, leaf), tree)
+    return jax.tree.map(np.asarray if jax.process_count() == 1 else _gathered, tree)
 
 
-def _gathered(multihost_utils: Any, leaf: jax.Array) -> np.ndarray:
+def _gathered(leaf: jax.Array) -> np.ndarray:
     whole = leaf.is_fully_replicated or leaf.is_fully_addressable
     return np.asarray(leaf) if whole else np.asarray(multihost_utils.process_allgather(leaf, tiled=True))
 
@@ -93,8 +90,6 @@ def is_first() -> bool:
 def barrier(name: str) -> None:
     """Wait until every process has come here."""
     if jax.process_count() > 1:
-        from jax.experimental import multihost_utils
-
         multihost_utils.sync_global_devices(name)
 
 
@@ -121,8 +116,6 @@ def _first_message(text: str) -> str:
     """Return the first text that is not empty among those of all processes."""
     if jax.process_count() == 1:
         return text
-    from jax.experimental import multihost_utils
-
     mine = text.encode()[:_LONGEST].ljust(_LONGEST, b"\0")
     texts = np.asarray(multihost_utils.process_allgather(np.frombuffer(mine, np.uint8))).reshape(-1, _LONGEST)
     found = [row.tobytes().rstrip(b"\0").decode(errors="ignore") for row in texts]

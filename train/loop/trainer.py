@@ -50,10 +50,6 @@ class TrainingState(NamedTuple):
         living = {name: np.where(lost, np.float32(np.nan), values) for name, values in metrics.items()}
         return self._replace(history=with_epoch(self.history, self.epoch - 1, living))
 
-    def record_diverged(self, steps: np.ndarray) -> TrainingState:
-        """Return the state with the steps of the last epoch in which nets diverged, NaN for those that did not."""
-        return self.record({DIVERGED: steps})
-
 
 @dataclass(frozen=True)
 class Trainer:
@@ -99,7 +95,7 @@ class Trainer:
         loss, accuracy = (np.concatenate(parts, axis=1) for parts in (losses, accuracies))
         logits = to_host(self.program.logits(state.nets, self.dataset.test_inputs))
         scores = to_host(score_logits(logits, np.broadcast_to(self.dataset.test_labels, logits.shape[:2])))
-        state = state._replace(epoch=state.epoch + 1).record_diverged(_diverged_in(loss, scores["nll"]))
+        state = state._replace(epoch=state.epoch + 1).record({DIVERGED: _diverged_in(loss, scores["nll"])})
         return state.record({**dict(zip(OF_TRAINING, (loss.mean(1), accuracy.mean(1)), strict=True)), **scores})
 
     def conclude_epoch(self, state: TrainingState) -> TrainingState:

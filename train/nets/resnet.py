@@ -9,6 +9,8 @@ is no normalisation before the first block, nor after the last one unless `final
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import jax
@@ -28,7 +30,6 @@ from .initializers import Init, layer_initializers
 __all__ = ["PreActResNet18", "channels_of"]
 
 _CHANNELS = (64, 128, 256, 512)
-_BLOCKS = 2
 
 
 class PreActResNet18(nnx.Module):
@@ -75,13 +76,13 @@ class PreActResNet18(nnx.Module):
         if not 0 < width_multiplier < float("inf"):
             raise ValueError(f"width_multiplier must be finite and positive, got {width_multiplier}")
         channels = channels_of(width_multiplier)
-        layers = _Layers(init, dtype, rngs)
-        self.stem = layers.convolution(in_channels, channels[0], 3, 1)
+        convolution = partial(_convolution, init, dtype, rngs)
+        self.stem = convolution(in_channels, channels[0], 3, 1)
         self.stages: nnx.List[Any] = nnx.List([])
         for stage, outputs in enumerate(channels):
             inputs = channels[max(stage - 1, 0)]
-            first = _Block(inputs, outputs, 1 if stage == 0 else 2, layers)
-            self.stages.append(nnx.List([first, *(_Block(outputs, outputs, 1, layers) for _ in range(_BLOCKS - 1))]))
+            first = _Block(inputs, outputs, 1 if stage == 0 else 2, convolution)
+            self.stages.append(nnx.List([first, _Block(outputs, outputs, 1, convolution)]))
         self.norm = BatchNorm(channels[-1]) if final_norm else None
         kernel, bias = layer_initializers(init, channels[-1], rectified=False)
         self.head = nnx.Linear(channels[-1], num_classes, kernel_init=kernel, bias_init=bias, rngs=rngs)
@@ -108,30 +109,26 @@ def channels_of(width_multiplier: Real) -> list[int]:
     return [max(1, round(width_multiplier * count)) for count in _CHANNELS]
 
 
-class _Layers:
-    """Makes convolutions without bias, initialised and computed alike."""
-
-    def __init__(self, init: Init, dtype: DTypeLike, rngs: nnx.Rngs):
-        self.init, self.dtype, self.rngs = init, dtype, rngs
-
-    def convolution(self, inputs: int, outputs: int, size: int, stride: int) -> nnx.Conv:
-        """Return a convolution with the zeros of stride 1 on each side: "SAME" would put fewer before than after."""
-        side = (size - 1) // 2
-        kernel, _ = layer_initializers(self.init, inputs * size * size)
-        return nnx.Conv(
-            inputs, outputs, (size, size), (stride, stride), padding=((side, side),) * 2, use_bias=False,
-            kernel_init=kernel, dtype=self.dtype, conv_general_dilated=convolve, rngs=self.rngs,
-        )  # fmt: skip
+def _convolution(
+    init: Init, dtype: DTypeLike, rngs: nnx.Rngs, inputs: int, outputs: int, size: int, stride: int
+) -> nnx.Conv:
+    """Return a convolution without bias, with the zeros of stride 1 on each side: "SAME" would put fewer before."""
+    side = (size - 1) // 2
+    kernel, _ = layer_initializers(init, inputs * size * size)
+    return nnx.Conv(
+        inputs, outputs, (size, size), (stride, stride), padding=((side, side),) * 2, use_bias=False,
+        kernel_init=kernel, dtype=dtype, conv_general_dilated=convolve, rngs=rngs,
+    )  # fmt: skip
 
 
 class _Block(nnx.Module):
-    def __init__(self, inputs: int, outputs: int, stride: int, layers: _Layers):
+    def __init__(self, inputs: int, outputs: int, stride: int, convolution: Callable[..., nnx.Conv]):
         self.first_norm = BatchNorm(inputs)
-        self.first = layers.convolution(inputs, outputs, 3, stride)
+        self.first = convolution(inputs, outputs, 3, stride)
         self.second_norm = BatchNorm(outputs)
-        self.second = layers.convolution(outputs, outputs, 3, 1)
+        self.second = convolution(outputs, outputs, 3, 1)
         changes = stride != 1 or inputs != outputs
-        self.shortcut = layers.convolution(inputs, outputs, 1, stride) if changes else None
+        self.shortcut = convolution(inputs, outputs, 1, stride) if changes else None
 
     def __call__(self, values: jax.Array) -> jax.Array:
         active = jax.nn.relu(self.first_norm(values))
