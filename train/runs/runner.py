@@ -22,11 +22,10 @@ from ..experiments.experiment import Experiment, Records
 from ..kept import write_scale
 from ..loop.checkpoints import Checkpoints
 from ..loop.history import DIVERGED, History, epoch_records, has_diverged
-from ..loop.job import Job
+from ..loop.job import Job, Member
 from ..loop.members import first_part_size
-from ..loop.placement import barrier, is_first
-from ..loop.training import train_job
-from .features import write_features
+from ..loop.placement import barrier, is_first, to_host
+from ..loop.training import TrainedJob, train_job
 from .records import append_records, records_of, write_records
 from .reliability import reliability_records
 from .summary import divergence, summary_csv
@@ -100,7 +99,7 @@ class JobRunner:
             with _memory_explained(job), self._shared_by(job) as shared:
                 trained = train_job(job, self.dataset, checkpoints, reporter.on_epoch, reporter.on_steps, shared)
                 if self.keep_features:
-                    write_features(trained, self.dataset, self.folder / "features")
+                    self._write_features(trained)
                 more = reliability_records(trained, self.dataset)
                 more += self.experiment.evaluate(trained, self.dataset) if self.experiment.evaluate else []
             records = [*epoch_records(job, trained.history, range(job.epochs), self.dataset.num_classes), *more]
@@ -133,19 +132,29 @@ class JobRunner:
             raise self._strange(job)
         return records
 
+    def _write_features(self, trained: TrainedJob) -> None:
+        """Write what the last layer of each net is given of the test images, as `sims real_fits` reads it."""
+        features = to_host(trained.program.features(trained.nets, self.dataset.test_inputs))
+        if is_first():
+            for index, member in trained.finished:
+                self._write_net("features", trained.job, member, features=features[index])
+
     def _write_predictions(self) -> None:
-        folder = self.folder / "predictions"
-        folder.mkdir(exist_ok=True)
         for job in self.jobs:
             stored = self.directory.read(job.name).get("logits", np.array(0))
             if stored.shape != (len(job.members), len(self.dataset.test_labels), self.dataset.num_classes):
                 raise self._strange(job)
             for member, logits in zip(job.members, stored, strict=True):
-                if np.isnan(logits).any():  # it diverged
-                    continue
-                temporary = folder / ".tmp-predictions.npz"
-                np.savez(temporary, logits=logits, labels=self.dataset.test_labels)
-                temporary.replace(folder / f"{job.recipe.net.name}-{member.arm.slug}-seed{member.seed}.npz")
+                if not np.isnan(logits).any():  # of a net that did not diverge
+                    self._write_net("predictions", job, member, logits=logits)
+
+    def _write_net(self, part: str, job: Job, member: Member, **arrays: Any) -> None:
+        """Write arrays of a net, and the labels of the test images, into a folder of the run."""
+        folder = self.folder / part
+        folder.mkdir(exist_ok=True)
+        temporary = folder / f".tmp-{part}.npz"
+        np.savez(temporary, **arrays, labels=self.dataset.test_labels)
+        temporary.replace(folder / f"{job.recipe.net.name}-{member.arm.slug}-seed{member.seed}.npz")
 
     def _strange(self, job: Job) -> RunError:
         return RunError(f"the shard of {job.name} in {self.directory.path} is not the result of a job; delete it")
