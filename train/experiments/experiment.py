@@ -10,13 +10,13 @@ from mixjax.datasets import Dataset
 from mixjax.plots import Figure
 
 from ..config import Config
+from ..loop.history import Records
 from ..loop.job import Job
 from ..loop.training import TrainedJob
 from ..runs.stored import Stored
 
 __all__ = ["Evaluation", "Experiment", "Figure", "Records"]
 
-Records = list[dict[str, Any]]
 Evaluation = Callable[[TrainedJob, Dataset], Records]
 
 

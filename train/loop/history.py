@@ -16,6 +16,7 @@ from .metrics import METRICS
 __all__ = [
     "DIVERGED",
     "History",
+    "Records",
     "empty_history",
     "epoch_records",
     "has_diverged",
@@ -24,6 +25,7 @@ __all__ = [
     "with_epoch",
 ]
 
+Records = list[dict[str, Any]]
 History = dict[str, np.ndarray]  # each metric [epochs, members], NaN where there is none
 
 OF_TRAINING = ("train_mix_loss", "train_mix_accuracy")
@@ -85,7 +87,7 @@ def record_of(
     }
 
 
-def last_epochs(records: list[dict[str, Any]], evaluation: str = "test") -> list[dict[str, Any]]:
+def last_epochs(records: Records, evaluation: str = "test") -> Records:
     """Return the record of the last epoch of each net (and severity), whatever came before.
 
     That of a net that diverged says so instead of how it was before.

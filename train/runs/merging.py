@@ -13,8 +13,9 @@ from mixjax.runs import RunDirectory, RunError, explained, read_manifest, write_
 from mixjax.runs.manifest import differences
 from mixjax.runs.origin import read_provenance
 
+from ..loop.history import Records
 from ..running import experiment_of, load_records
-from .records import Records, write_records
+from .records import write_records
 from .summary import summary_csv
 
 __all__ = ["merge"]

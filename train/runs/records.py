@@ -17,12 +17,11 @@ import numpy as np
 from mixjax.runs import RunError, explained, write_atomically
 from mixjax.runs.untrusted import parse_json, read_text
 
-from ..loop.history import AT_THE_END
+from ..loop.history import AT_THE_END, Records
 from ..loop.metrics import METRICS
 
 __all__ = ["LONGEST_RECORD", "MOST_RECORDS", "append_records", "read_records", "records_of", "write_records"]
 
-Records = list[dict[str, Any]]
 MOST_RECORDS = 2**18  # of the epochs of all nets
 LONGEST_RECORD = 2**10  # characters
 _MOST_BYTES = MOST_RECORDS * LONGEST_RECORD

@@ -13,7 +13,7 @@ from typing import Any
 from mixjax.runs import RunError
 from mixjax.runs.untrusted import printable
 
-from ..loop.history import DIVERGED
+from ..loop.history import DIVERGED, Records
 from .summary import SeedSummary, summary_csv
 
 __all__ = ["DamagedSummaryError", "Row", "Stored", "rows_of", "stored_of", "whole_rows"]
@@ -57,13 +57,13 @@ class Stored:
 
     rows: list[Row]
     test_rows: int
-    records: list[dict[str, Any]]
+    records: Records
 
     def arms(self, *evaluations: str) -> list[Row]:
         """Return the rows of arms, without the differences, on these test sets."""
         return [row for row in self.rows if row.evaluation in evaluations and " - " not in row.arm]
 
-    def of_finished(self, evaluation: str) -> list[dict[str, Any]]:
+    def of_finished(self, evaluation: str) -> Records:
         """Return the records of a test set, of the nets that did not diverge."""
         lost = {_net_of(record) for record in self.records if record["evaluation"] == DIVERGED}
         return [each for each in self.records if each["evaluation"] == evaluation and _net_of(each) not in lost]

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import stdtrit
 
-from ..loop.history import AT_THE_END, DIVERGED, OF_PSEUDO_LABELS, OF_TRAINING, last_epochs
+from ..loop.history import AT_THE_END, DIVERGED, OF_PSEUDO_LABELS, OF_TRAINING, Records, last_epochs
 from ..loop.metrics import METRICS
 
 __all__ = [
@@ -25,7 +25,6 @@ __all__ = [
     "summary_csv",
 ]
 
-Records = list[dict[str, Any]]
 _SUMMARIZED = (*METRICS, *OF_TRAINING, *AT_THE_END, *OF_PSEUDO_LABELS, "temperature", "fitted")
 
 
