@@ -6,15 +6,21 @@ None is returned where a library is not installed, or cannot be used at that siz
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache, partial
 from importlib import import_module, metadata
 from typing import Any
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 
 from benchmarks.calibration.sizes import NUM_BINS, Rows
+from benchmarks.report import Row
+from benchmarks.timing import interleaved
 
+OURS = "mixjax"
+Estimator = Callable[[jax.Array, jax.Array], jax.Array]
 Call = Callable[[], Any]
 Builder = Callable[[Rows], Call | None]
 
@@ -48,6 +54,17 @@ def library(name: str) -> Any:
     except Exception as error:  # noqa: BLE001 - a library that is broken here has no row, whatever breaks it
         print(f"without {name}: {type(error).__name__}: {error}", file=sys.stderr)
         return None
+
+
+def beside_peers(
+    data: Rows, estimator: Estimator, others: Mapping[str, Builder], repetitions: int
+) -> Iterator[tuple[Row, float]]:
+    """A row of times for our estimator and each peer that can be used, and its value."""
+    cases: dict[str, Call] = {OURS: partial(jax.jit(estimator), *map(jnp.asarray, data))}
+    cases |= {name: call for name, build in others.items() if (call := build(data)) is not None}
+    for name, timing in interleaved(cases, repetitions).items():
+        times = {**timing.row(len(data[0])), "first_s": timing.first}
+        yield {"rows": len(data[0]), "library": name, **times}, float(cases[name]())
 
 
 # --- equal-width ECE --------------------------------------------------------------------------------
@@ -99,9 +116,6 @@ def tfp_width(rows: Rows) -> Call | None:
     tfp = library("tensorflow_probability.substrates.jax")
     if tfp is None or len(rows[0]) > 10_000_000:
         return None
-    import jax
-    import jax.numpy as jnp
-
     confidence, correct = map(jnp.asarray, rows)
     logits = jnp.stack([jnp.log1p(-confidence), jnp.log(confidence)], axis=-1)
     error = jax.jit(partial(tfp.stats.expected_calibration_error, NUM_BINS))

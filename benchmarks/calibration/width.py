@@ -5,17 +5,13 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
-from benchmarks.calibration.peers import WIDTH, Call
+from benchmarks.calibration.peers import OURS, WIDTH, beside_peers
 from benchmarks.calibration.sizes import NUM_BINS, Rows, Sizes, rows
 from benchmarks.report import Section
-from benchmarks.timing import interleaved
 from mixjax import ece
-
-OURS = "mixjax"
 
 
 def equal_width(sizes: Sizes) -> Section:
@@ -23,7 +19,10 @@ def equal_width(sizes: Sizes) -> Section:
     table: list[dict[str, Any]] = []
     ratios: dict[str, float] = {}
     for size in sizes.width:
-        found = _at(size, sizes.repetitions_of(size))
+        data = rows(size)
+        timed = beside_peers(data, partial(ece, num_bins=NUM_BINS), WIDTH, sizes.repetitions_of(size))
+        truth = reference(data)
+        found = [{**row, "error": abs(value - truth)} for row, value in timed]
         table += found
         times = {row["library"]: row["median_ns"] for row in found}
         ratios |= {name: times[name] / times[OURS] for name in times if name != OURS}
@@ -36,24 +35,6 @@ def equal_width(sizes: Sizes) -> Section:
         "many) of one confidence, 0.65, whose sums all round alike."
     )
     return Section("equal_width", "Equal-width ECE", text, table, {**ratios, "largest_error": max(large)})
-
-
-def _at(size: int, repetitions: int) -> list[dict[str, Any]]:
-    data = rows(size)
-    cases: dict[str, Call] = {OURS: partial(jax.jit(partial(ece, num_bins=NUM_BINS)), *map(jnp.asarray, data))}
-    cases |= {name: call for name, build in WIDTH.items() if (call := build(data)) is not None}
-    timings = interleaved(cases, repetitions)
-    truth = reference(data)
-    return [
-        {
-            "rows": size,
-            "library": name,
-            **timings[name].row(size),
-            "first_s": timings[name].first,
-            "error": abs(float(call()) - truth),
-        }
-        for name, call in cases.items()
-    ]
 
 
 def _error_of_equal_rows(size: int) -> float:

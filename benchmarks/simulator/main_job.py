@@ -12,8 +12,7 @@ from benchmarks.timing import interleaved
 from mixjax.runs import RunDirectory
 from mixjax.sims.configuration import work_of
 from mixjax.sims.engine.compute import compute, tiles_on_devices
-from mixjax.sims.engine.program import HostArrays
-from mixjax.sims.engine.units import Unit, plan
+from mixjax.sims.engine.units import plan
 from mixjax.sims.engine.work import GridWork
 
 
@@ -28,10 +27,7 @@ def phase_diagram(exact: Exact) -> Section:
     def computed() -> list[str]:
         with tempfile.TemporaryDirectory() as folder:
             store = RunDirectory.open(folder, spec={}, environment={}, layout={})
-
-            def write(unit: Unit, moments: HostArrays) -> None:
-                store.write(unit.name, moments)
-
+            write = lambda unit, moments: store.write(unit.name, moments)  # noqa: E731
             return [unit.name for unit in compute(tiles, units, write)]
 
     timing = interleaved({"compute": computed}, max(1, exact.sizes.repetitions // 4))["compute"]
