@@ -139,7 +139,7 @@ def test_calibration_functions_are_right_beside_the_other_libraries(tmp_path: Pa
     page = calibration.BENCHMARK.run(tmp_path, sizes)
     assert (tmp_path / "calibration.md").read_text() == page
     results = json.loads((tmp_path / "calibration.json").read_text())["results"]
-    assert list(results) == ["summary", "equal_width", "estimators", "streaming"]
+    assert list(results) == ["summary", "equal_width", "estimators", "streaming", "calls"]
     width = {row["library"]: row["error"] for row in results["equal_width"]["rows"]}
     assert {"mixjax", "NumPy", "scikit-learn"} <= width.keys()
     assert width["mixjax"] < 1e-7
