@@ -2,55 +2,53 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy import stats
 
-from mixjax.plots import paper_style
 from mixjax.train.experiments import EXPERIMENTS
 from mixjax.train.figures.capacity import ratio_of_means
 from mixjax.train.figures.lines import interval
 from mixjax.train.runs.stored import Stored, stored_of
 from mixjax.train.runs.summary import SeedSummary, summarize
-from tests.train.figures.test_figures import BINS, records_of
+from tests.train.figures.test_figures import BINS, drawn, records_of
+
+
+def heights(ax: Any) -> dict[str, np.ndarray]:
+    """Return what the lines of the arms are at, by their labels."""
+    return {line.get_label(): line.get_ydata() for line in ax.lines if len(line.get_ydata()) == 2}
 
 
 def test_the_axis_is_labelled_at_the_sizes_that_were_trained(rng):
-    figure = EXPERIMENTS["depth"].figures[0]
-    with paper_style():
-        (ax, *_) = figure.draw(stored_of(records_of("depth", 2, rng))).axes
+    (ax, *_) = drawn("depth", stored_of(records_of("depth", 2, rng))).axes
     assert [text.get_text() for text in ax.get_xticklabels()] == ["1", "8"]
     assert [float(place) for place in ax.get_xticks()] == [1, 8] and not len(ax.get_xticks(minor=True))
 
 
 def test_the_relative_loss_is_a_ratio_of_means(rng):
     """Its line for no Mixup is 1 everywhere, and its interval that of the residuals of the ratio."""
-    figure = next(each for each in EXPERIMENTS["width"].figures if each.name == "relative_loss")
     records = records_of("width", 3, rng)
-    with paper_style():
-        (ax, *_) = figure.draw(stored_of(records)).axes
-    heights = {line.get_label(): line.get_ydata() for line in ax.lines if len(line.get_ydata()) == 2}
-    np.testing.assert_allclose(heights["no Mixup"], 1)
+    found = heights(drawn("width", stored_of(records), "relative_loss").axes[0])
+    np.testing.assert_allclose(found["no Mixup"], 1)
     last = [r for r in records if r["evaluation"] == "test" and r["epoch"] == 2]
     nll = {(r["width"], r["arm"]): [] for r in last}
     for row in last:
         nll[row["width"], row["arm"]].append(row["nll"])
     expected = [np.mean(nll[width, "mixup"]) / np.mean(nll[width, "erm"]) for width in (10, 100)]
-    np.testing.assert_allclose(heights["Mixup"], expected, rtol=1e-4)  # the table has five digits
+    np.testing.assert_allclose(found["Mixup"], expected, rtol=1e-4)  # the table has five digits
 
 
 def test_the_temperature_of_the_test_set_is_drawn_below_the_signed_gap(rng):
-    figure = next(each for each in EXPERIMENTS["width"].figures if each.name == "signed_gap")
     records = records_of("width", 3, rng)
     temperatures = {"erm": 1.5, "mixup": 0.75}
     for row in records:
         if row["evaluation"] == "test" and row["epoch"] == 2:
             row["test_temperature"] = temperatures[row["arm"]] + 0.001 * row["seed"]
-    with paper_style():
-        above, below = figure.draw(stored_of(records)).axes
-    heights = {line.get_label(): line.get_ydata() for line in below.lines if len(line.get_ydata()) == 2}
-    np.testing.assert_allclose(heights["Mixup"], 0.751)
-    np.testing.assert_allclose(heights["no Mixup"], 1.501)
+    above, below = drawn("width", stored_of(records), "signed_gap").axes
+    np.testing.assert_allclose(heights(below)["Mixup"], 0.751)
+    np.testing.assert_allclose(heights(below)["no Mixup"], 1.501)
     assert below.get_title() == "Mixup: temperature lower at 2 of 2 widths" and above.get_ylabel()
 
 
@@ -62,10 +60,8 @@ def test_a_net_without_a_best_temperature_is_left_out_alone(rng):
         if row["evaluation"] == "test" and row["epoch"] == 2 and (row["width"], row["seed"]) != (100, 0):
             row["test_temperature"] = 1.5 + 0.1 * row["seed"]
     stored = stored_of(records)
-    with paper_style():
-        _, below = figure.draw(stored).axes
-    heights = {line.get_label(): line.get_ydata() for line in below.lines if len(line.get_ydata()) == 2}
-    np.testing.assert_allclose(heights["Mixup"], [1.6, np.nan])
+    _, below = drawn("width", stored, "signed_gap").axes
+    np.testing.assert_allclose(heights(below)["Mixup"], [1.6, np.nan])
     assert "Some seed has none in mlp-100x2." in figure.caption(stored)
 
 
@@ -93,9 +89,8 @@ def test_intervals_stay_in_the_range_of_the_metric(metric, ends):
 
 
 def test_bands_are_the_intervals_of_the_table(rng):
-    figure, stored = EXPERIMENTS["width"].figures[0], stored_of(records_of("width", 3, rng))
-    with paper_style():
-        (ax, *_) = figure.draw(stored).axes
+    stored = stored_of(records_of("width", 3, rng))
+    (ax, *_) = drawn("width", stored).axes
     for band, arm in zip(ax.collections, ("erm", "mixup"), strict=True):
         own = [row.metrics["ece"] for row in stored.arms("test") if row.arm == arm]
         edges = {(round(float(x)), round(float(y), 6)) for x, y in band.get_paths()[0].vertices}
@@ -117,17 +112,11 @@ def test_the_title_says_what_mixup_does(changes, title, rng):
     for row in records:
         shift = changes[row["width"] == 100] * (row["arm"] == "mixup")
         row["ece"] = 0.1 + shift + 1e-3 * (row["seed"] - 1) * (1 if row["arm"] == "erm" else -1)
-    with paper_style():
-        (ax, *_) = EXPERIMENTS["width"].figures[0].draw(stored_of(records)).axes
-    assert ax.get_title() == title
+    assert drawn("width", stored_of(records)).axes[0].get_title() == title
 
 
 def test_small_test_sets_have_no_figure_of_the_worst_bin(rng):
-    records = records_of("width", 3, rng)
-    stored = stored_of(records)
+    stored = stored_of(records_of("width", 3, rng))
     assert stored.test_rows == 100 * BINS
-    figure = next(each for each in EXPERIMENTS["width"].figures if each.name == "mce")
-    few = Stored(stored.rows, 355, [])
-    with paper_style():
-        assert figure.draw(few) is None
-        assert figure.draw(stored) is not None
+    assert drawn("width", Stored(stored.rows, 355, []), "mce") is None
+    assert drawn("width", stored, "mce") is not None

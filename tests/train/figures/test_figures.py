@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -10,40 +12,34 @@ from mixjax.plots import COLUMN_WIDTH, paper_style, write_figures
 from mixjax.train.data.shifts import SHIFTS
 from mixjax.train.experiments import EXPERIMENTS
 from mixjax.train.loop.metrics import METRICS
+from mixjax.train.runs.options import configured
 from mixjax.train.runs.stored import Stored, rows_of, stored_of
 from mixjax.train.runs.summary import summary_csv
 
 BINS = 15
-ARMS = {
-    "pseudo_label": ("supervised", "pseudo-label", "pseudo-label + Mixup"),
-    "variants": (
-        "erm",
-        "mixup",
-        "mixup, one lambda a row",
-        "cutmix",
-        "manifold mixup",
-        "regmixup",
-        "mit",
-        "rankmixup",
-        "smoothing",
-        "decay",
-    ),
-}
+
+
+def arms_of(name: str) -> list[str]:
+    jobs = EXPERIMENTS[name].jobs(configured(name, "quick"))
+    return list(dict.fromkeys(arm.name for job in jobs for arm in job.arms))
+
+
+def drawn(name: str, stored: Stored, figure: str | None = None) -> Any:
+    """Draw a figure of an experiment: the first, or that of a name."""
+    figures = EXPERIMENTS[name].figures
+    with paper_style():
+        return next(each for each in figures if figure in (None, each.name)).draw(stored)
 
 
 def records_of(name: str, seeds: int, rng: np.random.Generator, accuracy: float = 0.9) -> list[dict[str, object]]:
     """What a run of the experiment leaves: two nets, two epochs, numbers made up."""
     records: list[dict[str, object]] = []
     for width, depth in ((10, 2), (100, 2)) if name != "depth" else ((10, 1), (10, 8)):
-        for arm in ARMS.get(name, ("erm", "mixup")):
+        net = f"mlp-{width}x{depth}"
+        for arm in arms_of(name):
             for seed in range(seeds):
-                net = {
-                    "job": f"mlp-{width}x{depth}-{arm}",
-                    "net": f"mlp-{width}x{depth}",
-                    "width": width,
-                    "depth": depth,
-                }
-                common = {**net, "arm": arm, "seed": seed, "classes": 10, "alpha": 1.0}
+                common = {"job": f"{net}-{arm}", "net": net, "width": width, "depth": depth}
+                common |= {"arm": arm, "seed": seed, "classes": 10, "alpha": 1.0}
                 records += [*scored(common, accuracy, rng, name), *further(common, accuracy, rng, name)]
     return records
 
@@ -96,14 +92,12 @@ def test_one_seed_is_said_to_be_one(name, rng):
 
 def test_nets_at_chance_are_hollow_and_the_caption_says_so(rng):
     """Report 29."""
-    figure = EXPERIMENTS["width"].figures[0]
     for accuracy, hollow in ((0.9, False), (0.2, True)):
         stored = stored_of(records_of("width", 2, rng, accuracy))
-        with paper_style():
-            (ax, *_) = figure.draw(stored).axes
+        (ax, *_) = drawn("width", stored).axes
         faces = {line.get_markerfacecolor() for line in ax.lines if line.get_marker() in "os" and len(line.get_xdata())}
         assert ("white" in faces) is hollow
-        assert ("Hollow points" in figure.caption(stored)) is hollow
+        assert ("Hollow points" in EXPERIMENTS["width"].figures[0].caption(stored)) is hollow
 
 
 ALL, ONE = (("erm", "supervised"), (0, 1, 2)), (("mixup", "pseudo-label"), (1,))
@@ -131,47 +125,42 @@ def test_nets_that_diverged_are_left_out_and_the_caption_says_so(name, arms, see
 def test_a_point_that_some_net_is_missing_from_is_hollow(rng):
     records = records_of("width", 3, rng)
     gone = {**records[0], "epoch": 2, "evaluation": "diverged", "step": 3}
-    with paper_style():
-        drawn = EXPERIMENTS["width"].figures[0].draw(stored_of([*records, gone]))
-    (ax, *_) = drawn.axes
+    figure = drawn("width", stored_of([*records, gone]))
+    (ax, *_) = figure.axes
     hollow = [line for line in ax.lines if line.get_markerfacecolor() == "white" and len(line.get_xdata())]
     assert [list(line.get_xdata()) for line in hollow] == [[10]]
-    assert [text.get_text() for text in drawn.legends[0].get_texts()] == ["no Mixup", "Mixup", "diverged"]
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["no Mixup", "Mixup", "diverged"]
 
 
 def test_bins_of_a_reliability_diagram_have_exact_intervals_and_its_title_counts_nets(rng):
     """150 of 300 rows of three seeds, by SciPy; made-up gaps of both arms are put above and below 0."""
-    figure = next(each for each in EXPERIMENTS["width"].figures if each.name == "reliability")
     records = records_of("width", 3, rng)
     for row in records:
         if row["evaluation"] == "test":
             row["signed_gap"] = (0.1 if row["arm"] == "erm" else -0.1) + 0.001 * row["seed"]
-    with paper_style():
-        drawn = figure.draw(stored_of(records))
-    (bars, *_) = drawn.axes[0].collections
+    figure = drawn("width", stored_of(records), "reliability")
+    (bars, *_) = figure.axes[0].collections
     exact = stats.binomtest(150, 300).proportion_ci(0.95, "exact")
     for segment in bars.get_segments():
         np.testing.assert_allclose(segment[:, 1], [exact.low, exact.high], rtol=1e-9)
-    title = drawn.legends[0].get_title().get_text()
+    title = figure.legends[0].get_title().get_text()
     assert title == "no Mixup: overconfident in 2 of 2 nets\nMixup: underconfident in 2 of 2 nets"
 
 
 def test_the_title_of_epochs_is_of_the_last_one(rng):
-    (figure, *_) = EXPERIMENTS["pseudo_label"].figures
+    arms = arms_of("pseudo_label")
     records = [row for row in records_of("pseudo_label", 3, rng) if row["width"] == 10]
     for row in records:
         if row["evaluation"] == "test":
-            row["ece"] = 0.1 * row["epoch"] + 0.01 * ARMS["pseudo_label"].index(row["arm"])
-    with paper_style():
-        legend = figure.draw(stored_of(records)).legends[0]
+            row["ece"] = 0.1 * row["epoch"] + 0.01 * arms.index(row["arm"])
+    legend = drawn("pseudo_label", stored_of(records)).legends[0]
     assert legend.get_title().get_text() == "ECE in the end: 0.200, 0.210, 0.220"
-    assert [text.get_text() for text in legend.get_texts()] == [*ARMS["pseudo_label"], "95 % interval over seeds"]
+    assert [text.get_text() for text in legend.get_texts()] == [*arms, "95 % interval over seeds"]
 
 
 @pytest.mark.medium
 def test_the_titles_of_shifts_name_severities(rng):
     """Lower at the second severity of rotation, at chance at the last one, and nowhere with noise."""
-    (figure,) = EXPERIMENTS["shift"].figures
     records = records_of("shift", 3, rng)
     second, last = (SHIFTS["rotation"].severities[k] for k in (1, -1))
     for row in records:
@@ -180,8 +169,7 @@ def test_the_titles_of_shifts_name_severities(rng):
         row["ece"] -= 0.1 * lower
         if row["evaluation"] == "rotation" and row["severity"] == last:
             row["accuracy"] = 0.1
-    with paper_style():
-        titles = [ax.get_title() for ax in figure.draw(stored_of(records)).axes[: len(SHIFTS)]]
+    titles = [ax.get_title() for ax in drawn("shift", stored_of(records)).axes[: len(SHIFTS)]]
     assert titles[list(SHIFTS).index("rotation")] == f"ECE lower at\n{second:g}\n{last:g}: chance"
     assert titles[list(SHIFTS).index("noise")] == "ECE lower\nnowhere"
 
@@ -205,8 +193,7 @@ def test_nets_of_another_depth_are_not_put_on_one_line(rng):
     (figure,) = EXPERIMENTS["temperature"].figures
     shallow = records_of("temperature", 2, rng)
     deep = [{**row, "depth": 4, "net": f"mlp-{row['width']}x4", "job": f"{row['job']}-4"} for row in shallow]
-    with paper_style():
-        (ax, *_) = figure.draw(stored_of(shallow + deep)).axes
+    (ax, *_) = drawn("temperature", stored_of(shallow + deep)).axes
     assert {len(line.get_xdata()) for line in ax.lines if line.get_linestyle() != "None"} == {2}
     assert "of depth 4" in figure.caption(stored_of(shallow + deep))
 
@@ -214,9 +201,8 @@ def test_nets_of_another_depth_are_not_put_on_one_line(rng):
 @pytest.mark.medium
 @pytest.mark.parametrize("name", ["width", "temperature", "variants", "shift"])
 def test_with_one_seed_no_title_counts_anything(name, rng):
-    with paper_style():
-        drawn = EXPERIMENTS[name].figures[0].draw(stored_of(records_of(name, 1, rng)))
-    titles = [drawn.get_suptitle(), *(ax.get_title() for ax in drawn.axes)]
+    figure = drawn(name, stored_of(records_of(name, 1, rng)))
+    titles = [figure.get_suptitle(), *(ax.get_title() for ax in figure.axes)]
     assert any("one seed" in title for title in titles)
     assert not any(" of " in title for title in titles)
 
@@ -230,12 +216,11 @@ def test_a_table_is_enough_for_all_but_epochs_and_bins(name, rng):
     table = Stored(rows_of(summary_csv(records)), whole.test_rows, [])
     assert table.rows == whole.rows
     for figure in EXPERIMENTS[name].figures:
-        with paper_style():
-            drawn = figure.draw(table)
-        assert (drawn is None) == (figure.name == "reliability")
-        if drawn is not None:
+        picture = drawn(name, table, figure.name)
+        assert (picture is None) == (figure.name == "reliability")
+        if picture is not None:
             assert figure.caption(table) == figure.caption(whole)
-            assert drawn.get_size_inches()[0] == COLUMN_WIDTH
+            assert picture.get_size_inches()[0] == COLUMN_WIDTH
 
 
 @pytest.mark.parametrize("text", ["net,arm\na,b\n", "a page of something else\nline\n"])
