@@ -47,78 +47,48 @@ def test_shifted_images(shift, signs):
         assert found.ece_mean[found.severity <= 0.7].is_monotonic_increasing
 
 
-@pytest.mark.parametrize("result", ["width", "depth"])
-def test_width_and_depth_on_digits(result):
-    """Harm at every size; more the deeper, and most at the least width."""
-    found = rows(result)
-    assert set(clear(found)) == {1}
-    if result == "depth":
-        assert found.ece_mean.is_monotonic_increasing
-        assert clear(found, "nll") == [1] * 9
-    else:
-        assert clear(found, "nll") == [0] * 8
-        assert found.ece_mean.to_numpy().argmax() == 0
-
-
 def test_temperatures_on_digits():
     """After a temperature no difference is clear."""
     assert set(clear(rows("temperature"))) == {1}
     assert set(clear(rows("temperature", evaluation="temperature"))) == {0}
 
 
-def test_width_on_fashion_mnist():
-    found, plain = rows("width_fashion_mnist"), rows("width_fashion_mnist", "erm")
-    assert clear(found) == [1, 0, -1, -1]
-    assert found.ece_mean.is_monotonic_decreasing
-    assert clear(found, "rms_ece") == [1, 0, -1, -1]
-    assert clear(found, "mce") == [0, 0, 0, -1]
-    assert clear(found, "nll") == [1, 1, -1, -1]
-    assert clear(found, "accuracy") == [0, -1, 1, 1]
-    assert plain.signed_gap_mean.is_monotonic_increasing
-    assert plain.train_accuracy_mean.is_monotonic_increasing
+METRICS = ("ece", "rms_ece", "mce", "nll", "accuracy")
+SIGNS = {  # of what Mixup changes in each metric, a sign a size; "" where the page says nothing
+    "width": ("+" * 8, "", "", "0" * 8, ""),
+    "depth": ("+" * 9, "", "", "+" * 9, ""),
+    "width_fashion_mnist": ("+0--", "+0--", "000-", "++--", "0-++"),
+    "width_fashion_mnist_augmented": ("++++", "++++", "0000", "++++", "----"),
+    "width_fashion_mnist_10000": ("+0---", "+0---", "0--00", "00---", "00000"),
+    "depth_fashion_mnist": ("-0++++", "--0+++", "000000", "---+++", "0+00--"),
+    "depth_fashion_mnist_10000": ("---0++", "----++", "000000", "----0+", ""),
+}
 
 
-def test_width_on_fashion_mnist_with_crops_and_flips():
-    """Nets that do not fit are nearly calibrated without Mixup, and harmed by it at every width."""
-    found, plain = rows("width_fashion_mnist_augmented"), rows("width_fashion_mnist_augmented", "erm")
-    assert clear(found) == clear(found, "rms_ece") == clear(found, "nll") == [1] * 4
-    assert clear(found, "mce") == [0] * 4
-    assert clear(found, "accuracy") == [-1] * 4
-    assert (plain.train_accuracy_mean < 0.9).all()
-    assert plain.signed_gap_mean.between(0, 0.02).all()
+@pytest.mark.parametrize("result", SIGNS)
+def test_signs_of_each_metric_by_width_and_depth(result):
+    for metric, signs in zip(METRICS, SIGNS[result], strict=True):
+        assert "".join("0+-"[sign] for sign in clear(rows(result), metric)) == signs or not signs, metric
 
 
-def test_width_on_a_sixth_of_fashion_mnist():
-    found, plain = rows("width_fashion_mnist_10000"), rows("width_fashion_mnist_10000", "erm")
-    assert clear(found) == [1, 0, -1, -1, -1]
-    assert clear(found, "rms_ece") == [1, 0, -1, -1, -1]
-    assert clear(found, "mce") == [0, -1, -1, 0, 0]
-    assert clear(found, "nll") == [0, 0, -1, -1, -1]
-    assert clear(found, "accuracy") == [0] * 5
-    assert plain.signed_gap_mean.is_monotonic_increasing
-    assert plain.train_accuracy_mean.is_monotonic_increasing
+def test_the_effect_on_the_ece_rises_with_depth_and_falls_with_width():
+    """On digits it is the most at the least width."""
+    for result in ("depth", "depth_fashion_mnist", "depth_fashion_mnist_10000"):
+        assert rows(result).ece_mean.is_monotonic_increasing
+    assert rows("width_fashion_mnist").ece_mean.is_monotonic_decreasing
+    assert rows("width").ece_mean.to_numpy().argmax() == 0
 
 
-def test_depth_on_fashion_mnist():
-    """More harm the deeper the net; the deepest do not fit, and are underconfident without Mixup."""
-    found, plain = rows("depth_fashion_mnist"), rows("depth_fashion_mnist", "erm")
-    assert clear(found) == [-1, 0, 1, 1, 1, 1]
-    assert found.ece_mean.is_monotonic_increasing
-    assert clear(found, "rms_ece") == [-1, -1, 0, 1, 1, 1]
-    assert clear(found, "mce") == [0] * 6
-    assert clear(found, "nll") == [-1, -1, -1, 1, 1, 1]
-    assert clear(found, "accuracy") == [0, 1, 0, 0, -1, -1]
-    assert clear(plain, "signed_gap") == [1] * 5 + [-1]
-    assert plain.train_accuracy_mean.iloc[-3:].is_monotonic_decreasing
-
-
-def test_depth_on_a_sixth_of_fashion_mnist():
-    found = rows("depth_fashion_mnist_10000")
-    assert clear(found) == [-1, -1, -1, 0, 1, 1]
-    assert found.ece_mean.is_monotonic_increasing
-    assert clear(found, "rms_ece") == [-1, -1, -1, -1, 1, 1]
-    assert clear(found, "mce") == [0] * 6
-    assert clear(found, "nll") == [-1, -1, -1, -1, 0, 1]
+def test_nets_without_mixup_fit_the_better_the_wider_unless_images_are_augmented():
+    """And the deepest fit worse and are underconfident. With crops and flips all are nearly calibrated."""
+    for result in ("width_fashion_mnist", "width_fashion_mnist_10000"):
+        assert rows(result, "erm").signed_gap_mean.is_monotonic_increasing
+        assert rows(result, "erm").train_accuracy_mean.is_monotonic_increasing
+    augmented, deep = (rows(result, "erm") for result in ("width_fashion_mnist_augmented", "depth_fashion_mnist"))
+    assert (augmented.train_accuracy_mean < 0.9).all()
+    assert augmented.signed_gap_mean.between(0, 0.02).all()
+    assert clear(deep, "signed_gap") == [1] * 5 + [-1]
+    assert deep.train_accuracy_mean.iloc[-3:].is_monotonic_decreasing
 
 
 FASHION = ("width_fashion_mnist", "width_fashion_mnist_augmented", "depth_fashion_mnist")
