@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import jax
 import numpy as np
@@ -55,6 +57,12 @@ def spoil(monkeypatch):
         monkeypatch.setattr(TrainingProgram, "epoch", epoch)
 
     return spoiled
+
+
+def change_manifest(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
+    manifest = json.loads((folder / "manifest.json").read_text())
+    change(manifest)
+    (folder / "manifest.json").write_text(json.dumps(manifest))
 
 
 def refuse(text: str) -> None:

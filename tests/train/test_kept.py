@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
-import json
 import shutil
 
 import jax
@@ -11,11 +9,10 @@ import numpy as np
 import pytest
 
 from mixjax.runs import RunError
-from mixjax.train import kept
 from mixjax.train.data.pipeline import channel_scale, normalize
 from mixjax.train.kept import load_nets
 from mixjax.train.running import run
-from tests.train.conftest import SMALL, refuse
+from tests.train.conftest import SMALL, change_manifest, refuse
 
 pytestmark = pytest.mark.medium
 
@@ -102,14 +99,6 @@ def test_a_damaged_checkpoint_is_not_parsed(copied):
     ],
 )
 def test_nets_of_another_release(copied, change):
-    manifest = json.loads((copied / "manifest.json").read_text())
-    change(manifest["spec"])
-    (copied / "manifest.json").write_text(json.dumps(manifest))
+    change_manifest(copied, lambda manifest: change(manifest["spec"]))
     with pytest.raises(RunError, match=r"are not of this release; load them with the one that provenance\.json names"):
         load_nets(copied)
-
-
-def test_example():
-    found = doctest.DocTestFinder(recurse=False).find(kept.load_nets, "load_nets", globs={**vars(kept)})
-    failed, attempted = doctest.DocTestRunner().run(found[0])
-    assert attempted > 4 and failed == 0

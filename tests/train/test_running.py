@@ -16,6 +16,7 @@ import pytest
 
 from mixjax.runs import RunError, cpu_name, provenance
 from mixjax.train import running
+from mixjax.train.kept import load_nets
 from mixjax.train.loop.training import train_job
 from mixjax.train.running import load_records, run
 from mixjax.train.runs import runner
@@ -227,8 +228,8 @@ def test_a_file_is_stored_by_its_name(tmp_path, rng):
 
 
 @pytest.mark.medium
-@pytest.mark.parametrize("name", ["run", "load_records"])
-def test_examples(name):
-    found = doctest.DocTestFinder(recurse=False).find(getattr(running, name), name, globs={**vars(running)})
-    failed, attempted = doctest.DocTestRunner().run(found[0])
+@pytest.mark.parametrize("function", [run, load_records, load_nets])
+def test_examples(function):
+    (found,) = doctest.DocTestFinder(recurse=False).find(function, globs={"run": run, function.__name__: function})
+    failed, attempted = doctest.DocTestRunner().run(found)
     assert attempted > 2 and failed == 0

@@ -39,9 +39,13 @@ def kept(tmp_path_factory):
     return folder
 
 
+@pytest.fixture
+def folder(kept, tmp_path):
+    return shutil.copytree(kept, tmp_path / "job")
+
+
 @pytest.mark.medium
-def test_the_last_comes_back_and_two_are_kept(kept, tmp_path):
-    folder = shutil.copytree(kept, tmp_path / "job")
+def test_the_last_comes_back_and_two_are_kept(folder):
     warnings = []
     epoch, found = restored(folder, warnings)
     assert epoch == 3 and warnings == []
@@ -59,9 +63,8 @@ def damaged(content: bytes, damage: str) -> bytes:
 
 
 @pytest.mark.parametrize("damage", ["truncated", "flipped", "emptied", "deleted"])
-def test_a_damaged_file_is_never_parsed(kept, tmp_path, damage):
+def test_a_damaged_file_is_never_parsed(folder, damage):
     """Whichever file of the last checkpoint it is; and one that was added."""
-    folder = shutil.copytree(kept, tmp_path / "job")
     these = Checkpoints(folder, print, seconds=0)
     for path in sorted(path for path in (folder / "3").rglob("*") if path.is_file()):
         content = path.read_bytes()
@@ -76,8 +79,7 @@ def test_a_damaged_file_is_never_parsed(kept, tmp_path, damage):
     these.close(delete=False)
 
 
-def test_what_is_damaged_is_told_of_and_the_one_before_is_taken(kept, tmp_path):
-    folder = shutil.copytree(kept, tmp_path / "job")
+def test_what_is_damaged_is_told_of_and_the_one_before_is_taken(folder):
     largest = max((path for path in (folder / "3").rglob("*") if path.is_file()), key=lambda path: path.stat().st_size)
     largest.write_bytes(damaged(largest.read_bytes(), "flipped"))
     warnings: list[str] = []
@@ -96,8 +98,7 @@ def sealed(folder, epoch):
 @pytest.mark.few(1)
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # Orbax drops reads that it has begun
 @pytest.mark.parametrize("change", ["parameters of words", "another shape", "an epoch too far"])
-def test_files_with_a_checksum_that_are_no_state_are_passed_over(kept, tmp_path, change):
-    folder = shutil.copytree(kept, tmp_path / "job")
+def test_files_with_a_checksum_that_are_no_state_are_passed_over(folder, change):
     if change == "parameters of words":
         for path in (folder / "3" / "default").rglob("*"):
             if path.is_file():
@@ -120,8 +121,7 @@ def test_files_with_a_checksum_that_are_no_state_are_passed_over(kept, tmp_path,
     jax.tree.map(np.testing.assert_array_equal, found, state(2))
 
 
-def test_words_in_place_of_what_a_checkpoint_says_of_itself(kept, tmp_path):
-    folder = shutil.copytree(kept, tmp_path / "job")
+def test_words_in_place_of_what_a_checkpoint_says_of_itself(folder):
     for path in (folder / "3").iterdir():
         if path.is_file():
             path.write_bytes(b"[" * 100_000)
@@ -130,8 +130,7 @@ def test_words_in_place_of_what_a_checkpoint_says_of_itself(kept, tmp_path):
         Checkpoints(folder, print)
 
 
-def test_a_link_in_a_checkpoint_is_not_followed(kept, tmp_path):
-    folder = shutil.copytree(kept, tmp_path / "job")
+def test_a_link_in_a_checkpoint_is_not_followed(folder, tmp_path):
     (tmp_path / "outside").mkdir()
     (folder / "4").symlink_to(tmp_path / "outside")
     with pytest.raises(RunError, match="4 is a link; a run has files and folders only"):
@@ -190,10 +189,10 @@ def test_the_last_epoch_is_kept_if_it_is_to_stay(tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # of writes that fail after the first
-def test_what_the_file_system_refuses_is_one_sentence(kept, tmp_path):
+def test_what_the_file_system_refuses_is_one_sentence(folder):
     """As a disk that is full; what was kept before stays, and a checkpoint is kept again where there is room."""
     resource = pytest.importorskip("resource")
-    these = Checkpoints(shutil.copytree(kept, tmp_path / "job"), print, seconds=0)
+    these = Checkpoints(folder, print, seconds=0)
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, before[1]))
     try:
@@ -202,14 +201,14 @@ def test_what_the_file_system_refuses_is_one_sentence(kept, tmp_path):
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     these.close(delete=False)
-    epoch, found = restored(tmp_path / "job", [])
+    epoch, found = restored(folder, [])
     assert epoch == 3
     jax.tree.map(np.testing.assert_array_equal, found, state(3))
 
 
-def test_a_full_disk_is_found_before_orbax_finds_it(kept, tmp_path, monkeypatch):
+def test_a_full_disk_is_found_before_orbax_finds_it(folder, tmp_path, monkeypatch):
     """Its threads would print tracebacks; nothing is begun, and what was kept before stays."""
-    these = Checkpoints(shutil.copytree(kept, tmp_path / "job"), print, seconds=0)
+    these = Checkpoints(folder, print, seconds=0)
     usage = shutil.disk_usage(tmp_path)
     monkeypatch.setattr(checkpoints.shutil, "disk_usage", lambda _: usage._replace(free=2**20))
     monkeypatch.setattr(these._manager, "save", None)
@@ -219,9 +218,8 @@ def test_a_full_disk_is_found_before_orbax_finds_it(kept, tmp_path, monkeypatch)
     these.close(delete=False)
 
 
-def test_what_cannot_be_read_just_now_is_kept(kept, tmp_path, monkeypatch):
+def test_what_cannot_be_read_just_now_is_kept(folder, monkeypatch):
     """A file system that fails for a while says nothing against the checkpoint."""
-    folder = shutil.copytree(kept, tmp_path / "job")
     these = Checkpoints(folder, print, seconds=0)
 
     def refused(*_, **__):

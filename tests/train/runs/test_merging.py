@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import shutil
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ from mixjax.train.running import load_records, run
 from mixjax.train.runs.merging import merge
 from mixjax.train.runs.publishing import publish
 from mixjax.train.runs.stored import rows_of
-from tests.train.conftest import SMALL
+from tests.train.conftest import SMALL, change_manifest
 
 
 @pytest.fixture(scope="module")
@@ -50,19 +50,6 @@ def test_a_merged_run_is_published_with_all_its_commands(finished, second, tmp_p
         merge([finished, second], tmp_path / "both")
 
 
-def changed(run_folder, tmp_path, change):
-    """A copy of the manifest and the rest of a run, with a part of its manifest changed."""
-    copy = tmp_path / "changed"
-    copy.mkdir()
-    for path in run_folder.iterdir():
-        if path.is_file():
-            (copy / path.name).write_bytes(path.read_bytes())
-    manifest = json.loads((copy / "manifest.json").read_text())
-    change(manifest)
-    (copy / "manifest.json").write_text(json.dumps(manifest))
-    return copy
-
-
 @pytest.mark.medium
 @pytest.mark.parametrize(
     ("change", "message"),
@@ -73,8 +60,10 @@ def changed(run_folder, tmp_path, change):
     ],
 )
 def test_what_does_not_belong_together_is_refused(change, message, finished, second, tmp_path):
+    changed = shutil.copytree(second, tmp_path / "changed")
+    change_manifest(changed, change)
     with pytest.raises(RunError, match=message):
-        merge([finished, changed(second, tmp_path, change)], tmp_path / "both")
+        merge([finished, changed], tmp_path / "both")
     assert not (tmp_path / "both").exists()
 
 
