@@ -54,6 +54,13 @@ def _parts(u: jax.Array, _: Arrays) -> Arrays:
     return {"ece": u[:, 0], "ece_mix": u[:, 1:], "mce": u[:, 0], "mce_mix": u[:, 1:]}
 
 
+def results_of(benchmark: Benchmark, folder: Path, sizes: Any) -> dict[str, Any]:
+    """Run a benchmark, and return the results that it writes beside its page."""
+    page = benchmark.run(folder, sizes)
+    assert (folder / f"{benchmark.name}.md").read_text() == page
+    return dict(json.loads((folder / f"{benchmark.name}.json").read_text())["results"])
+
+
 @pytest.fixture
 def quick_to_compile(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every experiment replaced by uniform numbers."""
@@ -67,16 +74,14 @@ def quick_to_compile(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.slow
 @pytest.mark.usefixtures("quick_to_compile")
 def test_the_files_hold_every_table_and_the_machine(tmp_path: Path) -> None:
-    page = simulator.BENCHMARK.run(tmp_path, TINY)
-    assert (tmp_path / "simulator.md").read_text() == page
-    text = (tmp_path / "simulator.json").read_text()
-    content = json.loads(text)
+    results = results_of(simulator.BENCHMARK, tmp_path, TINY)
+    page, text = ((tmp_path / f"simulator.{ending}").read_text() for ending in ("md", "json"))
     machine = {"commit", "jax", "jaxlib", "numpy", "python", "platform", "device", "devices", "cores", "memory_gib"}
-    assert {"command", "seconds", "settings", *machine} <= content.keys()
+    assert {"command", "seconds", "settings", *machine} <= json.loads(text).keys()
     tables = ["phase_diagram", "recompilation", "speed", "size", "weights", "growth", "random_numbers"]
-    assert list(content["results"]) == ["summary", *tables]
-    assert all(content["results"][name]["rows"] and content["results"][name]["ratios"] for name in tables)
-    assert [row["asked"] for row in content["results"]["summary"]["rows"]].count("1") == 1
+    assert list(results) == ["summary", *tables]
+    assert all(results[name]["rows"] and results[name]["ratios"] for name in tables)
+    assert [row["asked"] for row in results["summary"]["rows"]].count("1") == 1
     for private in (str(tmp_path), str(Path.cwd()), platform.node(), f"/{getpass.getuser()}"):
         assert private not in text + page
 
@@ -86,13 +91,12 @@ def test_the_files_hold_every_table_and_the_machine(tmp_path: Path) -> None:
 def test_the_curves_are_in_tables_and_a_figure(tmp_path: Path) -> None:
     """Without Dask, whose workers would compile the true experiment."""
     job = Job(1000, Layout(16, 8, 1))
-    page = scaling.BENCHMARK.run(tmp_path, scaling.Sizes(TINY, job, workers=(), long_units=1, repetitions=1))
-    assert (tmp_path / "scaling.md").read_text() == page
-    results = json.loads((tmp_path / "scaling.json").read_text())["results"]
+    sizes = scaling.Sizes(TINY, job, workers=(), long_units=1, repetitions=1)
+    results = results_of(scaling.BENCHMARK, tmp_path, sizes)
     assert list(results) == ["growth", "weights", "parallel", "cost"]
     fast = {(row["of"], row["number"]): row["times_as_fast_as_one"] for row in results["parallel"]["rows"]}
     assert fast[THREADS, 1] == 1
-    assert "Without Dask" in page
+    assert "Without Dask" in results["parallel"]["text"]
     assert (tmp_path / "scaling.png").read_bytes().startswith(b"\x89PNG")
 
 
@@ -136,9 +140,7 @@ def test_literal_and_exact_replicates_agree_and_the_exact_are_compiled_once() ->
 def test_calibration_functions_are_right_beside_the_other_libraries(tmp_path: Path) -> None:
     """On few rows: every library is near the exact value, and so is the stream; what the files hold."""
     sizes = Sizes(width=(2_000,), estimators=(500,), batches=3, batch=100, repetitions=1)
-    page = calibration.BENCHMARK.run(tmp_path, sizes)
-    assert (tmp_path / "calibration.md").read_text() == page
-    results = json.loads((tmp_path / "calibration.json").read_text())["results"]
+    results = results_of(calibration.BENCHMARK, tmp_path, sizes)
     assert list(results) == ["summary", "equal_width", "estimators", "streaming", "calls"]
     width = {row["library"]: row["error"] for row in results["equal_width"]["rows"]}
     assert {"mixjax", "NumPy", "scikit-learn"} <= width.keys()
@@ -182,9 +184,7 @@ def test_distances_are_compared_after_training(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(distances, "_TIMED", 2)
     sizes = distances.Sizes(("coupling",), seconds=1e-3, seeds=2, rows=1000, p=4, d=4, draws=1 << 16)
     with jax.enable_x64(False):
-        page = distances.BENCHMARK.run(tmp_path, sizes)
-    assert (tmp_path / "distances.md").read_text() == page
-    rows = json.loads((tmp_path / "distances.json").read_text())["results"]["coupling"]["rows"]
+        rows = results_of(distances.BENCHMARK, tmp_path, sizes)["coupling"]["rows"]
     assert [row["distance"] for row in rows] == list(names)
     for row in rows:
         assert 0 < row["along_theta*"] < 1
@@ -215,9 +215,7 @@ def test_training_takes_the_same_steps_as_pytorch(tmp_path: Path) -> None:
     from benchmarks.training.ours import Net
 
     tiny = training.Sizes(steps=8, repetitions=1, mlps=(Net(784, 20, 1),), resnets=(), lanes=2)
-    page = training.BENCHMARK.run(tmp_path, tiny)
-    assert (tmp_path / "training.md").read_text() == page
-    results = json.loads((tmp_path / "training.json").read_text())["results"]
+    results = results_of(training.BENCHMARK, tmp_path, tiny)
     assert list(results) == ["steps", "loss", "lanes"]
     assert {row["library"]: row["epochs"] < 200 for row in results["loss"]["rows"]} == {"mixjax": True, "torch": True}
 

@@ -43,9 +43,11 @@ def biases() -> dict[str, float]:
 
 
 def spreads() -> dict[str, float]:
-    names = [(law, name) for law in (CALIBRATED, OVER) for name in ("sweep", "smooth", "debiased")]
-    row = {pair: at(BIASES, law=pair[0], size=300, estimator=ESTIMATORS[pair[1]], bins=15) for pair in names}
-    return {f"{law}.{name}.sd": row[law, name].sd for law, name in names}
+    return {
+        f"{law}.{name}.sd": at(BIASES, law=law, size=300, estimator=ESTIMATORS[name], bins=15).sd
+        for law in (CALIBRATED, OVER)
+        for name in ("sweep", "smooth", "debiased")
+    }
 
 
 def plain_bias() -> dict[str, float]:

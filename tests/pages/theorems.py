@@ -49,8 +49,7 @@ def first(theorem: str, configuration: str) -> int:
 def verdicts() -> dict[str, float]:
     values = {f"{name}.n": entry["n"] for name, entry in entries().items() if entry["n"] is not None}
     text = (FOLDER / "README.md").read_text()
-    values |= {"favoured": favoured()}
-    return values | {"replicates": int(re.search(r"replicates = (\d+)", text)[1])}
+    return values | {"favoured": favoured(), "replicates": int(re.search(r"replicates = (\d+)", text)[1])}
 
 
 def interval(name: str, row: Any) -> dict[str, float]:

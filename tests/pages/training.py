@@ -18,7 +18,9 @@ LAYERS = (1, 2, 4, 8, 16, 24)
 DIGITS_LAYERS = (1, 2, 3, 4, 6, 8, 12, 16, 24)
 DIGITS_UNITS = (10, 18, 30, 55, 100, 180, 300, 550)
 UNITS = (10, 30, 100, 300)
-OTHERS = {
+INSERTED = {"alone": "supervised", "added": "pseudo-label", "mixed": "pseudo-label + Mixup"}
+VARIANTS = {
+    **{"plain": "erm", "mixup": "mixup", "row": "Mixup, one lambda a row", "manifold": "manifold Mixup"},
     **{"cutmix": "CutMix", "reg": "RegMixup", "mit": "MIT", "rank": "RankMixup"},
     **{"smoothing": "label smoothing", "decay": "weight decay"},
 }
@@ -102,9 +104,8 @@ def agreement() -> dict[str, float]:
 
 
 def variants() -> dict[str, float]:
-    names = {"plain": "erm", "mixup": "mixup", "row": "Mixup, one lambda a row", "manifold": "manifold Mixup"}
     values = {}
-    for short, arm in (names | OTHERS).items():
+    for short, arm in VARIANTS.items():
         row = of("variants", arm)
         values |= {f"{short}.accuracy": row.accuracy_mean, f"{short}.ece": row.ece_mean}
         values |= {f"{short}.gap": row.signed_gap_mean}
@@ -169,32 +170,26 @@ def depth() -> dict[str, float]:
     return values | interval("depth.1", changes[1]) | interval("depth.24", changes[24])
 
 
-def inserted(result: str) -> float:
-    """Return how many of the pseudo-labels are right, from the caption: the table is of last epochs."""
+def inserted(name: str, result: str) -> dict[str, float]:
+    """Return the ECE of each arm, and how many pseudo-labels are right: the caption has it, the table last epochs."""
     caption = (ROOT / "results" / RESULTS / result / "figures" / "epochs.txt").read_text()
     found = re.search(r"accuracy (0\.\d+), ECE", caption)
     assert found is not None
-    return float(found[1])
+    errors = {f"{name}.{short}": of(result, arm).ece_mean for short, arm in INSERTED.items()}
+    change = interval(f"{name}.change", of(result, "pseudo-label - supervised"))
+    return errors | change | {f"{name}.inserted": float(found[1])}
 
 
 def pseudo_labels() -> dict[str, float]:
-    arms = ("supervised", "pseudo-label", "pseudo-label + Mixup")
-    alone, added, mixed = (of("pseudo_label", arm) for arm in arms)
-    values = {
-        "digits.inserted": inserted("pseudo_label"),
-        "digits.alone": alone.ece_mean,
-        "digits.added": added.ece_mean,
-    }
-    values |= {"digits.mixed": mixed.ece_mean, "digits.gap": -mixed.signed_gap_mean}
-    for name, row in (("alone", alone), ("added", added), ("mixed", mixed)):
-        values |= {f"digits.{name}.accuracy": row.accuracy_mean}
-    values |= interval("digits.harm", of("pseudo_label", "pseudo-label + Mixup - supervised"))
-    return values | interval("digits.change", of("pseudo_label", "pseudo-label - supervised"))
+    values = inserted("digits", "pseudo_label")
+    values |= {f"digits.{short}.accuracy": of("pseudo_label", arm).accuracy_mean for short, arm in INSERTED.items()}
+    values |= {"digits.gap": -of("pseudo_label", "pseudo-label + Mixup").signed_gap_mean}
+    return values | interval("digits.harm", of("pseudo_label", "pseudo-label + Mixup - supervised"))
 
 
 def temperatures() -> dict[str, float]:
     values = {}
-    for units in (10, 30, 100, 300):
+    for units in UNITS:
         for arm in ("erm", "mixup"):
             for evaluation in ("test", "temperature"):
                 row = of("temperature", arm, evaluation, net=f"mlp-{units}x8")
@@ -203,7 +198,7 @@ def temperatures() -> dict[str, float]:
         change = of("temperature", CHANGE, "temperature", net=f"mlp-{units}x8")
         values |= interval(f"temperature.{units}.change", change)
     for arm in ("erm", "mixup"):
-        nets = [of("temperature", arm, "temperature", net=f"mlp-{units}x8") for units in (10, 30, 100, 300)]
+        nets = [of("temperature", arm, "temperature", net=f"mlp-{units}x8") for units in UNITS]
         values[f"temperature.{arm}.kept"] = sum(net.seeds * (1 - net.fitted_mean) for net in nets)
     return values
 
@@ -262,11 +257,7 @@ def fashion(result: str, name: str, nets: list[str], sizes: tuple[int, ...]) -> 
 
 def fashion_pseudo_labels() -> dict[str, float]:
     name = "pseudo_label_fashion_mnist"
-    arms = ("supervised", "pseudo-label", "pseudo-label + Mixup")
-    alone, added, mixed = (of(name, arm) for arm in arms)
-    values = {"fashion.inserted": inserted(name), "fashion.alone": alone.ece_mean, "fashion.added": added.ece_mean}
-    values |= {"fashion.mixed": mixed.ece_mean}
-    change = of(name, "pseudo-label - supervised")
-    values |= interval("fashion.lost", change, "accuracy", -1) | interval("fashion.change", change)
+    values = inserted("fashion", name)
+    values |= interval("fashion.lost", of(name, "pseudo-label - supervised"), "accuracy", -1)
     values |= interval("fashion.repair", of(name, "pseudo-label + Mixup - pseudo-label"), sign=-1)
     return values | interval("fashion.beyond", of(name, "pseudo-label + Mixup - supervised"), sign=-1)
