@@ -27,13 +27,6 @@ Pixels = (
 )  # as stored, or shifted (`mixjax.train.data.shifts`)
 
 
-class DeviceData(NamedTuple):
-    """Raw images and labels of one split, on the device."""
-
-    inputs: UInt8[Array, "N H W C"]
-    labels: Int32[Array, " N"]
-
-
 class Scale(NamedTuple):
     """Mean and standard deviation of the pixels of each channel, in units of a stored pixel."""
 
@@ -95,10 +88,12 @@ def steps_per_epoch(size: int, batch_size: int) -> int:
     return size // batch_size
 
 
-def batch(data: DeviceData, order: Int32[Array, " N"], step: ArrayLike, batch_size: int) -> DeviceData:
-    """Return the rows of a step in [0, steps_per_epoch), as they are stored."""
-    rows = lax.dynamic_slice_in_dim(order, jnp.asarray(step, np.int32) * batch_size, batch_size)
-    return DeviceData(*(part.at[rows].get(mode="promise_in_bounds") for part in data))
+def batch(
+    images: UInt8[Array, "N H W C"], labels: Int32[Array, " N"], order: Int32[Array, " N"], step: ArrayLike, size: int
+) -> tuple[UInt8[Array, "B H W C"], Int32[Array, " B"]]:
+    """Return `size` images and labels, of a step in [0, steps_per_epoch), as they are stored."""
+    rows = lax.dynamic_slice_in_dim(order, jnp.asarray(step, np.int32) * size, size)
+    return images.at[rows].get(mode="promise_in_bounds"), labels.at[rows].get(mode="promise_in_bounds")
 
 
 def in_batches(

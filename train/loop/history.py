@@ -22,7 +22,6 @@ __all__ = [
     "has_diverged",
     "last_epochs",
     "record_of",
-    "with_epoch",
 ]
 
 Records = list[dict[str, Any]]
@@ -39,14 +38,6 @@ def empty_history(job: Job) -> History:
     """Return a history of NaN, as before the first epoch."""
     names = (*METRICS, *OF_TRAINING, *OF_PSEUDO_LABELS, *AT_THE_END, DIVERGED)
     return {name: np.full((job.epochs, len(job.members)), np.nan, np.float32) for name in names}
-
-
-def with_epoch(history: History, epoch: int, metrics: Mapping[str, np.ndarray]) -> History:
-    """Return the history with metrics of an epoch, counted from 0, in it."""
-    columns = {name: history[name].copy() for name in metrics}
-    for name, values in metrics.items():
-        columns[name][epoch] = values
-    return {**history, **columns}
 
 
 def has_diverged(history: Mapping[str, np.ndarray], epochs: int | None = None) -> np.ndarray:

@@ -59,7 +59,7 @@ class TrainingProgram:
         have shape [members, steps].
         """
         number, compiled = np.uint32(epoch), self.compiled
-        steps = steps_per_epoch(size, compiled.batch_size)
+        steps = steps_per_epoch(size, self.spec.recipe.batch_size)
         orders, draws = epoch_orders(members, number, size), compiled.draws(steps, members, number)
         for first in range(0, steps, compiled.steps_at_once):
             part = slice(first, min(first + compiled.steps_at_once, steps))
@@ -84,7 +84,6 @@ class Compiled(NamedTuple):
     steps: Callable[..., tuple[Nets, StepMetrics]]
     logits: Callable[..., jax.Array]
     features: Callable[..., jax.Array]
-    batch_size: int
     steps_at_once: int
 
 
@@ -103,7 +102,6 @@ def compiled(spec: StepSpec) -> Compiled:
         jax.jit(partial(_steps, spec), donate_argnames="nets"),
         jax.jit(partial(outputs, logits_of)),
         jax.jit(partial(outputs, features_of)),
-        recipe.batch_size,
         1 if loops_are_slow else _STEPS_AT_ONCE,
     )
 

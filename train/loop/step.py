@@ -13,7 +13,7 @@ from jax.sharding import Sharding
 from jaxtyping import Array, Float, UInt8
 
 from ..data.augmentation import augment
-from ..data.pipeline import DeviceData, Pixels, Scale, batch, in_batches, normalize
+from ..data.pipeline import Pixels, Scale, batch, in_batches, normalize
 from ..data.streams import Stream, stream_key
 from .job import Optimizer, Recipe
 from .loss import smooth
@@ -156,7 +156,7 @@ def _batch(
 ) -> tuple[Float[Array, "B H W C"], Float[Array, "B K"]]:
     """Return normalised images and targets of a step, one-hot or smoothed."""
     recipe = spec.recipe
-    inputs, labels = batch(DeviceData(images.pixels, member.labels), order, index, recipe.batch_size)
+    inputs, labels = batch(images.pixels, member.labels, order, index, recipe.batch_size)
     if recipe.augment != "none":
         key = stream_key(member.seed, Stream.AUGMENT, epoch, index)
         padding = max(1, inputs.shape[1] // 8)  # 4 of 32 pixels, as in the paper

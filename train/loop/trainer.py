@@ -20,7 +20,6 @@ from .history import (
     History,
     empty_history,
     has_diverged,
-    with_epoch,
 )
 from .job import Job
 from .members import Members, alphas_of, members_of
@@ -47,8 +46,10 @@ class TrainingState(NamedTuple):
     def record(self, metrics: Mapping[str, np.ndarray]) -> TrainingState:
         """Return the state with metrics of the last epoch in its history, of the nets that have not diverged."""
         lost = has_diverged(self.history)
-        living = {name: np.where(lost, np.float32(np.nan), values) for name, values in metrics.items()}
-        return self._replace(history=with_epoch(self.history, self.epoch - 1, living))
+        columns = {name: self.history[name].copy() for name in metrics}
+        for name, values in metrics.items():
+            columns[name][self.epoch - 1] = np.where(lost, np.float32(np.nan), values)
+        return self._replace(history={**self.history, **columns})
 
 
 @dataclass(frozen=True)

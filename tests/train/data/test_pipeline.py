@@ -11,25 +11,10 @@ import pytest
 from jax import lax
 
 from mixjax.datasets import load
-from mixjax.train.data.pipeline import (
-    DeviceData,
-    batch,
-    channel_scale,
-    epoch_order,
-    in_batches,
-    normalize,
-    steps_per_epoch,
-)
+from mixjax.train.data.pipeline import batch, channel_scale, epoch_order, in_batches, normalize, steps_per_epoch
 from mixjax.train.data.streams import Stream, stream_key
 
 ROWS, BATCH = 103, 8
-
-
-@pytest.fixture
-def numbered() -> DeviceData:
-    """Row i holds the pixel i and the label i."""
-    rows = np.arange(ROWS)
-    return DeviceData(jnp.asarray(rows.astype(np.uint8).reshape(-1, 1, 1, 1)), jnp.asarray(rows.astype(np.int32)))
 
 
 @pytest.mark.medium
@@ -63,32 +48,18 @@ def test_every_place_is_as_likely_for_every_row():
 
 
 @pytest.mark.medium
-def test_an_epoch_sees_each_row_once_and_a_scan_what_a_loop_sees(numbered):
+def test_an_epoch_sees_each_row_once_and_a_scan_what_a_loop_sees():
+    """Row i holds the pixel i and the label i."""
+    numbered = jnp.arange(ROWS, dtype=np.uint8).reshape(-1, 1, 1, 1), jnp.arange(ROWS, dtype=np.int32)
     order, steps = epoch_order(3, 0, ROWS), steps_per_epoch(ROWS, BATCH)
-    looped = [batch(numbered, order, step, BATCH) for step in range(steps)]
-    _, scanned = lax.scan(lambda _, step: (None, batch(numbered, order, step, BATCH)), None, jnp.arange(steps))
+    looped = [batch(*numbered, order, step, BATCH) for step in range(steps)]
+    _, scanned = lax.scan(lambda _, step: (None, batch(*numbered, order, step, BATCH)), None, jnp.arange(steps))
     for got, expected in zip(scanned, map(np.stack, zip(*looped, strict=True)), strict=True):
         np.testing.assert_array_equal(got, expected)
-    np.testing.assert_array_equal(scanned.labels.ravel(), order[: steps * BATCH])
-    np.testing.assert_array_equal(scanned.inputs.ravel(), scanned.labels.ravel())
-    assert scanned.inputs.dtype == np.uint8
-
-
-@pytest.mark.slow
-def test_two_runs_of_a_seed_are_one_and_two_seeds_are_two(numbered):
-    """Batches of seeds side by side, and keys of their steps."""
-
-    def run(seed):
-        order = epoch_order(seed, 0, ROWS)
-        steps = jnp.arange(steps_per_epoch(ROWS, BATCH))
-        keys = jax.vmap(lambda at: jax.random.key_data(stream_key(seed, Stream.MIX, 0, at)))(steps)
-        return keys, jax.vmap(lambda at: batch(numbered, order, at, BATCH).labels)(steps)
-
-    keys, rows = jax.tree.map(np.asarray, jax.jit(jax.vmap(run))(np.array([5, 5, 6])))
-    for part in (keys, rows):
-        np.testing.assert_array_equal(part[0], part[1])
-        assert (part[0] != part[2]).any()
-    assert len(np.unique(keys[[0, 2]].reshape(-1, 2), axis=0)) == 2 * len(keys[0])
+    images, labels = scanned
+    np.testing.assert_array_equal(labels.ravel(), order[: steps * BATCH])
+    np.testing.assert_array_equal(images.ravel(), labels.ravel())
+    assert images.dtype == np.uint8
 
 
 def test_scales_are_exact_and_normalize(rng):
