@@ -86,11 +86,6 @@ def test_from_experiment_to_published_figures(capsys, tmp_path, monkeypatch):
     assert str(tmp_path) not in text
     assert "python -m train width --out run --preset digits --train-rows 710 --seeds 1 --epochs 2" in text
     assert (folder / "summary.csv").read_text() == (run / "summary.csv").read_text()
-    other = tmp_path / "project"
-    other.mkdir()
-    (other / "README.md").write_text("my own")
-    assert main(["publish", str(run), str(other)]) == 2
-    assert (other / "README.md").read_text() == "my own"
     (run / "figures" / "ece.png").unlink()
     assert main(["figures", str(run)]) == 0
     assert (run / "figures" / "ece.png").exists()

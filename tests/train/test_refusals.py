@@ -64,17 +64,6 @@ def test_wrong_calls(arguments, options, message, tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_labels_beyond_the_classes(tmp_path, rng):
-    """The class names say two classes, a label says a third."""
-    images = rng.integers(0, 255, (40, 4, 4), np.uint8)
-    labels = np.arange(40) % 3
-    np.savez(tmp_path / "data.npz", train_inputs=images, train_labels=labels, test_inputs=images, test_labels=labels,
-             class_names=np.array(["one", "two"]))  # fmt: skip
-    with pytest.raises(RunError, match="2"):
-        run("width", tmp_path / "run", dataset=str(tmp_path / "data.npz"))
-    assert not (tmp_path / "run").exists()
-
-
 def test_one_class_is_refused(tmp_path):
     images, labels = np.zeros((4, 2, 2), np.uint8), np.zeros(4, np.int32)
     np.savez(tmp_path / "data.npz", train_inputs=images, train_labels=labels, test_inputs=images, test_labels=labels)
