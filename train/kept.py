@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from functools import partial
 from os import PathLike
@@ -162,9 +163,8 @@ def _nets_of(path: Path, job: Job, step: StepSpec, rows: int, scale: Scale) -> I
     if not folder.is_dir():
         raise RunError(f"there is no checkpoint in {folder}; train in another folder with --keep-checkpoints")
     warnings: list[str] = []
-    checkpoints = Checkpoints(folder, warnings.append)
-    kept = checkpoints.restore(_like(job, step, rows), job.epochs)
-    checkpoints.close(delete=False)
+    with closing(Checkpoints(folder, warnings.append)) as checkpoints:
+        kept = checkpoints.restore(_like(job, step, rows), job.epochs)
     lost = np.zeros(len(job.members), bool) if kept is None else has_diverged(kept[1]["history"])
     if kept is None or (kept[0] < job.epochs and not lost.all()):
         raise RunError(f"the last checkpoint in {folder} is damaged or missing; train in another folder")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -58,11 +59,8 @@ def _train_jobs(task: Task, dataset: Dataset, seeds: int, folder: Path) -> list[
     records: list[dict[str, Any]] = []
     for arm in ALPHAS:
         for job in job_of(task, arm, tuple(range(seeds))).split_by_member():
-            checkpoints = Checkpoints(folder / job.name, print, seconds=_NEVER)
-            try:
+            with closing(Checkpoints(folder / job.name, print, seconds=_NEVER)) as checkpoints:
                 history = train_job(job, dataset, checkpoints, lambda *_: None, lambda *_: None).history
-            finally:
-                checkpoints.close(delete=True)
             last = range(task.epochs - 1, task.epochs)
             records += epoch_records(job, history, last, dataset.num_classes)
     return records

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
@@ -83,12 +84,10 @@ def trained(
     shared: Path | None = None,
 ) -> TrainedJob:
     """A job from its last checkpoint in the folder, with every epoch kept."""
-    kept = [Checkpoints(path, refuse, seconds=0) for path in (folder, shared) if path is not None]
-    try:
+    with ExitStack() as opened:
+        folders = (path for path in (folder, shared) if path is not None)
+        kept = [opened.enter_context(closing(Checkpoints(path, refuse, seconds=0))) for path in folders]
         return train_job(job, dataset, kept[0], on_epoch, on_steps, *kept[1:])
-    finally:
-        for checkpoints in kept:
-            checkpoints.close(delete=False)
 
 
 def assert_same_bits(one: TrainedJob, other: TrainedJob) -> None:

@@ -139,11 +139,9 @@ class Checkpoints:
         except (OSError, ValueError):
             return False
 
-    def close(self, *, delete: bool) -> None:
-        """Release the folder, and delete it if the job is done and stored."""
+    def close(self) -> None:
+        """Release the folder."""
         self._manager.close()
-        if delete and jax.process_index() == 0:
-            shutil.rmtree(self.folder, ignore_errors=True)
 
 
 def _manager_of(folder: Path) -> ocp.CheckpointManager:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -94,8 +94,7 @@ class JobRunner:
     def _train(self, job: Job, reporter: _JobReporter) -> None:
         seconds, keep_last, warn = self.policy
         folder = self.folder / "checkpoints" / job.name
-        checkpoints = Checkpoints(folder, warn, seconds=seconds, keep_last=keep_last)
-        try:
+        with closing(Checkpoints(folder, warn, seconds=seconds, keep_last=keep_last)) as checkpoints:
             with _memory_explained(job), self._shared_by(job) as shared:
                 trained = train_job(job, self.dataset, checkpoints, reporter.on_epoch, reporter.on_steps, shared)
                 if self.keep_features:
@@ -107,11 +106,9 @@ class JobRunner:
                 self.sittings.record()
                 self.directory.write(job.name, {"records": np.array(json.dumps(records)), "logits": trained.logits})
                 append_records(self.folder / RECORDS, more)
-        except BaseException:
-            checkpoints.close(delete=False)
-            raise
         barrier(f"{job.name} is stored")
-        checkpoints.close(delete=not keep_last)
+        if is_first() and not keep_last:
+            shutil.rmtree(folder, ignore_errors=True)
 
     @contextmanager
     def _shared_by(self, job: Job) -> Iterator[Checkpoints | None]:
@@ -120,11 +117,9 @@ class JobRunner:
         if len(alike) < 2:
             yield None
             return
-        shared = Checkpoints(self.folder / "checkpoints" / SHARED / alike[0].name, self.policy.warn, seconds=0)
-        try:
+        folder = self.folder / "checkpoints" / SHARED / alike[0].name
+        with closing(Checkpoints(folder, self.policy.warn, seconds=0)) as shared:
             yield shared
-        finally:
-            shared.close(delete=False)
 
     def _stored_records(self, job: Job) -> Records:
         records = records_of(self.directory.read(job.name))

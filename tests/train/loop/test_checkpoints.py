@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import gc
 import shutil
+from contextlib import closing
 
 import jax
 import jax.numpy as jnp
@@ -21,21 +22,21 @@ def state(epoch: int) -> dict[str, object]:
     return {"nets": {"weights": weights}, "labels": jnp.full((2, 50), epoch, jnp.int32), "history": np.full(3, np.nan)}
 
 
+LIKE = jax.tree.map(jnp.zeros_like, state(0))
+
+
 def restored(folder, warnings):
-    kept = Checkpoints(folder, warnings.append, seconds=0)
-    found = kept.restore(jax.tree.map(jnp.zeros_like, state(0)))
-    kept.close(delete=False)
-    return found
+    with closing(Checkpoints(folder, warnings.append, seconds=0)) as these:
+        return these.restore(LIKE)
 
 
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory):
     folder = tmp_path_factory.mktemp("kept") / "job"
-    these = Checkpoints(folder, print, seconds=0)
-    for epoch in (1, 2, 3):
-        these.save(epoch, state(epoch))
-    assert these.last == 3
-    these.close(delete=False)
+    with closing(Checkpoints(folder, print, seconds=0)) as these:
+        for epoch in (1, 2, 3):
+            these.save(epoch, state(epoch))
+        assert these.last == 3
     return folder
 
 
@@ -65,18 +66,17 @@ def damaged(content: bytes, damage: str) -> bytes:
 @pytest.mark.parametrize("damage", ["truncated", "flipped", "emptied", "deleted"])
 def test_a_damaged_file_is_never_parsed(folder, damage):
     """Whichever file of the last checkpoint it is; and one that was added."""
-    these = Checkpoints(folder, print, seconds=0)
-    for path in sorted(path for path in (folder / "3").rglob("*") if path.is_file()):
-        content = path.read_bytes()
-        path.unlink()
-        if damage != "deleted":
-            path.write_bytes(damaged(content, damage))
-        assert these._intact(3) is (damage != "deleted" and not content), path
-        path.write_bytes(content)
-        assert these._intact(3), path
-    (folder / "3" / "added").touch()
-    assert not these._intact(3)
-    these.close(delete=False)
+    with closing(Checkpoints(folder, print, seconds=0)) as these:
+        for path in sorted(path for path in (folder / "3").rglob("*") if path.is_file()):
+            content = path.read_bytes()
+            path.unlink()
+            if damage != "deleted":
+                path.write_bytes(damaged(content, damage))
+            assert these._intact(3) is (damage != "deleted" and not content), path
+            path.write_bytes(content)
+            assert these._intact(3), path
+        (folder / "3" / "added").touch()
+        assert not these._intact(3)
 
 
 def test_what_is_damaged_is_told_of_and_the_one_before_is_taken(folder):
@@ -106,16 +106,14 @@ def test_files_with_a_checksum_that_are_no_state_are_passed_over(folder, change)
         sealed(folder, 3)
     elif change == "another shape":
         shutil.rmtree(folder / "3")
-        other = Checkpoints(folder, print, seconds=0)
-        other.save(3, {**state(3), "labels": jnp.zeros((3, 5), jnp.int32)})
-        other.close(delete=False)
+        with closing(Checkpoints(folder, print, seconds=0)) as other:
+            other.save(3, {**state(3), "labels": jnp.zeros((3, 5), jnp.int32)})
     else:
         shutil.move(folder / "3", folder / "9")
         sealed(folder, 9)
     warnings: list[str] = []
-    these = Checkpoints(folder, warnings.append, seconds=0)
-    epoch, found = these.restore(jax.tree.map(jnp.zeros_like, state(0)), epochs=8)
-    these.close(delete=False)
+    with closing(Checkpoints(folder, warnings.append, seconds=0)) as these:
+        epoch, found = these.restore(LIKE, epochs=8)
     gc.collect()
     assert epoch == 2 and len(warnings) == 1
     jax.tree.map(np.testing.assert_array_equal, found, state(2))
@@ -144,12 +142,11 @@ def test_nothing_to_restore(tmp_path):
 def test_an_epoch_soon_after_another_is_not_kept(tmp_path, monkeypatch):
     now = [100.0]
     monkeypatch.setattr(checkpoints.time, "monotonic", lambda: now[0])
-    kept = Checkpoints(tmp_path / "job", print)
-    for epoch, seconds in enumerate((1, 1, 1.5, 0.4, 2), start=1):
-        now[0] += seconds
-        kept.save(epoch, state(epoch))
-    assert kept.last == 5
-    kept.close(delete=False)
+    with closing(Checkpoints(tmp_path / "job", print)) as these:
+        for epoch, seconds in enumerate((1, 1, 1.5, 0.4, 2), start=1):
+            now[0] += seconds
+            these.save(epoch, state(epoch))
+        assert these.last == 5
     assert sorted(path.name for path in (tmp_path / "job").iterdir() if path.name.isdecimal()) == ["2", "5"]
 
 
@@ -169,38 +166,35 @@ def test_where_writing_takes_long_fewer_are_kept(tmp_path, monkeypatch):
 
     monkeypatch.setattr(checkpoints.time, "monotonic", lambda: now[0])
     monkeypatch.setattr(checkpoints, "write_atomically", slowly)
-    these = Checkpoints(tmp_path / "job", print, seconds=2)
     last = []
-    for now[0] in (1, 3, 14, 23, 25):
-        these.save(int(now[0]), state(1))
-        last.append(these.last)
-    these.close(delete=False)
+    with closing(Checkpoints(tmp_path / "job", print, seconds=2)) as these:
+        for now[0] in (1, 3, 14, 23, 25):
+            these.save(int(now[0]), state(1))
+            last.append(these.last)
     assert last == [0, 3, 3, 3, 25]
 
 
 def test_the_last_epoch_is_kept_if_it_is_to_stay(tmp_path):
     """`--keep-checkpoints` promises the parameters of the final nets, however quick they were."""
     for keep_last in (False, True):
-        these = Checkpoints(tmp_path / str(keep_last), print, seconds=1e9, keep_last=keep_last)
-        these.save(1, state(1))
-        these.save(2, state(2), last=True)
-        assert these.last == (2 if keep_last else 0)
-        these.close(delete=False)
+        with closing(Checkpoints(tmp_path / str(keep_last), print, seconds=1e9, keep_last=keep_last)) as these:
+            these.save(1, state(1))
+            these.save(2, state(2), last=True)
+            assert these.last == (2 if keep_last else 0)
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # of writes that fail after the first
 def test_what_the_file_system_refuses_is_one_sentence(folder):
     """As a disk that is full; what was kept before stays, and a checkpoint is kept again where there is room."""
     resource = pytest.importorskip("resource")
-    these = Checkpoints(folder, print, seconds=0)
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, before[1]))
-    try:
-        with pytest.raises(RunError, match="the file would be larger than allowed; finished work is kept"):
-            these.save(4, state(4))
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
-    these.close(delete=False)
+    with closing(Checkpoints(folder, print, seconds=0)) as these:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, before[1]))
+        try:
+            with pytest.raises(RunError, match="the file would be larger than allowed; finished work is kept"):
+                these.save(4, state(4))
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
     epoch, found = restored(folder, [])
     assert epoch == 3
     jax.tree.map(np.testing.assert_array_equal, found, state(3))
@@ -208,27 +202,25 @@ def test_what_the_file_system_refuses_is_one_sentence(folder):
 
 def test_a_full_disk_is_found_before_orbax_finds_it(folder, tmp_path, monkeypatch):
     """Its threads would print tracebacks; nothing is begun, and what was kept before stays."""
-    these = Checkpoints(folder, print, seconds=0)
     usage = shutil.disk_usage(tmp_path)
     monkeypatch.setattr(checkpoints.shutil, "disk_usage", lambda _: usage._replace(free=2**20))
-    monkeypatch.setattr(these._manager, "save", None)
-    with pytest.raises(RunError, match="the disk is full; finished work is kept"):
-        these.save(4, state(4))
-    assert these.last == 3
-    these.close(delete=False)
+    with closing(Checkpoints(folder, print, seconds=0)) as these:
+        monkeypatch.setattr(these._manager, "save", None)
+        with pytest.raises(RunError, match="the disk is full; finished work is kept"):
+            these.save(4, state(4))
+        assert these.last == 3
 
 
 def test_what_cannot_be_read_just_now_is_kept(folder, monkeypatch):
     """A file system that fails for a while says nothing against the checkpoint."""
-    these = Checkpoints(folder, print, seconds=0)
 
     def refused(*_, **__):
         raise OSError(errno.EIO, "Input/output error")
 
-    with monkeypatch.context() as patched:
-        patched.setattr(these._manager, "restore", refused)
-        with pytest.raises(RunError, match=r"checkpoint 3 in .* cannot be read now, but is kept: input/output error"):
-            these.restore(jax.tree.map(jnp.zeros_like, state(0)))
-    found = these.restore(jax.tree.map(jnp.zeros_like, state(0)))
-    these.close(delete=False)
+    with closing(Checkpoints(folder, print, seconds=0)) as these:
+        with monkeypatch.context() as patched:
+            patched.setattr(these._manager, "restore", refused)
+            with pytest.raises(RunError, match=r"checkpoint 3 in .* read now, but is kept: input/output error"):
+                these.restore(LIKE)
+        found = these.restore(LIKE)
     assert found is not None and found[0] == 3

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from contextlib import closing
 
 import jax
 import jax.numpy as jnp
@@ -58,7 +59,7 @@ def test_stopped_after_each_epoch_and_resumed(digits, tmp_path, undisturbed, nam
         calls.clear()
         with pytest.raises(StopError):  # after an epoch is reported and before it is kept: the epoch is done again
             trained(job_of(name), digits, tmp_path / "reported", on_epoch=stop)
-        with Kept(tmp_path / "kept") as checkpoints, pytest.raises(StopError):
+        with closing(Kept(tmp_path / "kept")) as checkpoints, pytest.raises(StopError):
             train_job(job_of(name), digits, checkpoints, ignore, ignore)
     assert_same_bits(undisturbed(name), trained(job_of(name), digits, tmp_path / "reported"))
     assert_same_bits(undisturbed(name), trained(job_of(name), digits, tmp_path / "kept"))
@@ -73,12 +74,6 @@ class Kept(Checkpoints):
     def save(self, epoch, state, *, last=False):
         super().save(epoch, state, last=last)
         raise StopError
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.close(delete=False)
 
 
 @pytest.mark.slow
@@ -212,7 +207,7 @@ def test_a_net_that_diverges_ends_and_the_other_does_not_notice(digits, tmp_path
     spoil(1, 1, 4)
     spoilt = trained(JOB, digits, tmp_path / "spoilt")
     for _ in range(2):
-        with Kept(tmp_path / "kept") as checkpoints, pytest.raises(StopError):
+        with closing(Kept(tmp_path / "kept")) as checkpoints, pytest.raises(StopError):
             train_job(JOB, digits, checkpoints, ignore, ignore)
     assert_same_bits(spoilt, trained(JOB, digits, tmp_path / "kept"))
     monkeypatch.undo()
