@@ -72,7 +72,8 @@ def by_two(tmp_path_factory):
 
 def test_what_the_first_process_is_refused_all_are(tmp_path):
     """The folder holds another run: neither waits for the other, and both end with the same sentence."""
-    RunDirectory.open(tmp_path / "run", spec={}, environment={}, layout={}).close()
+    with RunDirectory.open(tmp_path / "run", spec={}, environment={}, layout={}) as other:
+        other.write("job", {"logits": np.zeros(1)})
     ended = run_by_two(tmp_path / "run")
     printed = [[line for line in text.splitlines() if line.startswith("error: ")] for _, text in ended]
     assert [status for status, _ in ended] == [2, 2], printed
@@ -95,7 +96,7 @@ def test_the_records_are_those_of_one_process(by_two, tmp_path):
 def test_the_first_process_alone_writes(by_two):
     """One line for each record, and no debris."""
     files = {"manifest.json", "shards", "predictions", "provenance.json", "records.jsonl", "summary.csv", ".lock"}
-    assert {path.name for path in by_two.iterdir()} == files
+    assert {path.name for path in by_two.iterdir()} == files | {"sittings.json"}
     lines = (by_two / "records.jsonl").read_text().splitlines()
     assert len(lines) == len(set(lines)) == 6
     assert not list(by_two.rglob(".tmp-*"))

@@ -34,7 +34,7 @@ def test_jobs_that_begin_alike_train_their_first_phase_once(tmp_path, monkeypatc
     run("pseudo_label", tmp_path, train_rows=710, keep_checkpoints=True, progress=show)
     plain, mixed = [0.0, 0.0], [1.0, 1.0]
     assert epochs == [(0, 355, plain), (1, 355, plain), (2, 710, plain), (2, 710, mixed)]
-    assert sorted(path.name for path in (tmp_path / "checkpoints").iterdir()) == ["mixed", "plain"]
+    assert sorted(path.name for path in (tmp_path / "checkpoints").iterdir()) == ["images.json", "mixed", "plain"]
     assert [done for done, _, _ in shown] == [0, 22, 22, 44, 44, 88, 88, 132, 176, 176]  # 22 + 22 + 44 steps each
     assert {entry[1:] for entry in shown} == {(176, "plain"), (176, "mixed")}
 
