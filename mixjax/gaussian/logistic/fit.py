@@ -77,37 +77,38 @@ class LossOfLogits(NamedTuple):
     hessian_x: Float[Array, "rows p"]  # the Hessian in the logits, times X
 
 
-class _State(NamedTuple):
-    coefficients: jax.Array
-    moved: jax.Array  # the largest change of a logit in the last step, over 1 + the largest logit
-    steps: jax.Array
-
-
 def damped_newton(x: jax.Array, penalty: jax.Array, loss: Callable[[jax.Array], LossOfLogits]) -> jax.Array:
     """Minimize loss(X w) + (penalty/2) |w|^2 over w by steps of length log(1 + d)/d; NaN without convergence.
 
     d is the largest change of a logit in a full step, and each step lowers the loss. (The loss is self-concordant in
     the sense of F. Bach, "Self-concordant analysis for logistic regression", EJS 4 (2010), which this step is from.)
-    The last of quadratically shrinking steps is below the root of the rounding.
     """
-    enough = jnp.sqrt(jnp.finfo(x.dtype).eps)
 
-    def step(state: _State) -> _State:
-        logits = jnp.matmul(x, state.coefficients, precision="highest")
+    def step(coefficients: jax.Array) -> tuple[jax.Array, jax.Array]:
+        logits = jnp.matmul(x, coefficients, precision="highest")
         gradient, hessian_x = loss(logits)
-        slope = jnp.matmul(gradient, x, precision="highest") + penalty * state.coefficients
+        slope = jnp.matmul(gradient, x, precision="highest") + penalty * coefficients
         hessian = jnp.matmul(x.T, hessian_x) + penalty * jnp.eye(x.shape[1], dtype=x.dtype)
         full = -solve(hessian, slope, assume_a="pos")
         change = jnp.max(jnp.abs(jnp.matmul(x, full, precision="highest")))
-        moved = change / (1.0 + jnp.max(jnp.abs(logits)))
-        return _State(state.coefficients + damping(change) * full, moved, state.steps + 1)
+        return coefficients + damping(change) * full, change / (1.0 + jnp.max(jnp.abs(logits)))
 
-    def unfinished(state: _State) -> jax.Array:
-        return (state.moved > enough) & (state.steps < MAX_STEPS)
+    return repeated(step, jnp.zeros(x.shape[1], x.dtype), MAX_STEPS)
 
-    start = _State(jnp.zeros(x.shape[1], x.dtype), jnp.array(jnp.inf, x.dtype), jnp.array(0))
-    last = lax.while_loop(unfinished, step, start)
-    return jnp.where(last.moved <= enough, last.coefficients, jnp.nan)
+
+def repeated(step: Callable[[jax.Array], tuple[jax.Array, jax.Array]], start: jax.Array, most: int) -> jax.Array:
+    """Repeat a step, which returns a point and how far it has moved, until it settles; NaN after the `most` steps.
+
+    The last of quadratically shrinking steps is below the root of the rounding.
+    """
+    enough = jnp.sqrt(jnp.finfo(start.dtype).eps)
+
+    def unfinished(state: tuple[jax.Array, jax.Array, jax.Array]) -> jax.Array:
+        return (state[1] > enough) & (state[2] < most)
+
+    first = (start, jnp.array(jnp.inf, start.dtype), jnp.array(0))
+    last, moved, _ = lax.while_loop(unfinished, lambda state: (*step(state[0]), state[2] + 1), first)
+    return jnp.where(moved <= enough, last, jnp.nan)
 
 
 def damping(change: jax.Array) -> jax.Array:

@@ -22,7 +22,7 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Float
 
-from mixjax.gaussian.logistic.fit import damping
+from mixjax.gaussian.logistic.fit import damping, repeated
 from mixjax.gaussian.logistic.mixing import MixingRule, mixing_rule
 from mixjax.gaussian.logistic.pair_loss import PairLoss
 
@@ -136,7 +136,21 @@ def _system(unknown: jax.Array, problem: Problem, grid: Grid, loss: PairLoss) ->
 @partial(jax.custom_jvp, nondiff_argnums=(0,))
 def _root(loss: PairLoss, problem: Problem) -> jax.Array:
     grid = _grid(problem)
-    return _newton(jnp.zeros(len(grid.g) + 1, problem.penalty.dtype).at[-1].set(0.25), problem, grid, loss)
+    unmixed = grid._replace(rule=MixingRule(grid.rule.lam[:0], grid.rule.weight[:0]))
+    mixes = jnp.sum(grid.rule.weight) > 0
+
+    def step(unknown: jax.Array) -> tuple[jax.Array, jax.Array]:
+        """Return how far a full step goes too: the change of a logit, over 1 + the largest one, or of B, over B."""
+        here = lax.cond(mixes, *(partial(_system, unknown, problem, each, loss) for each in (grid, unmixed)))
+        full = -jnp.linalg.solve(here.jacobian, here.residual)
+        change = jnp.max(jnp.abs(full[:-1]))
+        length = damping(change)
+        b, db = unknown[-1], full[-1]
+        length = jnp.where(length * db < -0.9 * b, -0.9 * b / jnp.where(db < 0, db, 1.0), length)
+        moved = jnp.maximum(change / (1.0 + jnp.max(jnp.abs(unknown[:-1]))), jnp.abs(db) / b)
+        return unknown + length * full, moved
+
+    return repeated(step, jnp.zeros(len(grid.g) + 1, problem.penalty.dtype).at[-1].set(0.25), _MAX_STEPS)
 
 
 @_root.defjvp
@@ -150,32 +164,3 @@ def _root_jvp(loss: PairLoss, primals: tuple[Problem], tangents: tuple[Problem])
 
     _, change = jax.jvp(residual, primals, tangents)
     return root, -jnp.linalg.solve(_system(root, problem, _grid(problem), loss).jacobian, change)
-
-
-class _State(NamedTuple):
-    unknown: jax.Array
-    moved: jax.Array  # the largest change in a full step: of a logit, over 1 + the largest one, or of B, over B
-    steps: jax.Array
-
-
-def _newton(start: jax.Array, problem: Problem, grid: Grid, loss: PairLoss) -> jax.Array:
-    enough = jnp.sqrt(jnp.finfo(start.dtype).eps)
-
-    def unfinished(state: _State) -> jax.Array:
-        return (state.moved > enough) & (state.steps < _MAX_STEPS)
-
-    unmixed = grid._replace(rule=MixingRule(grid.rule.lam[:0], grid.rule.weight[:0]))
-    mixes = jnp.sum(grid.rule.weight) > 0
-
-    def step(state: _State) -> _State:
-        here = lax.cond(mixes, *(partial(_system, state.unknown, problem, each, loss) for each in (grid, unmixed)))
-        full = -jnp.linalg.solve(here.jacobian, here.residual)
-        change = jnp.max(jnp.abs(full[:-1]))
-        length = damping(change)
-        b, db = state.unknown[-1], full[-1]
-        length = jnp.where(length * db < -0.9 * b, -0.9 * b / jnp.where(db < 0, db, 1.0), length)
-        moved = jnp.maximum(change / (1.0 + jnp.max(jnp.abs(state.unknown[:-1]))), jnp.abs(db) / b)
-        return _State(state.unknown + length * full, moved, state.steps + 1)
-
-    last = lax.while_loop(unfinished, step, _State(start, jnp.array(jnp.inf, start.dtype), jnp.array(0)))
-    return jnp.where(last.moved <= enough, last.unknown, jnp.nan)
