@@ -17,6 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from mixjax.gaussian.rules import gauss_rule
 from mixjax.numerics.arguments import BELOW_ONE, NOT_NEGATIVE, POSITIVE
 
 _POSITIVE = (
@@ -37,7 +38,7 @@ class MixingRule(NamedTuple):
 
 
 def mixing_rule(alpha: jax.Array, beta: jax.Array, count: int) -> MixingRule:
-    """Return the rule of `count` inner nodes for one alpha >= 0 and beta >= 0 (Golub and Welsch 1969)."""
+    """Return the rule of `count` inner nodes for one alpha >= 0 and beta >= 0."""
     k = np.arange(1, count, dtype=alpha.dtype)
     total = alpha + beta
     middle = 2.0 * k + total
@@ -45,10 +46,9 @@ def mixing_rule(alpha: jax.Array, beta: jax.Array, count: int) -> MixingRule:
         [((alpha - beta) / (total + 2.0))[None], (alpha - beta) * total / (middle * (middle + 2))]
     )
     squares = 4.0 * k * (k + alpha) * (k + beta) * (k + total) / (middle**2 * (middle + 1.0) * (middle - 1.0))
-    beside = jnp.sqrt(squares)
-    x, vectors = jnp.linalg.eigh(jnp.diag(centers) + jnp.diag(beside, 1) + jnp.diag(beside, -1))
+    x, chance = gauss_rule(centers, jnp.sqrt(squares))
     lam = 0.5 * (1.0 + x)
-    return MixingRule(lam, 0.5 * _weight(alpha, beta) * vectors[0] ** 2 / (lam * (1.0 - lam)))
+    return MixingRule(lam, 0.5 * _weight(alpha, beta) * chance / (lam * (1.0 - lam)))
 
 
 def _weight(alpha: jax.Array, beta: jax.Array) -> jax.Array:
