@@ -15,7 +15,8 @@ where e = +1 or -1, with equal chances, says whether the partner is of the same 
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol, runtime_checkable
+from collections.abc import Callable
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -32,12 +33,8 @@ class Pull(NamedTuple):
     partner: Float[Array, "G G"]
 
 
-@runtime_checkable
-class PairLoss(Protocol):
-    """A loss of pairs: v [G] at nodes of probability [G] -> its pull."""
-
-    def __call__(self, v: jax.Array, chance: jax.Array, rule: MixingRule, smoothing: jax.Array) -> Pull:
-        """Return the pull at v, whose nodes have these chances."""
+# A loss of pairs: (v [G], the chances of its nodes [G], rule, smoothing) -> its pull.
+PairLoss = Callable[[jax.Array, jax.Array, MixingRule, jax.Array], Pull]
 
 
 def logistic_pull(v: jax.Array, chance: jax.Array, rule: MixingRule, smoothing: jax.Array) -> Pull:
