@@ -95,10 +95,7 @@ def derivative_slope(
     r"""Return dD/dc, with D(c) the derivative of ECE (or MCE) in alpha at alpha = 0+; the theorems claim it negative.
 
     Args:
-      ratio: c > 0.
-      theta_norm: |theta| >= 0.
-      beta: > 0; it scales the result by 2 / (beta + 1).
-      norm: 1 for the ECE, inf for the MCE. Static.
+      ratio, theta_norm, beta, norm: as for `derivative_at_zero`, with c > 0.
 
     Returns:
       Numbers of the broadcast shape, by forward differentiation of `derivative_at_zero`. Positive for the MCE, and 0

@@ -65,8 +65,7 @@ def expected_errors(
 def _expected_errors(
     n: jax.Array, p: jax.Array, theta: jax.Array, t: jax.Array, *, num_nodes: int
 ) -> CalibrationErrors:
-    cell = partial(_expected_errors_of_cell, num_nodes=num_nodes)
-    return jax.lax.map(lambda args: cell(*args), (n, p, theta, t))
+    return jax.lax.map(lambda cell: _expected_errors_of_cell(*cell, num_nodes=num_nodes), (n, p, theta, t))
 
 
 def _expected_errors_of_cell(
@@ -87,9 +86,7 @@ def _expected_errors_of_cell(
     law = ScoreLaw(theta * u, u * (tau * z - t * spread * theta) + length)
     weights = label_weights[:, None, None] * across_weights[:, :, None] * along_weights
     impossible = law.var <= 0  # var = 0 only where p = 1 and u = 0, in a panel of no width
-    return CalibrationErrors(
-        *(jnp.sum(jnp.where(impossible, 0.0, error) * weights) for error in population_errors(law))
-    )
+    return jax.tree.map(lambda error: jnp.sum(jnp.where(impossible, 0.0, error) * weights), population_errors(law))
 
 
 def _along_rule(

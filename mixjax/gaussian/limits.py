@@ -113,10 +113,7 @@ def _critical_weight(ratio: jax.Array, theta_norm: jax.Array, norm: Real) -> jax
     calibrated = ratio / (theta_norm**2 + ratio)
     if np.isinf(norm):
         return jnp.where(theta_norm == 0, jnp.nan, calibrated * (2.0 - calibrated))
-
-    def excess(t: jax.Array) -> jax.Array:
-        return _excess(ratio, theta_norm, t, norm)
-
+    excess = partial(_excess, ratio, theta_norm, norm=norm)
     end = jnp.full_like(ratio, 1.0 - 1e-6)
     root = increasing_root(excess, calibrated, end)
     inside = jnp.where(_resolved(ratio, theta_norm, root, norm), root, jnp.nan)

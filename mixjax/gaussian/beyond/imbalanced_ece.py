@@ -77,7 +77,7 @@ def _imbalanced_ece(law: ScoreLaw, rate: jax.Array, bias: jax.Array, kind: Class
 
 def _class_wise_ece(mean: jax.Array, gap: jax.Array, var: jax.Array, rate: jax.Array, bias: jax.Array) -> jax.Array:
     """Integrate over v, split where the gap changes sign, at both logistic curves' middles and around both peaks."""
-    rho, log_odds, deviation = mean / var, _log_odds(rate), jnp.sqrt(var)
+    rho, log_odds, deviation = mean / var, jnp.log(rate) - jnp.log1p(-rate), jnp.sqrt(var)
     spread = LARGEST_NORMAL[var.dtype] * deviation
     reach = jnp.abs(mean) + spread
     crossing = _quotient(0.5 * (log_odds - bias) * var, gap)
@@ -136,10 +136,6 @@ def _sign_change(
 
     direction = jnp.sign(excess(end) - excess(low))
     return increasing_root(lambda c: direction * excess(c), low, end)
-
-
-def _log_odds(rate: jax.Array) -> jax.Array:
-    return jnp.log(rate) - jnp.log1p(-rate)
 
 
 def _quotient(over: jax.Array, under: jax.Array) -> jax.Array:

@@ -95,10 +95,8 @@ def _moments(x: jax.Array, y: jax.Array) -> ClassMoments:
     counts = jnp.sum(members, axis=1).astype(x.dtype)
     means = jnp.stack([jnp.sum(jnp.where(of[:, None], x, 0.0), axis=0) for of in members]) / counts[:, None]
     deviations = [jnp.where(of[:, None], x - mean[None], 0.0) for of, mean in zip(members, means, strict=True)]
-    first, second = (
-        jnp.matmul(part.T, part, precision="highest") / (count - 1.0)
-        for part, count in zip(deviations, counts, strict=True)
-    )
+    classes = list(zip(deviations, counts, strict=True))
+    first, second = (jnp.matmul(part.T, part, precision="highest") / (count - 1.0) for part, count in classes)
     s, basis = jnp.linalg.eigh(0.5 * (first + second))
     s = jnp.maximum(s, 0.0)
     theta = 0.5 * (means[0] - means[1])
@@ -111,9 +109,7 @@ def _moments(x: jax.Array, y: jax.Array) -> ClassMoments:
         theta_squared=jnp.maximum(along**2 - noise, 0.0),
         basis=basis,
         covariance_difference=jnp.linalg.norm(first - second) / jnp.linalg.norm(first + second),
-        excess_kurtosis=jnp.stack(
-            [_excess_kurtosis(part, count, direction) for part, count in zip(deviations, counts, strict=True)]
-        ),
+        excess_kurtosis=jnp.stack([_excess_kurtosis(part, count, direction) for part, count in classes]),
     )
 
 

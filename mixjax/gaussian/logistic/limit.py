@@ -71,13 +71,10 @@ def limit_logistic_scores(
       [0.711, 0.582]
     """
     beta = alpha if beta is None else beta
-    ratio, theta_norm, *rest = jnp.broadcast_arrays(
-        *aligned(
-            *checked(
-                RULES, ratio=ratio, theta_norm=theta_norm, penalty=penalty, alpha=alpha, beta=beta, smoothing=smoothing
-            )
-        )
+    values = checked(
+        RULES, ratio=ratio, theta_norm=theta_norm, penalty=penalty, alpha=alpha, beta=beta, smoothing=smoothing
     )
+    ratio, theta_norm, *rest = jnp.broadcast_arrays(*aligned(*values))
     spectrum = Spectrum(*(part[..., None] for part in (jnp.ones_like(ratio), theta_norm**2, ratio)))
     return _laws(Problem(spectrum, *rest))
 
