@@ -17,6 +17,7 @@ which neither cancels nor overflows for any m.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
@@ -199,7 +200,7 @@ def _nll(law: ScoreLaw) -> jax.Array:
     deviation = jnp.sqrt(jnp.where(law.var > 0, law.var, 1.0))
     z = law.mean / deviation  # E 2 max(-u, 0) is known; log(1 + e^{-2|u|}) remains
     hinge = deviation * jnp.exp(-0.5 * z**2) / math.sqrt(2.0 * math.pi) - law.mean * ndtr(-z)
-    left, right = _folded(law, "nll")
+    left, right = (_mean_where(law, sign, lambda v: jnp.log1p(jnp.exp(-2.0 * v))) for sign in (-1.0, 1.0))
     return jnp.where(law.var > 0, 2.0 * hinge + left + right, jnp.nan)
 
 
@@ -224,24 +225,14 @@ def population_brier(law: ScoreLaw) -> Float[Array, "*batch"]:
 
 @jax.jit
 def _brier(law: ScoreLaw) -> jax.Array:
-    wrong, right = _folded(law, "brier")
+    wrong = _mean_where(law, -1.0, lambda v: jax.nn.sigmoid(2.0 * v) ** 2)
+    right = _mean_where(law, 1.0, lambda v: jax.nn.sigmoid(-2.0 * v) ** 2)
     return jnp.where(law.var > 0, 2.0 * (wrong + right), jnp.nan)
 
 
-_LOSSES = {  # of |u|, where u < 0 and where u > 0
-    "nll": (lambda v: jnp.log1p(jnp.exp(-2.0 * v)), lambda v: jnp.log1p(jnp.exp(-2.0 * v))),
-    "brier": (lambda v: jax.nn.sigmoid(2.0 * v) ** 2, lambda v: jax.nn.sigmoid(-2.0 * v) ** 2),
-}
-
-
-@partial(jax.jit, static_argnames="loss")
-def _folded(law: ScoreLaw, loss: str) -> tuple[jax.Array, jax.Array]:
-    """Return the expected loss over u < 0 and over u > 0, for u ~ N(m, w)."""
-    negative, positive = _LOSSES[loss]
-    var = jnp.where(law.var > 0, law.var, 1.0)
-    (left,) = half_line_integrals(-law.mean, var, lambda v: (negative(v),))
-    (right,) = half_line_integrals(law.mean, var, lambda v: (positive(v),))
-    return left, right
+def _mean_where(law: ScoreLaw, sign: Real, loss: Callable[[jax.Array], jax.Array]) -> jax.Array:
+    """Return the mean of loss(|u|) over the u of one sign, for u ~ N(m, w)."""
+    return half_line_integrals(sign * law.mean, jnp.where(law.var > 0, law.var, 1.0), lambda v: (loss(v),))[0]
 
 
 def reliability_curve(law: ScoreLaw, confidence: ArrayLike) -> Float[Array, "*batch points"]:
