@@ -12,7 +12,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from mixjax.gaussian.law import ScoreLaw, checked_law
-from mixjax.numerics.elementary import one_minus_exp
+from mixjax.numerics.elementary import one_minus_exp, polynomial
 
 
 def population_mce(law: ScoreLaw) -> Float[Array, "*batch"]:
@@ -67,9 +67,7 @@ _WIDEST_DENOMINATOR = (1.0, 0.45065135599389744, 0.21806230579631738, 0.00800894
 def widest_point(r: jax.Array, one_minus_r: jax.Array) -> jax.Array:
     """Find the x at which tanh x - tanh rx is largest: by formula in float32, polished by Newton in float64."""
     s = jnp.minimum(-jnp.log(r), 300.0)
-    x = 0.5 * s + jnp.polyval(jnp.asarray(_WIDEST_NUMERATOR[::-1], s.dtype), s) / jnp.polyval(
-        jnp.asarray(_WIDEST_DENOMINATOR[::-1], s.dtype), s
-    )
+    x = 0.5 * s + polynomial(s, _WIDEST_NUMERATOR) / polynomial(s, _WIDEST_DENOMINATOR)
     if x.dtype == jnp.float32:
         return x
     delta = jnp.maximum(one_minus_r, 1e-30)
