@@ -15,7 +15,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from mixjax.generative.coupling import CouplingFlow, coupling_generator
-from mixjax.generative.network import LeakyReluNetwork, leaky_relu_generator
+from mixjax.generative.network import LeakyReluNetwork, check_chain, leaky_relu_generator
 from mixjax.numerics.arguments import NOT_NEGATIVE, Rule, check_scalars, check_size, checked
 from mixjax.numerics.threefry import single
 from mixjax.random import normal
@@ -74,12 +74,10 @@ def sample_leaky_relu(
         {"condition": _ONE_OR_MORE, "bias_scale": NOT_NEGATIVE}, condition=condition, bias_scale=bias_scale
     )
     check_scalars(condition=condition, bias_scale=bias_scale)
-    keys = jax.random.split(single(key), 2 * max(len(widths) - 1, 1)).reshape(-1, 2)
-    shapes = list(zip(widths[1:], widths[:-1], strict=True))
-    for out, width in shapes:
-        if out < width:
-            raise ValueError(f"a map from {width} to {out} dimensions is not injective: d must be at least p")
-    return leaky_relu_generator(*_layers(keys, tuple(shapes), condition, bias_scale), slope=slope)
+    shapes = tuple(zip(widths[1:], widths[:-1], strict=True))
+    check_chain(shapes)
+    keys = jax.random.split(single(key), 2 * len(shapes)).reshape(-1, 2)
+    return leaky_relu_generator(*_layers(keys, shapes, condition, bias_scale), slope=slope)
 
 
 @partial(jax.jit, static_argnums=1)

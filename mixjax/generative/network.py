@@ -126,7 +126,7 @@ def leaky_relu_generator(
     arrays = as_floats(**{f"matrices[{i}]": m for i, m in enumerate(matrices)},
                        **{f"biases[{i}]": b for i, b in enumerate(given)}, slope=slope)  # fmt: skip
     layers = arrays[: len(matrices)]
-    _check_chain(layers)
+    check_chain([matrix.shape for matrix in layers])
     shifts = arrays[len(matrices) : -1] if given else tuple(jnp.zeros(a.shape[0], a.dtype) for a in layers)
     if [shift.shape for shift in shifts] != [matrix.shape[:1] for matrix in layers]:
         raise ValueError(f"biases must have one entry a row of their matrix, got {[shift.shape for shift in shifts]}")
@@ -135,9 +135,8 @@ def leaky_relu_generator(
     return LeakyReluNetwork(tuple(_full_rank(i, matrix) for i, matrix in enumerate(layers)), shifts, slope)
 
 
-def _check_chain(layers: Sequence[jax.Array]) -> None:
-    """Raise ValueError unless the shapes are those of a map to as many dimensions or more."""
-    shapes = [matrix.shape for matrix in layers]
+def check_chain(shapes: Sequence[tuple[int, ...]]) -> None:
+    """Raise ValueError unless the shapes of matrices are those of a map to as many dimensions or more."""
     if not shapes or any(len(shape) != 2 or 0 in shape for shape in shapes):
         raise ValueError(f"matrices must be one or more arrays of shape [out, in], got {shapes}")
     if any(after[1] != before[0] for before, after in pairwise(shapes)):
