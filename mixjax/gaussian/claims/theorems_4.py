@@ -118,10 +118,8 @@ def _helps_with_few_labels() -> dict[str, Any]:
 def _hurts_with_many_labels() -> dict[str, Any]:
     """Claim ECE(init) - ECE(final) < 0 at a fixed p."""
 
-    def value(
-        key: PRNGKeyArray, n: ArrayLike, replicates: int, *, p: Rate, theta_norm: Real | Rate, n_u: Rate
-    ) -> Values:
-        errors = _pseudo_label_ece(key, n, replicates, p=p, theta_norm=theta_norm, n_u=n_u)
+    def value(key: PRNGKeyArray, n: ArrayLike, replicates: int, **cell: Any) -> Values:
+        errors = _pseudo_label_ece(key, n, replicates, **cell)
         return errors["init"] - errors["final"]
 
     def limit(*, p: Rate, theta_norm: Real | Rate, n_u: Rate) -> float:
@@ -141,32 +139,28 @@ def _mixup_repairs() -> dict[str, Any]:
     Where the limit is under-confident no weight calibrates; there the best of `WEIGHTS` counts, chosen after the data.
     """
 
-    def over_confidence(ratio: ArrayLike, unlabeled_ratio: ArrayLike, theta_norm: Real) -> np.ndarray:
-        """Return 1 - rho of "final" in the limit of these p/n_l and p/n_u: the best weight."""
-        final = limit_pseudo_label_scores(ratio, unlabeled_ratio, theta_norm, 0.0)["final"]
-        return np.asarray(final.gap / final.var, np.float64)
+    def over_confidence(limits: dict[str, ScoreLaw]) -> np.ndarray:
+        """Return 1 - rho of "final": the best weight."""
+        return np.asarray(limits["final"].gap / limits["final"].var, np.float64)
 
-    def weights(best: np.ndarray) -> np.ndarray:
-        best = best[..., None]
+    def weights(limits: dict[str, ScoreLaw]) -> np.ndarray:
+        best = over_confidence(limits)[..., None]
         return np.where(best > 0, np.minimum(best, LARGEST_WEIGHT), WEIGHTS)
 
     def value(key: PRNGKeyArray, n: ArrayLike, replicates: int, *, p: Rate, theta_norm: Real, n_u: Rate) -> Values:
-        t = weights(over_confidence(p.whole(n) / np.asarray(n), p.whole(n) / n_u.whole(n), theta_norm))
+        ratios = p.whole(n) / np.asarray(n), p.whole(n) / n_u.whole(n)
+        t = weights(limit_pseudo_label_scores(*ratios, theta_norm, 0.0))
         errors = _pseudo_label_ece(key, n, replicates, p=p, theta_norm=theta_norm, n_u=n_u, t=t)
         return errors["mix"] - errors["final"]
-
-    def in_proportion(p: Rate, theta_norm: Real, n_u: Rate) -> np.ndarray:
-        ratio = max(p.per_size.limit, _VANISHING)
-        return over_confidence(ratio, ratio / n_u.per_size.limit, theta_norm)
 
     def limit(*, p: Rate, theta_norm: Real, n_u: Rate) -> float:
         if n_u.power < 1:
             return 0.0
-        return min(_limit("mix", "final", p, n_u, theta_norm, t) for t in weights(in_proportion(p, theta_norm, n_u)))
+        return min(_limit("mix", "final", p, n_u, theta_norm, t) for t in weights(_limit_laws(p, n_u, theta_norm)))
 
     def met(*, p: Rate, theta_norm: Real, n_u: Rate) -> bool:
         if n_u.power == 1:
-            return bool(in_proportion(p, theta_norm, n_u) > 0)
+            return bool(over_confidence(_limit_laws(p, n_u, theta_norm)) > 0)
         return max(p.power, n_u.power) > 0.5
 
     return {
