@@ -13,6 +13,7 @@ length of what remains of D.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Literal, NamedTuple, get_args
 
@@ -157,6 +158,20 @@ def standard_normals(source: Source, count: int, like: jax.Array) -> tuple[jax.A
 
     zeros = jnp.zeros(source.shape, like.dtype)
     return lax.while_loop(lambda state: state[0], draw, (jnp.any(like != 0), (zeros,) * count))[1]
+
+
+def count_words(
+    source: Source, n: jax.Array, hits: Callable[[jax.Array], jax.Array], shape: tuple[int, ...]
+) -> jax.Array:
+    """Count the hits among the first n words of each position, one by one; in the dtype of n."""
+
+    def add_two(turn: jax.Array, count: jax.Array) -> jax.Array:
+        for number, word in enumerate(source.words(turn)):
+            count = count + (hits(word) & (2 * turn + number < n.astype(np.int32))).astype(np.int32)
+        return count
+
+    turns = jnp.ceil(0.5 * jnp.max(jnp.nan_to_num(n))).astype(np.int32)
+    return lax.fori_loop(jnp.int32(0), turns, add_two, jnp.zeros(shape, np.int32)).astype(n.dtype)
 
 
 def score_law_of(noise: Noise, n: jax.Array, p: jax.Array, theta: jax.Array, t: jax.Array) -> ScoreLaw:

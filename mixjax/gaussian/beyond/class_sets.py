@@ -20,10 +20,9 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import lax
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from mixjax.gaussian.samplers import cell_source, standard_normals
+from mixjax.gaussian.samplers import cell_source, count_words, standard_normals
 from mixjax.numerics.arguments import LARGEST_COUNT, POINTS, Rule, aligned, check_size, checked
 from mixjax.numerics.threefry import Source, single
 from mixjax.random import centered_chisquare_from
@@ -149,16 +148,8 @@ def _class_counts(source: Source, n: jax.Array, num_classes: int) -> jax.Array:
     """Draw Multinomial(n, 1/K) label by label; 1/K is rounded to 32 binary digits."""
     starts = np.array([k * 2**32 // num_classes for k in range(1, num_classes)], np.uint32)
     starts = starts.reshape((1,) * len(source.shape) + (num_classes - 1,))
-
-    def add_two(turn: jax.Array, later: jax.Array) -> jax.Array:
-        for number, word in enumerate(source.words(turn)):
-            is_label = 2 * turn + number < n.astype(np.int32)
-            later = later + ((word[..., None] >= starts) & is_label[..., None]).astype(np.int32)
-        return later
-
-    turns = jnp.ceil(0.5 * jnp.max(jnp.nan_to_num(n))).astype(np.int32)
-    later = lax.fori_loop(jnp.int32(0), turns, add_two, jnp.zeros((*source.shape, num_classes - 1), np.int32))
-    beyond = jnp.concatenate([n[..., None], later.astype(n.dtype), jnp.zeros_like(n)[..., None]], axis=-1)
+    later = count_words(source, n[..., None], lambda word: word[..., None] >= starts, (*source.shape, num_classes - 1))
+    beyond = jnp.concatenate([n[..., None], later, jnp.zeros_like(n)[..., None]], axis=-1)
     return beyond[..., :-1] - beyond[..., 1:]
 
 

@@ -16,13 +16,11 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import lax
 
 from mixjax.gaussian.law import ScoreLaw, masked_law
-from mixjax.gaussian.samplers import Noise
+from mixjax.gaussian.samplers import Noise, count_words
 from mixjax.gaussian.training_sets import TrainingSets
 from mixjax.numerics.arguments import POINTS, aligned, checked
-from mixjax.numerics.threefry import Source
 from mixjax.typing import ArrayLike
 
 _PURPOSE = 17  # of the words that labels are made of
@@ -55,26 +53,14 @@ def with_positive_rate(sets: TrainingSets, positive_rate: ArrayLike) -> Training
 @jax.jit
 def _with_positive_rate(sets: TrainingSets, n: jax.Array, rate: jax.Array) -> TrainingSets:
     n, rate, *noise = aligned(n, rate, *sets.noise)
-    count = _count_positive(sets.source(_PURPOSE, noise[0]), n, rate)
+    source = sets.source(_PURPOSE, noise[0])
+    threshold = jnp.floor(rate * 2.0**32).astype(np.uint32)  # the rate to 32 binary digits
+    shape = jnp.broadcast_shapes(source.shape, n.shape, rate.shape)
+    count = count_words(source, n, lambda word: word < threshold, shape)
     mean_label = jnp.clip(2.0 * count / n - 1.0, -1.0, 1.0)  # XLA may divide by way of a rounded 1/n
     wrong = jnp.isnan(n + rate + noise[0])
     noise[0] = jnp.where(wrong, jnp.nan, mean_label)
     return sets._replace(noise=Noise(*jnp.broadcast_arrays(*noise)))
-
-
-def _count_positive(source: Source, n: jax.Array, rate: jax.Array) -> jax.Array:
-    """Draw Bin(n, rate) label by label; the rate is rounded to 32 binary digits."""
-    threshold = jnp.floor(rate * 2.0**32).astype(np.uint32)
-
-    def add_two(turn: jax.Array, count: jax.Array) -> jax.Array:
-        for number, word in enumerate(source.words(turn)):
-            counts = (word < threshold) & (2 * turn + number < n.astype(np.int32))
-            count = count + counts.astype(np.int32)
-        return count
-
-    shape = jnp.broadcast_shapes(source.shape, n.shape, rate.shape)
-    turns = jnp.ceil(0.5 * jnp.max(jnp.nan_to_num(n))).astype(np.int32)
-    return lax.fori_loop(jnp.int32(0), turns, add_two, jnp.zeros(shape, np.int32)).astype(n.dtype)
 
 
 def limit_imbalanced_scores(
