@@ -239,7 +239,7 @@ def zeros_of_the_differences(n, theta, t, limits):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("theta, t", [(2.0, 1 / 3), pytest.param(3.0, 0.2, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("theta, t", [(2.0, 1 / 3), (3.0, 0.2)])
 def test_zero_contours_approach_the_limit_curves(theta, t):
     """The distance falls like 1/n: by about ten for each factor of ten in n."""
     limits = [float(critical_ratio(theta, t, norm=norm)) for norm in (1, 2, np.inf)]

@@ -19,7 +19,7 @@ from mixjax.generative import (
     sample_linear,
 )
 
-WIDTHS = [(1, 1), (3, 3), (2, 5), (4, 5, 6, 7)]
+WIDTHS = [(3, 4, 6), (1, 1), (3, 3), (2, 5), (4, 5, 6, 7)]
 
 
 def reference(network, z):
@@ -43,7 +43,8 @@ def there_and_back(network, z):
     return x, network.inverse()(x)
 
 
-@pytest.mark.parametrize("widths", [(3, 4, 6), *(pytest.param(w, marks=pytest.mark.slow) for w in WIDTHS)], ids=str)
+@pytest.mark.few(1)
+@pytest.mark.parametrize("widths", WIDTHS, ids=str)
 def test_values_inverse_and_scores(widths, key, rng):
     network = sample_leaky_relu(key, widths=widths)
     z = rng.standard_normal((50, widths[0]))

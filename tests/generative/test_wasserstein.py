@@ -31,7 +31,7 @@ def test_it_tends_to_the_distance_of_the_laws(rng):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("size", [5, pytest.param(50, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("size", [5, 50])
 def test_quantiles_are_expected_order_statistics_stretched(size):
     """Blom's formula within 2 % of the largest, by quadrature of the order statistics' densities."""
 

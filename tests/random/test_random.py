@@ -26,14 +26,13 @@ def test_draws_repeat_and_differ_between_keys_and_positions(key, sample):
     assert all(np.unique(row).size > 10 for row in draws)
 
 
-@pytest.mark.parametrize(
-    "name", ["normal", *(pytest.param(name, marks=pytest.mark.slow) for name in list(SAMPLERS)[1:])]
-)
-def test_draws_are_the_same_under_vmap(key, name):
+@pytest.mark.few(1)
+@EVERY_SAMPLER
+def test_draws_are_the_same_under_vmap(key, sample):
     """The same numbers up to the rounding of a fused program: 4 units of float32."""
     keys = jax.random.split(key, 3)
-    one_by_one = np.stack([SAMPLERS[name](k) for k in keys])
-    np.testing.assert_allclose(jax.vmap(SAMPLERS[name])(keys), one_by_one, rtol=5e-7, atol=5e-7)
+    one_by_one = np.stack([sample(k) for k in keys])
+    np.testing.assert_allclose(jax.vmap(sample)(keys), one_by_one, rtol=5e-7, atol=5e-7)
 
 
 NOT_KEYS = {"int": 0, "words": np.uint32([0, 1]), "raw": jax.random.PRNGKey(0), "None": None}

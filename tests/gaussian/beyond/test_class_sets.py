@@ -9,7 +9,6 @@ from scipy import stats
 
 from mixjax.gaussian import class_means, limit_class_sets, sample_class_sets
 
-SLOW = pytest.mark.slow
 # n, p, |theta| by K: few rows (empty classes), as few dimensions as there are classes, and many; K is compiled
 CONFIGURATIONS = {3: [(2, 4, 0.5), (5, 3, 1.0)], 2: [(1, 2, 1.0)], 4: [(7, 9, 0.0)], 5: [(20, 40, 2.0)]}
 WEIGHTS = (0.0, 0.4)
@@ -41,7 +40,8 @@ def literal(rng, n, p, theta_norm, num_classes):
 
 
 @pytest.mark.medium
-@pytest.mark.parametrize("num_classes", [3, *(pytest.param(k, marks=SLOW) for k in (2, 4, 5))])
+@pytest.mark.few(1)
+@pytest.mark.parametrize("num_classes", CONFIGURATIONS)
 def test_equals_literal_training_sets(num_classes, key, rng):
     """KS of 13 numbers of the two classifiers of a training set."""
     cells = CONFIGURATIONS[num_classes]
@@ -73,7 +73,7 @@ def test_the_limit_has_equal_shares_and_orthogonal_rests():
     np.testing.assert_allclose(limit.shares, 1 / 3)
 
 
-@SLOW
+@pytest.mark.slow
 def test_training_sets_tend_to_their_limit(key):
     """n = 1e6, p = 2e5: inner products of W with means and with itself, within 2 %."""
     sets = sample_class_sets(key, n=1_000_000, p=200_000, theta_norm=1.5, num_classes=5, replicates=1)
@@ -99,7 +99,7 @@ def test_wrong_values_are_refused(key):
             sample_class_sets(key, **right | change)
 
 
-@SLOW
+@pytest.mark.slow
 def test_cells_weights_and_wrong_values(key):
     cells = {"n": np.array([[3.0], [8.0]]), "p": np.array([4.0, 5.0, 6.0]), "num_classes": 3, "replicates": 2}
     sets = sample_class_sets(key, theta_norm=1.0, **cells)

@@ -61,9 +61,8 @@ def literal(rng, n, alpha, beta, num_pairs, p, theta_norm, sigma):
         yield estimate @ theta / sigma**2, np.sum(estimate * (estimate - theta), axis=1) / sigma**2
 
 
-@pytest.mark.parametrize("configuration", [
-    CONFIGURATIONS[0], *(pytest.param(other, marks=pytest.mark.slow) for other in CONFIGURATIONS[1:]),
-], ids=str)  # fmt: skip
+@pytest.mark.few(1)
+@pytest.mark.parametrize("configuration", CONFIGURATIONS, ids=str)
 def test_equals_literal_simulation(configuration, key, rng):
     """KS of each mean and gap, and of the differences of gaps that random pairs make; of three of five cells."""
     n, alpha, beta, num_pairs = configuration
