@@ -133,8 +133,3 @@ def test_the_best_weight_calibrates():
     law = limit_ood_scores(0.8, 1.0, t, **test)
     np.testing.assert_allclose(law.gap[:3], 0, atol=1e-15)
     np.testing.assert_array_equal(t[3:], [0, 1])  # under-confident as it is; worse than chance
-
-
-def test_the_number_of_replicates_is_checked(key):
-    with pytest.raises(ValueError, match="replicates must be at least 1"):
-        sample_ood_scores(key, n=5, p=3, theta_norm=1.0, t=0.2, test_norm=1.0, cosine=0.5, replicates=0)

@@ -17,11 +17,8 @@ X, Y = np.array([[1.0, 2.0], [0.5, -1.0], [0.0, 1.0]]), np.array([1.0, -1.0, 1.0
 SETS = gaussian.sample_training_sets(KEY, n=10.0, p=3.0, theta_norm=1.0, replicates=3)
 LAW = ScoreLaw(np.array([1.0, 2.0]), np.array([0.5, -0.5]))
 
-NOT_COUNTS, NEGATIVE, NOT_POSITIVE = (
-    (0.0, 2.5, -1.0, 1e11, np.nan, np.inf),
-    (-0.5, np.nan, np.inf),
-    (0.0, -1.0, np.nan, np.inf),
-)
+NOT_COUNTS = (0.0, 2.5, -1.0, 1e11, np.nan, np.inf)
+NEGATIVE, NOT_POSITIVE = (-0.5, np.nan, np.inf), (0.0, -1.0, np.nan, np.inf)
 NOT_SHARES = (-0.1, 1.7, np.nan, np.inf)
 OF = {
     **dict.fromkeys(("n", "p", "n_held_out", "n_labeled"), NOT_COUNTS),
@@ -47,7 +44,7 @@ CALLS = {
     "mixup_estimator": (partial(gaussian.mixup_estimator, X, Y), BETA),
     "fixed_lam_estimator": (partial(gaussian.fixed_lam_estimator, X, Y), {"lam": 0.3}),
     "random_pairs_estimator": (partial(gaussian.random_pairs_estimator, KEY, X, Y, num_pairs=3), BETA),
-    "mixed_rows": (lambda **values: gaussian.mixed_rows(KEY, X, Y, num_pairs=3, **values), BETA),
+    "mixed_rows": (partial(gaussian.mixed_rows, KEY, X, Y, num_pairs=3), BETA),
     "ridge_coefficients": (partial(gaussian.ridge_coefficients, X, Y), {"t": 0.3, "penalty": 0.1}),
     "ridge_estimator": (partial(gaussian.ridge_estimator, X, Y), {"t": 0.3, "penalty": 0.1}),
     "limit_ridge_scores": (gaussian.limit_ridge_scores, {**LIMIT, "t": 0.3, "penalty": 0.1}),
@@ -156,6 +153,17 @@ SCALARS = {
     "sample_pairs_scores": ("alpha", "beta"),
 }
 
+# sizes that are static, with the least that each may be
+LEAST = {
+    **{name: {"num_pairs": 1} for name in ("random_pairs_estimator", "mixed_rows")},
+    **{name: {"replicates": 1} for name in ("sample_ood_scores", "sample_pseudo_label_scores", "sample_scores, known")},
+    **{name: {"num_classes": 2} for name in ("best_class_weight", "limit_class_sets", "class_estimator")},
+    "expected_errors": {"num_nodes": 4},
+    "sample_pairs_scores": {"n": 1, "replicates": 1},
+    "sample_class_sets": {"num_classes": 2, "replicates": 1},
+    "limit_class_ece": {"num_classes": 2, "num_draws": 2},
+}
+
 # no rule: whether something is so, vectors of data, and the two numbers of a law, which gives NaN where its variance is
 # not positive
 NO_RULES = {
@@ -230,3 +238,21 @@ def test_arrays_in_place_of_one_number_are_refused():
         for name, size in itertools.product(names, (1, 2, 3)):
             with pytest.raises(ValueError, match=rf"^{name} must be one number, got an array of shape \({size},\)$"):
                 call(**right | {name: np.full(size, right[name])})
+
+
+def test_sizes_have_a_least_value():
+    for function, sizes in LEAST.items():
+        call, right = CALLS[function]
+        for name, least in sizes.items():
+            with pytest.raises(ValueError, match=rf"^{name} must be at least {least}, got {least - 1}$"):
+                call(**right | {name: least - 1})
+
+
+KEYED = [name for name, (call, *_) in CALLS.items() if any(value is KEY for value in getattr(call, "args", ()))]
+
+
+@pytest.mark.parametrize("function", KEYED)
+def test_an_array_of_keys_is_refused(function):
+    call, right = CALLS[function]
+    with pytest.raises(ValueError, match="key must be a single key, got an array of keys of shape"):
+        call.func(jax.random.split(KEY), *call.args[1:], **call.keywords, **right)

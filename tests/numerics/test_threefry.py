@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from mixjax.numerics.threefry import Source, fold_in, key_words, threefry_2x32
+from mixjax.numerics.threefry import Source, fold_in, key_words, single, threefry_2x32
 
 # Random123 (Salmon et al. 2011), file kat_vectors, "threefry2x32 20": counter, key, result
 KNOWN_ANSWERS = [
@@ -76,8 +76,9 @@ def test_other_kinds_of_keys_have_words_of_their_own():
     "not_a_key", [0, np.uint32([0, 1]), jax.random.PRNGKey(0), None], ids=["int", "words", "raw", "None"]
 )
 def test_only_keys_are_keys(not_a_key):
-    with pytest.raises(TypeError, match=r"key must be made by jax\.random\.key\(seed\)"):
-        key_words(not_a_key)
+    for taken_by in (key_words, single):
+        with pytest.raises(TypeError, match=r"key must be made by jax\.random\.key\(seed\)"):
+            taken_by(not_a_key)
 
 
 def test_fold_in_gives_a_key_to_each_entry(key, rng):

@@ -35,16 +35,6 @@ def test_draws_are_the_same_under_vmap(key, sample):
     np.testing.assert_allclose(jax.vmap(sample)(keys), one_by_one, rtol=5e-7, atol=5e-7)
 
 
-NOT_KEYS = {"int": 0, "words": np.uint32([0, 1]), "raw": jax.random.PRNGKey(0), "None": None}
-
-
-@EVERY_SAMPLER
-@pytest.mark.parametrize("not_a_key", NOT_KEYS.values(), ids=NOT_KEYS.keys())
-def test_only_keys_are_keys(sample, not_a_key):
-    with pytest.raises(TypeError, match=r"key must be made by jax\.random\.key\(seed\)"):
-        sample(not_a_key)
-
-
 @EVERY_SAMPLER
 def test_an_array_of_keys_is_refused(key, sample):
     with pytest.raises(ValueError, match=r"key must be a single key, got an array of keys of shape \(2,\)"):
