@@ -10,6 +10,13 @@ import numpy as np
 import pytest
 from scipy import special
 
+from mixjax.gaussian import (
+    class_moments,
+    logistic_coefficients,
+    mixup_logistic_coefficients,
+    ridge_coefficients,
+    ridge_estimator,
+)
 from mixjax.gaussian.estimators import (
     fixed_lam_estimator,
     mean_estimator,
@@ -79,14 +86,6 @@ def test_full_weight_is_the_product_of_means(rng):
     np.testing.assert_allclose(weighted_estimator(x, y, 1.0), x.mean(axis=0) * y.mean(), rtol=0, atol=1e-15)
 
 
-@pytest.mark.parametrize(
-    "estimate", [mean_estimator, partial(weighted_estimator, t=0.3), partial(mixup_estimator, alpha=1, beta=1)]
-)
-def test_float32_data_stays_float32(rng, estimate):
-    x, y = (part.astype(np.float32) for part in data(rng))
-    assert jax.eval_shape(estimate, x, y).dtype == np.float32
-
-
 @pytest.mark.medium
 @pytest.mark.parametrize("dtype", [np.int8, np.uint64])
 def test_integer_data(dtype):
@@ -101,12 +100,6 @@ def test_integer_data(dtype):
         np.testing.assert_allclose(compiled(mixup)(x, y), (2 * plain + mean) / 3, rtol=1e-13)
         expected = np.sqrt((residuals**2).sum() / 6)
         np.testing.assert_allclose(compiled(pooled_sigma)(x, y), expected, rtol=1e-13)
-
-
-def test_half_precision_data_compute_in_float32(rng):
-    x, y = (part.astype(np.float16) for part in data(rng))
-    for estimate in (mean_estimator, sigma_estimator, partial(weighted_estimator, t=0.3)):
-        assert jax.eval_shape(estimate, x, y).dtype == np.float32
 
 
 # --- random pairs ---------------------------------------------------------------------------------
@@ -173,21 +166,36 @@ def test_unknown_reading_of_sigma(rng):
         sigma_estimator(*data(rng), sigma_estimate="known")
 
 
-ESTIMATORS = {
+# --- shapes and dtypes ------------------------------------------------------------------------------
+
+OF_LABELED_ROWS = {
     "mean": mean_estimator,
     "weighted": partial(weighted_estimator, t=0.3),
     "mixup": partial(mixup_estimator, alpha=1, beta=1),
     "fixed lam": partial(fixed_lam_estimator, lam=0.5),
     "random pairs": partial(random_pairs_estimator, jax.random.key(0), alpha=1, beta=1, num_pairs=3),
     "sigma": sigma_estimator,
+    "ridge": partial(ridge_estimator, t=0.3, penalty=0.1),
+    "ridge coefficients": partial(ridge_coefficients, t=0.3, penalty=0.1),
+    "logistic": partial(logistic_coefficients, penalty=0.1),
+    "logistic with Mixup": partial(mixup_logistic_coefficients, penalty=0.1),
+    "class moments": class_moments,
 }
+EVERY_ESTIMATE = pytest.mark.parametrize("estimate", OF_LABELED_ROWS.values(), ids=OF_LABELED_ROWS)
 
 
-@pytest.mark.parametrize("estimate", ESTIMATORS.values(), ids=ESTIMATORS)
+@EVERY_ESTIMATE
 @pytest.mark.parametrize("x_shape, y_shape", [((3,), (3,)), ((3, 2), (2,)), ((3, 2), (3, 1))])
 def test_shapes_must_fit(estimate, x_shape, y_shape):
     with pytest.raises(ValueError, match=r"x and y must have shapes \[n, p\] and \[n\], got \("):
         estimate(np.ones(x_shape), np.ones(y_shape))
+
+
+@EVERY_ESTIMATE
+@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+def test_narrow_data_compute_in_float32(rng, estimate, dtype):
+    found = jax.eval_shape(estimate, *(part.astype(dtype) for part in data(rng)))
+    assert {part.dtype for part in jax.tree.leaves(found)} == {np.dtype(np.float32)}
 
 
 @pytest.mark.slow

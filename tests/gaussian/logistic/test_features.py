@@ -38,7 +38,6 @@ def test_they_are_those_of_numpy(rng):
     (lambda x, y: (np.where(x == x[3, 2], np.nan, x), y), "x must be finite, got 1 entries"),
     (lambda x, y: (x, np.ones_like(y)), "each class must have at least two rows, got 0 with label -1"),
     (lambda x, y: (np.ones_like(x) * y[:, None], y), "constant within the classes"),
-    (lambda x, y: (x, y[1:]), r"x and y must have shapes \[n, p\] and \[n\]"),
 ])  # fmt: skip
 def test_what_has_no_moments_is_refused(rng, change, says):
     with pytest.raises(ValueError, match=says):

@@ -116,9 +116,3 @@ def test_labels_beyond_1_are_refused(rng):
     for fit in (logistic_coefficients, mixup_logistic_coefficients):
         with pytest.raises(ValueError, match=r"y must be in \[-1, 1\], got (-5|5)"):
             fit(x, 5 * y, penalty=0.1)
-
-
-@pytest.mark.parametrize("x_shape, y_shape", [((3,), (3,)), ((3, 2), (2,)), ((3, 2), (3, 1))])
-def test_shapes_must_fit(x_shape, y_shape):
-    with pytest.raises(ValueError, match=r"x and y must have shapes \[n, p\] and \[n\], got \("):
-        logistic_coefficients(np.ones(x_shape), np.ones(y_shape), penalty=0.1)
