@@ -67,13 +67,6 @@ def test_from_moments():
     assert ScoreLaw.from_moments(1, 2).gap.dtype == np.float64
 
 
-def test_a_law_is_a_pytree():
-    doubled = jax.tree.map(lambda x: 2 * x, ScoreLaw(jnp.ones(2), jnp.zeros(2)))
-    assert isinstance(doubled, ScoreLaw)
-    np.testing.assert_array_equal(doubled.slope, [1, 1])
-    np.testing.assert_array_equal(jax.vmap(lambda law: law.var)(doubled), [2, 2])
-
-
 def test_jit_and_gradient():
     """d mean / d theta_hat = theta, d var / d theta_hat = 2 theta_hat."""
     theta_hat, theta = jnp.array([1.0, 2.0]), jnp.array([3.0, -1.0])

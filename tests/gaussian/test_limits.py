@@ -129,17 +129,6 @@ def test_critical_ratio_is_the_root(norm):
         np.testing.assert_allclose(c, root, rtol=1e-8)
 
 
-@pytest.mark.slow
-@WITH_NORMS
-def test_mixup_helps_on_the_right_side(norm):
-    """The sign of ECE_t - ECE_0 on either side of both boundaries."""
-    error = error_of_norm(norm)
-    t, c = float(weights_at(0.5, 2.0, norm=norm)[0]), float(ratios_at(2.0, 0.3, norm=norm)[0])
-    assert error(0.5, 2.0, 0.99 * t) < error(0.5, 2.0, 0) < error(0.5, 2.0, 1.01 * t)
-    assert error(1.01 * c, 2.0, 0.3) < error(1.01 * c, 2.0, 0)
-    assert error(0.99 * c, 2.0, 0.3) > error(0.99 * c, 2.0, 0)
-
-
 @pytest.mark.medium
 @WITH_NORMS
 def test_weight_and_ratio_are_inverse(norm):
@@ -211,19 +200,8 @@ def test_changing_values_does_not_recompile(compilations):
     assert not compilations
 
 
-BAD_CALLS = {  # beside those of test_wrong_values.py
-    "NaN in an array": (lambda: best_weight([1.0, np.nan], 1), "ratio must be finite and not negative, got nan"),
-    "t = 1": (lambda: critical_ratio(1, 1.0), r"t must be in \[0, 1\), got 1.0"),
-    "norm -inf": (lambda: derivative_at_zero(1, 1, norm=-np.inf), "norm must be 1 or inf, got -inf"),
-    "norm -inf, weight": (lambda: critical_weight(1, 1, norm=-np.inf), "norm must be at least 1, got -inf"),
-    "norm -inf, ratio": (lambda: critical_ratio(1, 0.5, norm=-np.inf), "norm must be at least 1, got -inf"),
-    "norm 2": (lambda: derivative_at_zero(1, 1, norm=2), "norm must be 1 or inf, got 2"),
-    "norm below 1": (lambda: critical_weight(1, 1, norm=0.5), "norm must be at least 1, got 0.5"),
-    "norm below 1, ratio": (lambda: critical_ratio(1, 0.5, norm=0.5), "norm must be at least 1, got 0.5"),
-}
-
-
-@pytest.mark.parametrize("call, message", BAD_CALLS.values(), ids=BAD_CALLS.keys())
-def test_bad_arguments(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()
+@pytest.mark.parametrize("norm", [0.5, -np.inf])
+@pytest.mark.parametrize("critical", [critical_weight, critical_ratio])
+def test_norms_below_one_are_refused(critical, norm):
+    with pytest.raises(ValueError, match=f"norm must be at least 1, got {norm}"):
+        critical(1.0, 0.5, norm=norm)

@@ -24,10 +24,9 @@ def test_class_mean_keeps_the_dtype_of_theta_norm():
     assert class_mean(4, np.float32(1)).dtype == jnp.float32
 
 
-@pytest.mark.parametrize("p, error", [(0, ValueError), (-1, ValueError), (2.0, TypeError), (True, TypeError)])
-def test_class_mean_needs_a_dimension(p, error):
-    with pytest.raises(error, match="p must be"):
-        class_mean(p, 1.0)
+def test_class_mean_needs_a_dimension():
+    with pytest.raises(ValueError, match="p must be at least 1, got 0"):
+        class_mean(0, 1.0)
 
 
 def test_law(key):
@@ -63,15 +62,11 @@ def test_vmap_over_keys(key):
     np.testing.assert_array_equal(y[1], alone[1])
 
 
-@pytest.mark.parametrize(
-    "wrong, error, words",
-    [
-        ({"n": 0}, ValueError, "n must be at least 1, got 0"),
-        ({"n": 2.0}, TypeError, "n must be an int, got float"),
-        ({"theta": np.ones((2, 2))}, ValueError, r"theta must have shape \[p\], got \(2, 2\)"),
-        ({"theta": 1.0}, ValueError, r"theta must have shape \[p\], got \(\)"),
-    ],
-)
-def test_what_is_refused(key, wrong, error, words):
-    with pytest.raises(error, match=words):
+@pytest.mark.parametrize("wrong, words", [
+    ({"n": 0}, "n must be at least 1, got 0"),
+    ({"theta": np.ones((2, 2))}, r"theta must have shape \[p\], got \(2, 2\)"),
+    ({"theta": 1.0}, r"theta must have shape \[p\], got \(\)"),
+])  # fmt: skip
+def test_what_is_refused(key, wrong, words):
+    with pytest.raises(ValueError, match=words):
         sample_data(key, **{"n": 3, "theta": np.ones(2), "sigma": 1.0} | wrong)

@@ -38,13 +38,6 @@ def test_each_set_may_have_its_own_weight(sets, rng):
 
 
 @pytest.mark.medium
-def test_weights_are_checked(sets):
-    with pytest.raises(ValueError, match=r"t must be in \[0, 1\], got 1.5"):
-        sets.scores(1.5)
-    assert np.isnan(scores(sets, np.full((2, 1), 1.5, np.float32)).mean).all()
-
-
-@pytest.mark.medium
 def test_shapes_and_gradient(sets):
     """An axis of weights before the cells; the gap is quadratic in t: a central difference of any step is its slope."""
     assert jax.eval_shape(scores, sets, np.zeros((3, 1, 1), np.float32)).mean.shape == (3, 2, 40)

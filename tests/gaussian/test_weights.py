@@ -22,16 +22,6 @@ def test_weight_is_the_expectation_of_2_lam_1_minus_lam(beta):
     np.testing.assert_allclose(mixup_weight(alpha, beta), expected, rtol=1e-12, atol=1e-15)
 
 
-@pytest.mark.parametrize("alpha, beta", [(0.5, 0.5), (1, 3), (5, 2)])
-def test_weight_by_integration(alpha, beta):
-    expected = stats.beta(alpha, beta).expect(lambda lam: 2 * lam * (1 - lam))
-    np.testing.assert_allclose(mixup_weight(alpha, beta), expected, rtol=1e-8)
-
-
-def test_known_weights():
-    np.testing.assert_allclose(mixup_weight([1, 2], [1, 2]), [1 / 3, 2 / 5], rtol=1e-15)
-
-
 def test_no_mixup_has_weight_zero():
     np.testing.assert_array_equal(mixup_weight(0, [1e-300, 1, 1e300]), [0, 0, 0])
 

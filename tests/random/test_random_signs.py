@@ -6,7 +6,6 @@ The rate of false alarms is that of `tests/random/goodness_of_fit.py`.
 from __future__ import annotations
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy import stats
@@ -80,12 +79,3 @@ def test_rademacher_mean_depends_on_its_own_position_and_parameter_only(key, dty
         alone = np.asarray(draw_mean(key, parameters[i], (DRAWS,)))[:4000].reshape(-1, 10)
         np.testing.assert_allclose(together[:, i], alone[:, i], rtol=np.finfo(dtype).eps)
     assert np.isnan(together[:, 4:]).all()
-
-
-@pytest.mark.parametrize(
-    "dtype", [np.int8, np.uint8, np.int32, np.uint64, np.float16, jnp.bfloat16, np.float32, np.float64]
-)
-def test_rademacher_mean_takes_every_dtype(key, dtype):
-    narrow = np.dtype(dtype) in (np.float16, jnp.bfloat16, np.float32)
-    n = np.array([1, 7, 100], dtype)
-    assert jax.eval_shape(lambda k: rademacher_mean(k, n), key).dtype == (np.float32 if narrow else np.float64)
