@@ -8,7 +8,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from scipy import special
 
 from mixjax.gaussian import (
     class_moments,
@@ -26,6 +25,7 @@ from mixjax.gaussian.estimators import (
     sigma_estimator,
     weighted_estimator,
 )
+from tests.gaussian.every_pair import every_pair
 
 
 def data(rng, n=6, p=4):
@@ -43,10 +43,9 @@ def all_pairs(x, y, lam):
 
 
 def over_beta(x, y, alpha, beta):
-    """Its expectation over lam ~ Beta(alpha, beta), by Gauss-Jacobi, exact since the sum is quadratic in lam."""
-    nodes, weights = special.roots_jacobi(5, beta - 1, alpha - 1)
-    values = [all_pairs(x, y, (1 + node) / 2) for node in nodes]
-    return weights @ np.array(values) / weights.sum()
+    """Its expectation over lam ~ Beta(alpha, beta)."""
+    rows, labels, shares = every_pair(x, y, alpha, beta)
+    return (shares * labels) @ rows
 
 
 fixed_lam, mixup = partial(fixed_lam_estimator, lam=0.25), partial(mixup_estimator, alpha=1, beta=1)

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from scipy import integrate, special
+from scipy import integrate
 from sklearn.covariance import empirical_covariance
 from sklearn.linear_model import Ridge
 
@@ -23,23 +23,11 @@ from mixjax.gaussian import (
     score_law,
     weighted_estimator,
 )
+from tests.gaussian.every_pair import every_pair
 
 
 def data(rng, n=7, p=4):
     return rng.standard_normal((n, p)) + 0.5, rng.choice([-1.0, 1.0], n)
-
-
-def all_pairs(x, y, alpha, beta):
-    """Every mixed row, its label and its probability: i, j, and Gauss-Jacobi nodes, exact for quadratics in lambda."""
-    nodes, weights = special.roots_jacobi(4, beta - 1, alpha - 1)
-    rows, labels, shares = [], [], []
-    for node, weight in zip((1 + nodes) / 2, weights / weights.sum(), strict=True):
-        for i in range(len(y)):
-            for j in range(len(y)):
-                rows.append(node * x[i] + (1 - node) * x[j])
-                labels.append(node * y[i] + (1 - node) * y[j])
-                shares.append(weight / len(y) ** 2)
-    return np.array(rows), np.array(labels), np.array(shares)
 
 
 @pytest.mark.medium
@@ -47,7 +35,7 @@ def all_pairs(x, y, alpha, beta):
 @pytest.mark.parametrize("alpha, beta, p, penalty", [(0.2, 0.2, 4, 0.1), (1, 1, 4, 3.0), (2, 0.5, 12, 0.05)])
 def test_coefficients_are_the_ridge_of_all_pairs(rng, alpha, beta, p, penalty):
     x, y = data(rng, p=p)
-    rows, labels, shares = all_pairs(x, y, alpha, beta)
+    rows, labels, shares = every_pair(x, y, alpha, beta)
     fit = Ridge(alpha=penalty, fit_intercept=False, solver="svd").fit(rows, labels, sample_weight=shares)
     ours = ridge_coefficients(x, y, mixup_weight(alpha, beta), penalty=penalty)
     np.testing.assert_allclose(ours, fit.coef_, rtol=0, atol=1e-12)

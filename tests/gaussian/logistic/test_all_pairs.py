@@ -5,7 +5,6 @@ from __future__ import annotations
 import jax
 import numpy as np
 import pytest
-from scipy import special
 from sklearn.linear_model import LogisticRegression
 
 from mixjax.gaussian import (
@@ -16,21 +15,11 @@ from mixjax.gaussian import (
     mixup_logistic_coefficients,
     sample_data,
 )
+from tests.gaussian.every_pair import every_pair
 
 
 def data(rng, n=7, p=3):
     return rng.standard_normal((n, p)) + 0.3, np.array([-1.0, 1.0] * n)[:n]
-
-
-def written_out(x, y, alpha, beta, smoothing):
-    """Every mixed row, its soft label and its probability: i, j, and Gauss-Jacobi nodes of lambda."""
-    nodes, weights = special.roots_jacobi(40, beta - 1, alpha - 1)
-    lam, share = (1 + nodes) / 2, weights / weights.sum()
-    lam, i, j = (part.ravel() for part in np.meshgrid(lam, np.arange(len(y)), np.arange(len(y)), indexing="ij"))
-    i, j = i.astype(int), j.astype(int)
-    rows = lam[:, None] * x[i] + (1 - lam)[:, None] * x[j]
-    labels = (1 - smoothing) * (lam * y[i] + (1 - lam) * y[j])
-    return rows, labels, np.repeat(share, len(y) ** 2) / len(y) ** 2
 
 
 def by_scikit_learn(rows, labels, shares, penalty):
@@ -48,7 +37,7 @@ def by_scikit_learn(rows, labels, shares, penalty):
 def test_it_is_the_fit_to_every_pair(rng, alpha, beta, p, penalty, smoothing):
     x, y = data(rng, p=p)
     ours = mixup_logistic_coefficients(x, y, penalty=penalty, alpha=alpha, beta=beta, smoothing=smoothing)
-    theirs = by_scikit_learn(*written_out(x, y, alpha, beta, smoothing), penalty)
+    theirs = by_scikit_learn(*every_pair(x, (1 - smoothing) * y, alpha, beta, count=40), penalty)
     np.testing.assert_allclose(x @ np.asarray(ours), x @ theirs, rtol=1e-7, atol=1e-8)
 
 
