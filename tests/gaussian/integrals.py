@@ -28,9 +28,8 @@ def log_softplus(u):
 def expectation(log_f, mean, gap):
     """E exp(log_f(u)), u ~ N(mean, mean + gap): 40 Gauss nodes on every panel of a mesh that resolves each scale."""
     sd = np.sqrt(mean + gap)
-    peaks = np.array(
-        [mean, -mean, 2 * sd**2 - mean, mean - 2 * sd**2]
-    )  # also of density * exp(-2 |u|), exp(-2 rho |u|)
+    # also of density * exp(-2 |u|), exp(-2 rho |u|)
+    peaks = np.array([mean, -mean, 2 * sd**2 - mean, mean - 2 * sd**2])
     beside = np.add.outer((peaks - mean) / sd, np.arange(-40, 41, 2.0)).ravel()
     scales = np.array([1, sd**2 / abs(mean) if mean else 1])  # of s(2u) and s(2 rho u), meshed geometrically from 0
     ladder = np.outer(scales, 2.0 ** np.arange(-20, 12)).ravel()

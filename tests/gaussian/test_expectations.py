@@ -85,19 +85,15 @@ def enumerated(n, p, theta, t, errors_of):
         chi, chi_weights = np.zeros((1, 1)), np.ones((1, 1))
     else:  # chi^2 = s^2: the density of s is smooth; u (u - theta) + (tau s)^2 = 0 loses its roots at a point
         end = stats.chi.isf(1e-15, p - 1)
-        s, w = (
-            gauss(0 * tau, np.clip(theta / (2 * tau), 0, end)),
-            gauss(np.clip(theta / (2 * tau), 0, end), 0 * tau + end),
-        )
-        s, w = (np.concatenate(parts, -1)[:, 0] for parts in zip(s, w, strict=True))
+        kink = np.clip(theta / (2 * tau), 0, end)
+        panels = gauss(0 * tau, kink), gauss(kink, 0 * tau + end)
+        s, w = (np.concatenate(parts, -1)[:, 0] for parts in zip(*panels, strict=True))
         chi, chi_weights = s**2, w * stats.chi.pdf(s, p - 1)
     length = tau**2 * chi
     root = np.sqrt(np.maximum(theta**2 - 4 * length, 0))
     kinks = [np.nan_to_num((u - kappa * theta) / tau) for u in (0 * root, (theta - root) / 2, (theta + root) / 2)]
-    inner = np.clip(np.stack([*kinks, 0 * root], -1), -8.5, 8.5)
-    edges = np.sort(
-        np.concatenate([np.full_like(inner[..., :1], -8.5), inner, np.full_like(inner[..., :1], 8.5)], -1), -1
-    )
+    ends = np.full_like(root, -8.5), np.full_like(root, 8.5)
+    edges = np.sort(np.clip(np.stack([*kinks, 0 * root, *ends], -1), -8.5, 8.5), -1)
     z, w = gauss(edges[..., :-1], edges[..., 1:], 30)
     u = kappa[..., None, None] * theta + tau[..., None, None] * z
     mean, var = theta * u, u**2 + length[..., None, None]

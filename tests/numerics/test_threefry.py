@@ -51,10 +51,8 @@ def test_keys_and_counters_broadcast(rng):
 
 def test_words_of_a_key_are_its_data():
     seed = 0x123456789ABCDEF
-    assert [int(word) for word in key_words(jax.random.key(seed, impl="threefry2x32"))] == [
-        seed >> 32,
-        seed & 0xFFFFFFFF,
-    ]
+    found = key_words(jax.random.key(seed, impl="threefry2x32"))
+    assert [int(word) for word in found] == [seed >> 32, seed & 0xFFFFFFFF]
 
 
 def test_words_of_many_keys(key):

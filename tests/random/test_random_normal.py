@@ -39,12 +39,8 @@ def count_beyond(key, dtype, millions):
 
     def count(chunk_key):
         draws = lax.optimization_barrier(normal(chunk_key, (10**6,), dtype))  # drawn once for all counts
-        return jnp.stack(
-            [
-                jnp.stack([jnp.sum(draws > z, dtype=np.int32), jnp.sum(draws < -z, dtype=np.int32)])
-                for z in BEYOND.astype(dtype)
-            ]
-        )
+        beyond = ((draws > z, draws < -z) for z in BEYOND.astype(dtype))
+        return jnp.array([[jnp.sum(side, dtype=np.int32) for side in sides] for sides in beyond])
 
     return jnp.sum(lax.map(count, jax.random.split(key, millions)), axis=0)
 

@@ -32,10 +32,8 @@ CASES = np.array([
 def class_wise_ece(mean, var, rate, bias):
     reach = abs(mean) + 9 * np.sqrt(var)
     v = np.linspace(-reach, reach, 200_001)
-    positive, negative = (
-        rate * stats.norm.pdf(v, mean, np.sqrt(var)),
-        (1 - rate) * stats.norm.pdf(v, -mean, np.sqrt(var)),
-    )
+    positive = rate * stats.norm.pdf(v, mean, np.sqrt(var))
+    negative = (1 - rate) * stats.norm.pdf(v, -mean, np.sqrt(var))
     return np.trapezoid(np.abs(positive - expit(2 * v + bias) * (positive + negative)), v)
 
 

@@ -11,7 +11,7 @@ from scipy import special, stats
 from mixjax.gaussian import ScoreLaw, at_best_temperature, population_accuracy, population_nll
 from mixjax.gaussian.beyond.temperature import TemperatureFit, scale_on_held_out, scaled_ece
 from mixjax.random import normals
-from tests.gaussian.beyond.draws import REPLICATES, scores, training_sets
+from tests.gaussian.beyond.draws import REPLICATES, literal_means, scores, training_sets
 
 # n, p, theta_norm, t, sigma, n_held_out
 CONFIGURATIONS = [
@@ -42,13 +42,11 @@ def bisected(margins):
 
 def literal(rng, n, p, theta_norm, t, sigma, m):
     """(inverse temperature, mean, variance) of the score for t = 0 and t: data, held-out data and scores, by NumPy."""
-    theta = np.zeros(p)
-    theta[0] = theta_norm
-    y, y_out = (rng.choice([-1.0, 1.0], (LITERAL, size, 1)) for size in (n, m))
-    x, x_out = (labels * theta + sigma * rng.standard_normal((*labels.shape[:2], p)) for labels in (y, y_out))
-    plain, other = np.mean(x * y, axis=1), np.mean(x, axis=1) * np.mean(y, axis=1)
+    theta, plain, x_mean, y_mean = literal_means(rng, n, p, theta_norm, sigma, replicates=LITERAL)
+    y_out = rng.choice([-1.0, 1.0], (LITERAL, m, 1))
+    x_out = y_out * theta + sigma * rng.standard_normal((LITERAL, m, p))
     for weight in (0.0, t):
-        estimate = (1 - weight) * plain + weight * other
+        estimate = (1 - weight) * plain + weight * x_mean * y_mean
         margins = np.einsum("rip,rp->ri", y_out * x_out, estimate) / sigma**2
         yield bisected(margins), estimate @ theta / sigma**2, np.sum(estimate**2, axis=1) / sigma**2
 
