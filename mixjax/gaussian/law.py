@@ -10,7 +10,9 @@ whatever the dimension:
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, NamedTuple, TypeVar, cast
 
 import jax
 import jax.numpy as jnp
@@ -18,6 +20,8 @@ from jaxtyping import Array, Float
 
 from mixjax.numerics.arguments import aligned, as_floats, checked
 from mixjax.typing import ArrayLike
+
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class ScoreLaw(NamedTuple):
@@ -90,6 +94,17 @@ def checked_law(law: ScoreLaw) -> ScoreLaw:
         raise TypeError(f"law must be a ScoreLaw, got {type(law).__name__}")
     mean, gap = aligned(*as_floats(mean=law.mean, gap=law.gap))
     return ScoreLaw(mean, gap) if mean.shape == gap.shape else ScoreLaw(*jnp.broadcast_arrays(mean, gap))
+
+
+def of_law(function: Function) -> Function:
+    """Compile a function of a law, for all that `checked_law` takes."""
+    compiled = jax.jit(function)
+
+    @wraps(function)
+    def call(law: ScoreLaw) -> Any:
+        return compiled(checked_law(law))
+
+    return cast("Function", call)
 
 
 @jax.jit

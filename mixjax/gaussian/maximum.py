@@ -11,10 +11,11 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from mixjax.gaussian.law import ScoreLaw, checked_law
+from mixjax.gaussian.law import ScoreLaw, of_law
 from mixjax.numerics.elementary import one_minus_exp, polynomial
 
 
+@of_law
 def population_mce(law: ScoreLaw) -> Float[Array, "*batch"]:
     r"""Return the MCE of a law, :math:`\sup_v |s(2\rho v) - s(2v)|`, a function of :math:`\rho` alone.
 
@@ -35,11 +36,6 @@ def population_mce(law: ScoreLaw) -> Float[Array, "*batch"]:
       >>> round(float(population_mce(ScoreLaw.from_moments(4.0, 5.0))), 4)
       0.0498
     """
-    return _mce(checked_law(law))
-
-
-@jax.jit
-def _mce(law: ScoreLaw) -> jax.Array:
     var = law.var
     usual = (law.mean > 0) & (var > 0)
     larger = jnp.where(usual, jnp.maximum(law.mean, var), 1.0)

@@ -27,7 +27,7 @@ import numpy as np
 from jax.scipy.special import ndtr
 from jaxtyping import Array, Float
 
-from mixjax.gaussian.law import ScoreLaw, checked_law
+from mixjax.gaussian.law import ScoreLaw, checked_law, of_law
 from mixjax.gaussian.maximum import population_mce
 from mixjax.numerics.arguments import aligned, check_norm, checked
 from mixjax.numerics.elementary import one_minus_exp, root
@@ -84,6 +84,7 @@ def _ece(law: ScoreLaw, norm: Real) -> jax.Array:
     return root(_gap_moments(law, jnp.abs(law.gap), (norm,))[0], norm)
 
 
+@of_law
 def population_errors(law: ScoreLaw) -> CalibrationErrors:
     """Return ECE, the root of ECE_2, and MCE in one pass, at less than the cost of computing each.
 
@@ -98,11 +99,6 @@ def population_errors(law: ScoreLaw) -> CalibrationErrors:
       >>> [round(float(error), 4) for error in population_errors(ScoreLaw.from_moments(4.0, 5.0))]
       [0.0088, 0.0166, 0.0498]
     """
-    return _errors(checked_law(law))
-
-
-@jax.jit
-def _errors(law: ScoreLaw) -> CalibrationErrors:
     ece, square = _gap_moments(law, jnp.abs(law.gap), (1, 2))
     return CalibrationErrors(ece, root(square, 2), population_mce(law))
 
@@ -129,6 +125,7 @@ def _gap_moments(law: ScoreLaw, size: jax.Array, norms: tuple[Real, ...]) -> tup
     return tuple(scale * moment for moment in moments)
 
 
+@of_law
 def population_accuracy(law: ScoreLaw) -> Float[Array, "*batch"]:
     r"""Return the accuracy of a law, :math:`P(\mathrm{sgn}\,v = y) = \Phi(m/\sqrt w)`.
 
@@ -143,15 +140,11 @@ def population_accuracy(law: ScoreLaw) -> Float[Array, "*batch"]:
       >>> round(float(population_accuracy(ScoreLaw.from_moments(4.0, 5.0))), 4)
       0.9632
     """
-    return _accuracy(checked_law(law))
-
-
-@jax.jit
-def _accuracy(law: ScoreLaw) -> jax.Array:
     var = law.var
     return jnp.where(var > 0, ndtr(law.mean / jnp.sqrt(jnp.where(var > 0, var, 1.0))), jnp.nan)
 
 
+@of_law
 def population_signed_gap(law: ScoreLaw) -> Float[Array, "*batch"]:
     r"""Return mean confidence minus accuracy, :math:`E\,s(2|v|) - P(\mathrm{sgn}\,v = y)`.
 
@@ -166,15 +159,11 @@ def population_signed_gap(law: ScoreLaw) -> Float[Array, "*batch"]:
       >>> round(float(population_signed_gap(ScoreLaw.from_moments(4.0, 5.0))), 4)
       0.0088
     """
-    return _signed_gap(checked_law(law))
-
-
-@jax.jit
-def _signed_gap(law: ScoreLaw) -> jax.Array:
     sign = jnp.where(law.gap < 0, -1.0, 1.0).astype(law.gap.dtype)  # of 0 too: the signed gap is smooth there
     return sign * _gap_moments(law, sign * law.gap, (1,))[0]
 
 
+@of_law
 def population_nll(law: ScoreLaw) -> Float[Array, "*batch"]:
     r"""Return the negative log likelihood :math:`E \log(1 + e^{-2u})`, :math:`u = yv \sim N(m, w)`, in nats.
 
@@ -192,11 +181,6 @@ def population_nll(law: ScoreLaw) -> Float[Array, "*batch"]:
       >>> round(float(population_nll(ScoreLaw.from_moments(4.0, 5.0))), 4)
       0.0986
     """
-    return _nll(checked_law(law))
-
-
-@jax.jit
-def _nll(law: ScoreLaw) -> jax.Array:
     deviation = jnp.sqrt(jnp.where(law.var > 0, law.var, 1.0))
     z = law.mean / deviation  # E 2 max(-u, 0) is known; log(1 + e^{-2|u|}) remains
     hinge = deviation * jnp.exp(-0.5 * z**2) / math.sqrt(2.0 * math.pi) - law.mean * ndtr(-z)
@@ -204,6 +188,7 @@ def _nll(law: ScoreLaw) -> jax.Array:
     return jnp.where(law.var > 0, 2.0 * hinge + left + right, jnp.nan)
 
 
+@of_law
 def population_brier(law: ScoreLaw) -> Float[Array, "*batch"]:
     r"""Return the Brier score, summed over the two classes: :math:`2\,E\,s(-2u)^2`, :math:`u = yv \sim N(m, w)`.
 
@@ -220,11 +205,6 @@ def population_brier(law: ScoreLaw) -> Float[Array, "*batch"]:
       >>> round(float(population_brier(ScoreLaw.from_moments(4.0, 5.0))), 4)
       0.0557
     """
-    return _brier(checked_law(law))
-
-
-@jax.jit
-def _brier(law: ScoreLaw) -> jax.Array:
     wrong = _mean_where(law, -1.0, lambda v: jax.nn.sigmoid(2.0 * v) ** 2)
     right = _mean_where(law, 1.0, lambda v: jax.nn.sigmoid(-2.0 * v) ** 2)
     return jnp.where(law.var > 0, 2.0 * (wrong + right), jnp.nan)

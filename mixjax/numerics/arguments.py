@@ -129,32 +129,28 @@ class Rule(NamedTuple):
 
 LARGEST_COUNT = 1e10  # the samplers are tested up to here
 COUNT = Rule("a whole number from 1 to 1e10", lambda v: (v >= 1) & (v <= LARGEST_COUNT) & (v == v.round()))
-COUNT_OR_NONE = Rule("a whole number from 0 to 1e10", lambda v: (v >= 0) & (v <= LARGEST_COUNT) & (v == v.round()))
 POINTS = Rule("a whole number from 1 to 1e7", lambda v: (v >= 1) & (v <= 1e7) & (v == v.round()))  # drawn one by one
 NOT_NEGATIVE = Rule("finite and not negative", lambda v: (v >= 0) & (v < np.inf))
 POSITIVE = Rule("finite and positive", lambda v: (v > 0) & (v < np.inf))
-ABOVE_ZERO = Rule("positive", lambda v: v > 0)
-COSINE = Rule("in [-1, 1]", lambda v: (v >= -1) & (v <= 1))
 SHARE = Rule("in [0, 1]", lambda v: (v >= 0) & (v <= 1))
-INNER_SHARE = Rule("in (0, 1)", lambda v: (v > 0) & (v < 1))
 BELOW_ONE = Rule("in [0, 1)", lambda v: (v >= 0) & (v < 1))
 
 RULES = {
     "alpha": NOT_NEGATIVE,  # 0 is no Mixup
     "beta": POSITIVE,
     "confidence": SHARE,
-    "cosine": COSINE,
+    "cosine": Rule("in [-1, 1]", lambda v: (v >= -1) & (v <= 1)),
     "ece": POSITIVE,
     "labeled_ratio": NOT_NEGATIVE,
     "lam": SHARE,
     "n": COUNT,
     "n_held_out": POINTS,
     "n_labeled": COUNT,
-    "n_unlabeled": COUNT_OR_NONE,
+    "n_unlabeled": Rule("a whole number from 0 to 1e10", lambda v: (v >= 0) & (v <= LARGEST_COUNT) & (v == v.round())),
     "p": COUNT,
-    "pairs_ratio": ABOVE_ZERO,
+    "pairs_ratio": Rule("positive", lambda v: v > 0),
     "penalty": POSITIVE,
-    "positive_rate": INNER_SHARE,
+    "positive_rate": Rule("in (0, 1)", lambda v: (v > 0) & (v < 1)),
     "ratio": NOT_NEGATIVE,
     "sigma": POSITIVE,
     "t": SHARE,

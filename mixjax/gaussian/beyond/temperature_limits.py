@@ -25,7 +25,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from mixjax.gaussian.law import ScoreLaw, checked_law
+from mixjax.gaussian.law import ScoreLaw, of_law
 from mixjax.numerics.arguments import aligned, checked
 from mixjax.numerics.quadrature import half_line_integrals
 from mixjax.typing import ArrayLike
@@ -114,13 +114,9 @@ def critical_held_out_ratio(
     return jnp.where(jnp.isnan(ratio + theta_norm), jnp.nan, jnp.where(within, 1.0 / (information * variance), 0.0))
 
 
+@of_law
 def _size_and_information(law: ScoreLaw) -> tuple[jax.Array, jax.Array]:
     """Return K and I of a law. Folded at 0, N(x; M, M) sech^2 x is 4 N(x; -M, M) / (1 + e^(-2x)) on x > 0."""
-    return _integrals(checked_law(law))
-
-
-@jax.jit
-def _integrals(law: ScoreLaw) -> tuple[jax.Array, jax.Array]:
     right = (law.mean > 0) & (law.var > 0)
     strength = jnp.where(right, law.mean, 1.0) ** 2 / jnp.where(right, law.var, 1.0)
 
