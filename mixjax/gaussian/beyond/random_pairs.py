@@ -157,18 +157,13 @@ def _pair_coefficients(
     """Return c of the first M pairs, for each M."""
     total, before, found = jnp.zeros_like(y), 0, []
     for number, last in enumerate(num_pairs):
-        first, second, lam = _pairs(jax.random.fold_in(key, number), len(y), last - before, alpha, beta)
+        count = last - before
+        key_first, key_second, key_lam = jax.random.split(jax.random.fold_in(key, number), 3)
+        first, second = (jax.random.randint(k, (count,), 0, len(y), np.int32) for k in (key_first, key_second))
+        lam = beta_from(Source.of(key_lam, (count,)), jnp.where(alpha > 0, alpha, 1.0), beta)
+        lam = jnp.where(alpha > 0, lam, alpha)
         mixed = lam * y[first] + (1.0 - lam) * y[second]
         total = total.at[first].add(lam * mixed).at[second].add((1.0 - lam) * mixed)
         before = last
         found.append(total / last)
     return found
-
-
-def _pairs(
-    key: PRNGKeyArray, n: int, count: int, alpha: jax.Array, beta: jax.Array
-) -> tuple[jax.Array, jax.Array, jax.Array]:
-    key_first, key_second, key_lam = jax.random.split(key, 3)
-    first, second = (jax.random.randint(k, (count,), 0, n, np.int32) for k in (key_first, key_second))
-    lam = beta_from(Source.of(key_lam, (count,)), jnp.where(alpha > 0, alpha, 1.0), beta)
-    return first, second, jnp.where(alpha > 0, lam, alpha)

@@ -82,17 +82,12 @@ def _fit(
     return jnp.matmul(basis, fit(triangle.T), precision="highest")
 
 
-def _pair_loss(u: jax.Array, x: jax.Array, labels: jax.Array, rule: MixingRule) -> LossOfLogits:
-    """Return the derivatives of the mean over pairs (i, j) of l(lambda u_i + (1 - lambda) u_j; mixed label)."""
-    slope, curvature = (part * (1.0 - jnp.sum(rule.weight)) / len(u) for part in _derivatives(u, labels))
-    gradient, hessian = _add_pairs((slope, jnp.diag(curvature)), u, labels, rule)
-    return LossOfLogits(gradient, jnp.matmul(hessian, x, precision="highest"))
-
-
 Slopes = tuple[jax.Array, jax.Array]  # the gradient in the logits [n], and the Hessian [n, n]
 
 
-def _add_pairs(sums: Slopes, u: jax.Array, labels: jax.Array, rule: MixingRule) -> Slopes:
+def _pair_loss(u: jax.Array, x: jax.Array, labels: jax.Array, rule: MixingRule) -> LossOfLogits:
+    """Return the derivatives of the mean over pairs (i, j) of l(lambda u_i + (1 - lambda) u_j; mixed label)."""
+
     def add_node(sums: Slopes, node: MixingRule) -> tuple[Slopes, None]:
         lam, weight = node.lam, node.weight / len(u) ** 2
         pairs = (lam * part[:, None] + (1.0 - lam) * part[None, :] for part in (u, labels))
@@ -102,7 +97,9 @@ def _add_pairs(sums: Slopes, u: jax.Array, labels: jax.Array, rule: MixingRule) 
         hessian = jnp.diag(own) + lam * (1.0 - lam) * (curvature + curvature.T)
         return (sums[0] + weight * gradient, sums[1] + weight * hessian), None
 
-    return lax.scan(add_node, sums, rule)[0]
+    slope, curvature = (part * (1.0 - jnp.sum(rule.weight)) / len(u) for part in _derivatives(u, labels))
+    (gradient, hessian), _ = lax.scan(add_node, (slope, jnp.diag(curvature)), rule)
+    return LossOfLogits(gradient, jnp.matmul(hessian, x, precision="highest"))
 
 
 def _derivatives(u: jax.Array, label: jax.Array) -> Slopes:

@@ -71,32 +71,21 @@ def fitted_moments(problem: Problem, loss: PairLoss) -> Moments:
     grid = _grid(problem)
     root = _root(loss, problem)
     there = _system(root, problem, grid, loss)
-    solved = _is_root(root, there) & _is_resolved(there.pull_size, grid.rule, problem.smoothing)
-    return Moments(*(jnp.where(solved, moment, jnp.nan) for moment in there.moments))
-
-
-def _is_root(root: jax.Array, there: _System) -> jax.Array:
-    """Return whether the residual is small beside the logits; the steps alone shrink also where rounding stops them."""
-    enough = jnp.sqrt(jnp.finfo(root.dtype).eps)
-    return jnp.max(jnp.abs(there.residual[:-1])) <= enough * (1.0 + jnp.max(jnp.abs(root[:-1])))
-
-
-def _is_resolved(pull_size: jax.Array, rule: MixingRule, smoothing: jax.Array) -> jax.Array:
-    """Return whether the pull is above rounding: where soft labels are met, it is a difference of numbers near 1."""
-    rounding = jnp.finfo(pull_size.dtype).eps * (jnp.sum(rule.weight) + smoothing)
-    return pull_size >= _LEAST_PULL * rounding
+    eps = jnp.finfo(root.dtype).eps
+    # the steps alone shrink also where rounding stops them: the residual must be small beside the logits
+    is_root = jnp.max(jnp.abs(there.residual[:-1])) <= jnp.sqrt(eps) * (1.0 + jnp.max(jnp.abs(root[:-1])))
+    # where soft labels are met, the pull is a difference of numbers near 1
+    is_resolved = there.pull_size >= _LEAST_PULL * (eps * (jnp.sum(grid.rule.weight) + problem.smoothing))
+    return Moments(*(jnp.where(is_root & is_resolved, moment, jnp.nan) for moment in there.moments))
 
 
 def _grid(problem: Problem) -> Grid:
+    """Return equally spaced nodes of N(0, 1), the trapezoidal rule, which is exponentially exact."""
     dtype = problem.penalty.dtype
-    return Grid(*_gaussian_nodes(dtype), mixing_rule(problem.alpha, problem.beta, _MIXING[dtype]))
-
-
-def _gaussian_nodes(dtype: np.dtype) -> tuple[jax.Array, jax.Array]:
-    """Return equally spaced nodes of N(0, 1) and their probabilities: the trapezoidal rule, exponentially exact."""
     g = np.linspace(-_REACH[dtype], _REACH[dtype], _NODES[dtype])
     density = np.exp(-0.5 * g**2)
-    return jnp.asarray(g, dtype), jnp.asarray(density / density.sum(), dtype)
+    rule = mixing_rule(problem.alpha, problem.beta, _MIXING[dtype])
+    return Grid(jnp.asarray(g, dtype), jnp.asarray(density / density.sum(), dtype), rule)
 
 
 class _System(NamedTuple):
