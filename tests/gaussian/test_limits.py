@@ -20,14 +20,7 @@ from tests.gaussian.limit_errors import boundary, ece, error_of_norm, gap
 
 NORMS = (1, 2, np.inf)
 WITH_NORMS = pytest.mark.parametrize("norm", NORMS, ids=["ECE", "ECE_2", "MCE"])
-
-
-def weights_at(ratios, thetas, norm=1):
-    return boundary(critical_weight, np.asarray(ratios, float), np.asarray(thetas, float), norm)
-
-
-def ratios_at(thetas, weights, norm=1):
-    return boundary(critical_ratio, np.asarray(thetas, float), np.asarray(weights, float), norm)
+weights_at, ratios_at = partial(boundary, critical_weight), partial(boundary, critical_ratio)
 
 
 @pytest.mark.parametrize("norm", [1, 2])

@@ -98,13 +98,6 @@ def test_derivative_in_float32(norm, tolerance):
     np.testing.assert_allclose(single, derivative_at_zero(c, theta, norm=norm), rtol=tolerance)
 
 
-@pytest.mark.slow
-def test_derivative_scales_with_beta(derivatives):
-    betas = np.array([0.5, 1.0, 4.0])
-    found = derivative_at_zero(1.0, 2.0, beta=betas)
-    np.testing.assert_allclose(found, derivatives[1][2] * 2 / (betas + 1), rtol=1e-14)
-
-
 def test_a_little_mixup_helps_by_the_derivative():
     """(ECE_t - ECE_0) / t at t = 1e-5, integrated, is the derivative up to O(t)."""
     slope = (ece(1.0, 2.0, 1e-5) - ece(1.0, 2.0, 0)) / 1e-5

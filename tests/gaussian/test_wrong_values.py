@@ -138,7 +138,10 @@ CALLS = {
 }
 
 # what a value may be in some functions only
-ALSO_WRONG = {("critical_ratio", "t"): (1.0,), ("symmetric_alpha", "t"): (0.6,), ("limit_ridge_scores", "t"): (1.0,)}
+ALSO_WRONG = {
+    ("critical_ratio", "t"): (1.0,), ("symmetric_alpha", "t"): (0.6,), ("limit_ridge_scores", "t"): (1.0,),
+    ("sample_class_sets", "p"): (2.0,),  # fewer than classes
+}  # fmt: skip
 
 # the values that are one number; the others broadcast
 SCALARS = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import jax
 import numpy as np
 import pytest
 from scipy import stats
@@ -85,22 +84,15 @@ def test_training_sets_tend_to_their_limit(key):
         np.testing.assert_allclose(one @ one.T, other @ other.T, atol=0.1)
 
 
-def test_as_many_dimensions_as_classes_and_at_most_60(key):
-    for num_classes, words in ((5, "p must be a whole number from 5 to 1e10, got 4"), (61, "at most 60, got 61")):
-        with pytest.raises(ValueError, match=words):
-            sample_class_sets(key, n=3, p=4, theta_norm=1.0, num_classes=num_classes, replicates=2)
+def test_more_than_60_classes_are_refused(key):
+    with pytest.raises(ValueError, match="num_classes must be at most 60, got 61"):
+        sample_class_sets(key, n=3, p=99, theta_norm=1.0, num_classes=61, replicates=2)
 
 
 @pytest.mark.slow
-def test_cells_weights_and_wrong_values(key):
+def test_cells_and_weights_broadcast(key):
     cells = {"n": np.array([[3.0], [8.0]]), "p": np.array([4.0, 5.0, 6.0]), "num_classes": 3, "replicates": 2}
     sets = sample_class_sets(key, theta_norm=1.0, **cells)
     assert sets.estimator(np.array([[0.0], [0.2]])).shape == (2, 3, 2, 3, 5)
     alone = sample_class_sets(key, n=8.0, p=5.0, theta_norm=1.0, num_classes=3, replicates=2)
     np.testing.assert_allclose(sets.sums[1, 1], alone.sums, atol=1e-12)
-    traced = jax.jit(lambda cell: sample_class_sets(key, num_classes=3, replicates=2, **cell).estimator(0.1))
-    found = traced(
-        {"n": np.array([3, 0.5, 3, 3]), "p": np.array([4, 4, 2.0, 4]), "theta_norm": np.array([1, 1, 1, -1.0])}
-    )
-    np.testing.assert_array_equal(np.isnan(found).all(axis=(1, 2, 3)), [False, True, True, True])
-    np.testing.assert_array_equal(np.isnan(found).any(axis=(1, 2, 3)), [False, True, True, True])

@@ -6,13 +6,7 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from mixjax.gaussian import (
-    ScoreLaw,
-    limit_pseudo_label_scores,
-    population_ece,
-    population_mce,
-    turning_ratio,
-)
+from mixjax.gaussian import ScoreLaw, limit_pseudo_label_scores, population_ece, population_mce, turning_ratio
 from mixjax.gaussian.claims import CLAIMS, Rate, theorems_3
 from mixjax.gaussian.claims.claim import LARGEST_WEIGHT
 from mixjax.gaussian.claims.theorems_3 import chosen_weight

@@ -14,12 +14,7 @@ import numpy as np
 import pytest
 from scipy import integrate, optimize, special
 
-from mixjax.gaussian import (
-    limit_logistic_scores,
-    mixup_weight,
-    population_accuracy,
-    predict_logistic_scores,
-)
+from mixjax.gaussian import limit_logistic_scores, mixup_weight, population_accuracy, predict_logistic_scores
 from mixjax.gaussian.logistic import fixed_point
 from mixjax.gaussian.logistic.fixed_point import Problem, Spectrum, fitted_moments
 from mixjax.gaussian.logistic.pair_loss import logistic_pull
@@ -286,5 +281,3 @@ def test_the_last_axes_must_agree():
     for shapes in ((3, 4), (0, 0)):
         with pytest.raises(ValueError, match="eigenvalues and theta_squared must end in the same p > 0"):
             predict_logistic_scores(*map(np.ones, shapes), 10, penalty=0.1)
-    with pytest.raises(ValueError, match="n must be a whole number"):
-        predict_logistic_scores(np.ones(3), np.ones(3), 0.5, penalty=0.1)

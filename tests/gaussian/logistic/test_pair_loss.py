@@ -20,11 +20,10 @@ def nodes(rng, dtype=np.float64, scale=4.0):
     return jnp.asarray(v, dtype), jnp.asarray(chance / chance.sum(), dtype)
 
 
-def literal(v, chance, alpha, beta, smoothing, slope):
-    """f(v) = 2 E [a l'(a v + (1 - a) e v'; (1 - eps)(a + (1 - a) e))], a = lambda', by SciPy's nodes."""
-    points, weights = special.roots_jacobi(60, beta - 1, alpha - 1)
+def literal(v, chance, rule, smoothing, slope):
+    """f(v) = 2 E [a l'(a v + (1 - a) e v'; (1 - eps)(a + (1 - a) e))], a = lambda' of a rule (nodes, weights)."""
     total, partner = np.zeros_like(v), chance[::2] / chance[::2].sum()  # partners are every other node
-    for lam, weight in zip((1 + points) / 2, weights / weights.sum(), strict=True):
+    for lam, weight in zip(*rule, strict=True):
         for own in (lam, 1 - lam):
             for e in (1, -1):
                 label = (1 - smoothing) * (own + (1 - own) * e)
@@ -47,9 +46,11 @@ def test_it_is_the_definition(rng, alpha, beta, smoothing):
     """All that a squared loss has from its partners cancels where they are of either class, as v and -v here."""
     v, chance = nodes(rng)
     rule = rule_of(*jnp.asarray([alpha, beta]), 30)
+    points, weights = special.roots_jacobi(60, beta - 1, alpha - 1)
+    by_scipy = (1 + points) / 2, weights / weights.sum()
     for pull, slope in SLOPES.items():
         found = jax.jit(pull)(v, chance, rule, jnp.asarray(smoothing)).value
-        exact = literal(np.asarray(v), np.asarray(chance), alpha, beta, smoothing, slope)
+        exact = literal(np.asarray(v), np.asarray(chance), by_scipy, smoothing, slope)
         np.testing.assert_allclose(found, exact, rtol=1e-8, atol=1e-9)
 
 
@@ -67,22 +68,12 @@ def test_derivatives_are_those_of_the_value(rng, pull):
 @pytest.mark.medium
 @pytest.mark.parametrize("dtype, scale, rtol", [(np.float64, 300.0, 1e-12), (np.float32, 40.0, 1e-5)])
 def test_large_logits_cancel_nowhere(rng, dtype, scale, rtol):
+    """Against the sum that the rule stands for, in long double."""
     v, chance = nodes(rng, dtype, scale)
     rule = rule_of(jnp.asarray(1.0), jnp.asarray(1.0), 8)
     found = jax.jit(logistic_pull)(v, chance, jax.tree.map(lambda a: a.astype(dtype), rule), jnp.asarray(0.0, dtype))
-    wide = jax.tree.map(lambda a: np.asarray(a, np.longdouble), (v, chance, rule))
-    exact = by_rule(*wide)
+    v, chance, rule = jax.tree.map(lambda a: np.asarray(a, np.longdouble), (v, chance, rule))
+    slope = SLOPES[logistic_pull]
+    exact = (1 - rule.weight.sum()) * slope(v, 1) + literal(v, chance, rule, 0, slope)
     assert all(np.isfinite(part).all() for part in found)
     np.testing.assert_allclose(found.value, exact, rtol=rtol, atol=rtol)
-
-
-def by_rule(v, chance, rule):
-    """The sum that the rule stands for, in long double."""
-    total = (1 - rule.weight.sum()) * (np.tanh(v / 2) - 1) / 2
-    for lam, weight in zip(rule.lam, rule.weight, strict=True):
-        for own in (lam, 1 - lam):
-            for e in (1, -1):
-                logits = own * v[:, None] + (1 - own) * e * v[None, ::2]
-                partner = chance[::2] / chance[::2].sum()
-                total += weight / 2 * own * (((np.tanh(logits / 2) - own - (1 - own) * e) / 2) @ partner)
-    return total
