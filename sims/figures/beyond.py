@@ -11,7 +11,7 @@ import xarray as xr
 from mixjax.plots import COLORS, MARKERS, Figure, decades, line_key, panels, points_with_bars
 
 from .captions import BARS, theta_label
-from .marks import legend
+from .marks import legend, name_axes
 
 DASHES = ("solid", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)))
 
@@ -38,8 +38,7 @@ def _pairs(table: xr.Dataset) -> Any:
         _draw_pairs(ax, panel)
         ax.set(xscale="log", xlim=_shown(table), ylim=(0, None))
         decades(ax, x=True)
-    for ax in axes[-columns:]:
-        ax.set_xlabel("random pairs / $n$")
+    name_axes(axes, columns, "random pairs / $n$")
     figure.supylabel("ECE", fontsize="medium")
     keys = [*axes[0].get_legend_handles_labels()[0], line_key("limit", color=COLORS[0])]
     keys.append(line_key("expectation", color="0.3", linestyle="dashed"))

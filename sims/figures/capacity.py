@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from mixjax.plots import COLORS, MARKERS, Figure, line_key, points_with_bars
+from mixjax.plots import COLORS, MARKERS, Figure, decades, line_key, panels, points_with_bars
 
 from .captions import (
     BARS,
@@ -25,8 +25,9 @@ from .captions import (
     settings_text,
     theta_label,
 )
+from .marks import name_axes
 from .monotonicity import FINDINGS, THEOREMS, monotonicity_figures
-from .slices import label_slices, slice_legend, slice_panels
+from .slices import slice_legend
 
 
 def capacity_figures() -> tuple[Figure, ...]:
@@ -39,7 +40,8 @@ def capacity_figures() -> tuple[Figure, ...]:
 
 def _derivatives(table: xr.Dataset, metric: str) -> Any:
     positions = panel_positions(table, "n", "mixup")
-    figure, axes = slice_panels(len(positions))
+    columns = 1 if len(positions) <= 3 else 2
+    figure, axes = panels(len(positions), columns, height=1.75 if len(positions) > 1 else 2.3, share_y=False)
     for ax, position in zip(axes, positions, strict=True):
         panel, name = table.isel(position), f"{metric}_derivative"
         for order, index in enumerate(_thetas(table)):
@@ -53,7 +55,8 @@ def _derivatives(table: xr.Dataset, metric: str) -> Any:
         ax.set_xscale("log")
         if len(positions) > 1:
             ax.set_title(rf"$n = {int(panel['n'])}$, $\beta = {float(panel['beta']):g}$", pad=3)
-    label_slices(axes, "$p/n$", columns=1 if len(positions) <= 3 else 2, plain=True)
+    name_axes(axes, columns, "$p/n$")
+    decades(axes[0], x=True)  # the axis is shared
     figure.supylabel(rf"d{NAMES[metric]}/d$\alpha$ at $\alpha = 0^+$", fontsize="medium")
     handles, _ = axes[0].get_legend_handles_labels()
     slice_legend(figure, [*handles, line_key("limit $p/n \\to c$", color="0.3")], FINDINGS[metric])

@@ -11,7 +11,7 @@ import xarray as xr
 from mixjax.plots import COLORS, MARKERS, Figure, decades, panels, points_with_bars
 
 from .captions import BARS, theta_label
-from .marks import legend
+from .marks import legend, name_axes
 
 
 def fits_figures() -> tuple[Figure, ...]:
@@ -43,8 +43,7 @@ def _panels(table: xr.Dataset, count: int, height: float = 1.15) -> tuple[Any, S
         ax.set_title(theta_label(theta_norm), pad=3)
         ax.set(xscale="log", xlim=_shown(table))
         decades(ax, x=True)
-    for ax in axes[-columns:]:
-        ax.set_xlabel("$p/n$")
+    name_axes(axes, columns, "$p/n$")
     return figure, axes
 
 

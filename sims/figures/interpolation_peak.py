@@ -11,7 +11,7 @@ from mixjax.gaussian import separable_ratio
 from mixjax.plots import COLORS, MARKERS, Figure, decades, line_key, panels, points_with_bars, signed
 
 from .captions import BARS
-from .marks import legend
+from .marks import legend, name_axes
 
 _CURVES = {"accuracy": "accuracy", "confidence": "mean confidence"}
 
@@ -33,7 +33,8 @@ def _peak(table: xr.Dataset) -> Any:
     for ax, (name, label) in zip(axes, _CURVES.items(), strict=True):
         _draw_arms(ax, weakest, name)
         ax.set_ylabel(label)
-    _finish(figure, axes[-1:], axes[0], _peak_finding(table))
+    name_axes(axes, 1, "$p/n$")
+    legend(figure, axes[0], 3, title=_peak_finding(table))
     return figure
 
 
@@ -47,14 +48,9 @@ def _penalties(table: xr.Dataset) -> Any:
             ax.set_ylabel(rf"$\mu = {float(panel['penalty']):g}$")
     for ax, label in zip(axes, _CURVES.values(), strict=False):
         ax.set_title(label, pad=3)
-    _finish(figure, axes[-2:], axes[0], _ends(table["accuracy"], "penalty", r"$\mu = {:g}$"))
+    name_axes(axes, 2, "$p/n$")
+    legend(figure, axes[0], 3, title=_ends(table["accuracy"], "penalty", r"$\mu = {:g}$"))
     return figure
-
-
-def _finish(figure: Any, lowest: Any, keyed: Any, finding: str) -> None:
-    for ax in lowest:
-        ax.set_xlabel("$p/n$")
-    legend(figure, keyed, 3, title=finding)
 
 
 def _draw_arms(ax: Any, panel: xr.Dataset, name: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -12,7 +11,7 @@ import xarray as xr
 from mixjax.plots import Figure, decades, level_line, line_key, panels
 
 from .captions import scale_text
-from .marks import MEASURED, difference_bar, difference_map, largest_size, legend
+from .marks import MEASURED, difference_bar, difference_map, largest_size, legend, name_axes
 
 LABELS = {
     "ece": "ECE(mix) $-$ ECE  (blue: Mixup better)",
@@ -23,11 +22,7 @@ LABELS = {
 
 
 def logistic_diagram_figures() -> tuple[Figure, ...]:
-    return tuple(Figure(f"{name}_difference", partial(_maps, name), _caption_of(name)) for name in LABELS)
-
-
-def _caption_of(name: str) -> Callable[[xr.Dataset], str]:
-    return partial(_caption, name)
+    return tuple(Figure(f"{name}_difference", partial(_maps, name), partial(_caption, name)) for name in LABELS)
 
 
 def _maps(name: str, table: xr.Dataset) -> Any:
@@ -43,15 +38,12 @@ def _maps(name: str, table: xr.Dataset) -> Any:
         panel = change.isel(chosen).transpose("theta_norm", "ratio")
         x, y = panel["ratio"].values, panel["theta_norm"].values
         mesh = difference_map(ax, x, y, panel.values, largest)
-        level_line(ax, x, y, panel.values, 0.0, casing="white", **MEASURED[0])
+        level_line(ax, x, y, panel.values, 0.0, **MEASURED[0])
         _points(ax, mesh, table[f"{name}_change_fitted"].isel(chosen))
         ax.set_title(rf"$\alpha = \beta = {float(panel['alpha']):g}$, $\mu = {float(panel['penalty']):g}$", pad=3)
         decades(ax, x=True, y=True)
-        if number % columns == 0:
-            ax.set_ylabel(r"$|\theta| / \sigma$")
-    for ax in axes[-columns:]:
-        ax.set_xlabel("$p/n$")
-    legend(figure, [line_key("no change, limit", casing="white", **MEASURED[0])], 1, title=_near(name, table))
+    name_axes(axes, columns, "$p/n$", r"$|\theta| / \sigma$")
+    legend(figure, [line_key("no change, limit", **MEASURED[0])], 1, title=_near(name, table))
     difference_bar(figure, mesh, axes, LABELS[name], largest)
     return figure
 

@@ -24,7 +24,7 @@ from .captions import (
     setting_positions,
     settings_text,
 )
-from .marks import LIMIT, MEASURED, difference_bar, difference_map, largest_size, legend
+from .marks import LIMIT, MEASURED, difference_bar, difference_map, largest_size, legend, name_axes
 
 MOST_SIZES = 3  # sample sizes whose boundaries are drawn
 
@@ -55,10 +55,10 @@ def _map(table: xr.Dataset, metric: str) -> Any:
             heights = _relative_difference(line, metric).transpose("theta_norm", across).values
             level_line(ax, line["realized_ratio"].values, y, heights, 0.0, **style)
         boundary = panel[f"{metric}_critical_ratio"].values
-        cased_line(ax, np.where(boundary > 0, boundary, np.nan), y, casing="black", **LIMIT)
+        cased_line(ax, np.where(boundary > 0, boundary, np.nan), y, **LIMIT)
         ax.set_title(setting_label(panel), pad=3)
         decades(ax, x=True, y=True)
-    _label_axes(axes, columns)
+    name_axes(axes, columns, "$p/n$", r"$|\theta|/\sigma$")
     _key(figure, table, sizes, f"Mixup lowers the {NAMES[metric]} to the right of the line")
     difference_bar(figure, mesh, axes, f"{NAMES[metric]}(mix) $-$ {NAMES[metric]}  (blue: Mixup better)", largest)
     return figure
@@ -116,20 +116,13 @@ def _all_tie(panel: xr.Dataset, metric: str) -> xr.DataArray:
     return (panel[name] == 0) & ~(panel[f"{name}_se"] > 0)
 
 
-def _label_axes(axes: Any, columns: int) -> None:
-    for ax in axes[-columns:]:
-        ax.set_xlabel("$p/n$")
-    for ax in axes[::columns]:
-        ax.set_ylabel(r"$|\theta|/\sigma$")
-
-
 def _key(figure: Any, table: xr.Dataset, sizes: list[int], finding: str) -> None:
     """Name each line above the panels."""
     keys = [
-        line_key(f"simulation, $n = {int(table['n'][size])}$", casing="white", **style)
+        line_key(f"simulation, $n = {int(table['n'][size])}$", **style)
         for style, size in zip(MEASURED, sizes, strict=False)
     ]
-    keys.append(line_key("limit $n \\to \\infty$", casing="black", **LIMIT))
+    keys.append(line_key("limit $n \\to \\infty$", **LIMIT))
     legend(figure, keys, 2, handlelength=3.2, columnspacing=1.2, title=finding)
 
 

@@ -1,4 +1,4 @@
-"""Lines, colours, colour bars and legends that several figures share."""
+"""Lines, colours, names of axes, colour bars and legends that several figures share."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import numpy as np
 from mixjax.plots import heat_map, signed
 
 MEASURED: tuple[dict[str, Any], ...] = (
-    {"color": "black", "linestyle": "solid", "linewidth": 1.5},
-    {"color": "black", "linestyle": (0, (5, 1.2, 1, 1.2)), "linewidth": 1.2},
-    {"color": "black", "linestyle": (0, (1, 1.2)), "linewidth": 1.2},
+    {"color": "black", "casing": "white", "linestyle": "solid", "linewidth": 1.5},
+    {"color": "black", "casing": "white", "linestyle": (0, (5, 1.2, 1, 1.2)), "linewidth": 1.2},
+    {"color": "black", "casing": "white", "linestyle": (0, (1, 1.2)), "linewidth": 1.2},
 )
-LIMIT: dict[str, Any] = {"color": "#F0E442", "linestyle": (0, (3, 3)), "linewidth": 0.9}  # yellow, edged with black
+LIMIT: dict[str, Any] = {"color": "#F0E442", "casing": "black", "linestyle": (0, (3, 3)), "linewidth": 0.9}  # yellow
 
 
 def legend(figure: Any, handles: Any, columns: int, *, where: str = "upper", **style: Any) -> None:
@@ -25,6 +25,14 @@ def legend(figure: Any, handles: Any, columns: int, *, where: str = "upper", **s
     look = {"frameon": False, "title_fontsize": "medium"} | style
     drawn = figure.legend(handles=entries, loc=f"outside {where} center", ncols=columns, **look)
     drawn.get_title().set_multialignment("center")
+
+
+def name_axes(axes: Any, columns: int, x: str, y: str = "") -> None:
+    """Name the horizontal axis below the lowest panel of each column, and the vertical one beside the first column."""
+    for ax in axes[-columns:]:
+        ax.set_xlabel(x)
+    for ax in axes[::columns] if y else ():
+        ax.set_ylabel(y)
 
 
 def color_bar(figure: Any, mesh: Any, axes: Any, label: str, **style: Any) -> Any:

@@ -81,12 +81,12 @@ def _map(table: xr.Dataset) -> Any:
         level_line(ax, x, y, growth, 0.0, **MEASURED[0])
         if metric == "ece":
             turning = table["turning_ratio"].values
-            cased_line(ax, x, np.where(turning > 0, turning, np.nan), casing="black", **LIMIT)
+            cased_line(ax, x, np.where(turning > 0, turning, np.nan), **LIMIT)
         ax.set_title(FINDINGS[metric], pad=3)
         ax.set(ylabel="$p/n$", ylim=(y[0], y[-1]))
         decades(ax, x=True)
     axes[1].set_xlabel(r"$|\theta|/\sigma$")
-    keys = [line_key("no growth", casing="white", **MEASURED[0]), line_key("turning ratio", casing="black", **LIMIT)]
+    keys = [line_key("no growth", **MEASURED[0]), line_key("turning ratio", **LIMIT)]
     legend(figure, keys, 2, handlelength=3.2)
     label = "growth of |slope| with $p/n$  (purple: as claimed)"
     difference_bar(figure, mesh, axes, label, 1.0, extend="both")

@@ -13,7 +13,7 @@ import xarray as xr
 from mixjax.plots import Figure, decades, level_line, line_key, panels
 
 from .captions import omitted, pairs_text, representatives, scale_text, setting_label, settings_text
-from .marks import LIMIT, MEASURED, difference_bar, difference_map, largest_size, legend
+from .marks import LIMIT, MEASURED, difference_bar, difference_map, largest_size, legend, name_axes
 
 MOST_ROWS, MOST_COLUMNS = 3, 2
 
@@ -35,10 +35,7 @@ def _map(table: xr.Dataset) -> Any:
         mesh = _draw(ax, panel, largest)
         title = setting_label(panel) if row == rows[0] else ""
         ax.set_title(f"{title}\n{_row_label(panel)}" if title else _row_label(panel), pad=3)
-    for ax in axes[-len(settings) :]:
-        ax.set_xlabel(r"$|\theta'|/\sigma$")
-    for ax in axes[:: len(settings)]:
-        ax.set_ylabel(r"angle of $\theta'$, $\theta$ (°)")
+    name_axes(axes, len(settings), r"$|\theta'|/\sigma$", r"angle of $\theta'$, $\theta$ (°)")
     _key(figure, table)
     difference_bar(figure, mesh, axes, "ECE(mix) $-$ ECE  (blue: Mixup better)", largest)
     return figure
@@ -53,16 +50,16 @@ def _draw(ax: Any, panel: xr.Dataset, largest: float) -> Any:
     mesh = difference_map(ax, x, y, laid_out("ece_difference"), largest)
     difference, plain = laid_out("ece_difference"), laid_out("ece")
     heights = difference / (2.0 * plain + difference)  # smooth enough to interpolate
-    level_line(ax, x, y, heights, 0.0, casing="white", **MEASURED[0])
-    level_line(ax, x, y, laid_out("excess"), 0.5, casing="black", **LIMIT)
+    level_line(ax, x, y, heights, 0.0, **MEASURED[0])
+    level_line(ax, x, y, laid_out("excess"), 0.5, **LIMIT)
     decades(ax, x=True)
     return mesh
 
 
 def _key(figure: Any, table: xr.Dataset) -> None:
     keys = [
-        line_key(f"no change, $n = {int(table['n'][0])}$", casing="white", **MEASURED[0]),
-        line_key("Theorem 3.4: up to $0.5\\,p/n$", casing="black", **LIMIT),
+        line_key(f"no change, $n = {int(table['n'][0])}$", **MEASURED[0]),
+        line_key("Theorem 3.4: up to $0.5\\,p/n$", **LIMIT),
     ]
     alpha, rows = float(table["alpha"][_settings(table)[0]]), _smallest(table)
     ends = ", ".join(f"{float(panel['helps_up_to']):.2g}" for panel in rows) or "?"

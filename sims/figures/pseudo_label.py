@@ -12,7 +12,7 @@ import xarray as xr
 from mixjax.plots import Figure, decades, level_line, line_key, panels
 
 from .captions import omitted, pairs_text, representatives, scale_text, settings_text, theta_label
-from .marks import LIMIT, MEASURED, difference_bar, difference_map, largest_size, legend
+from .marks import LIMIT, MEASURED, difference_bar, difference_map, largest_size, legend, name_axes
 
 MOST_ROWS, MOST_COLUMNS = 3, 2
 
@@ -57,12 +57,10 @@ def _draw(table: xr.Dataset, name: str) -> Any:
         panel = table.isel(position)
         mesh = _draw_panel(ax, panel, name, largest)
         ax.set_title(rf"{theta_label(panel['theta_norm'])}, $n = {int(panel['n'])}$", pad=3)
-    for ax in axes[-columns:]:
-        ax.set_xlabel("$p/n$")
+    name_axes(axes, columns, "$p/n$")
     figure.supylabel("unlabelled points / $n$", fontsize="medium")
     lines = ("no change", "no change, limit") if name == "final_difference" else ("half under-confident", "limit")
-    styles = ({"casing": "white"} | MEASURED[0], {"casing": "black"} | LIMIT)
-    keys = [line_key(line, **style) for line, style in zip(lines, styles, strict=True)]
+    keys = [line_key(line, **style) for line, style in zip(lines, (MEASURED[0], LIMIT), strict=True)]
     legend(figure, keys, 2, handlelength=3.2, title=_DIFFERENCES[name].finding)
     difference_bar(figure, mesh, axes, _DIFFERENCES[name].bar, largest)
     return figure
@@ -77,8 +75,8 @@ def _draw_panel(ax: Any, panel: xr.Dataset, name: str, largest: float) -> Any:
         lines = [panel[f"{name}{end}"] / (2.0 * panel[f"ece{end}"] + panel[f"{name}{end}"]) for end in ("", "_limit")]
     else:
         lines = [panel["overshoot"] - 0.5, panel["slope_limit"] - 1.0]
-    level_line(ax, x, y, lines[0].values, 0.0, casing="white", **MEASURED[0])
-    level_line(ax, x, y, lines[1].values, 0.0, casing="black", **LIMIT)
+    level_line(ax, x, y, lines[0].values, 0.0, **MEASURED[0])
+    level_line(ax, x, y, lines[1].values, 0.0, **LIMIT)
     decades(ax, x=True, y=True)
     return mesh
 

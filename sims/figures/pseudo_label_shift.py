@@ -14,7 +14,7 @@ from .captions import omitted, pairs_text, representatives, settings_text
 from .marks import LIMIT, MEASURED, difference_bar, largest_size, legend
 
 MOST = 3
-OVERSHOOT: dict[str, Any] = {"color": "white", "linestyle": "solid", "linewidth": 1.2}
+OVERSHOOT: dict[str, Any] = {"color": "white", "casing": "black", "linestyle": "solid", "linewidth": 1.2}
 _PLAIN = {"final_difference": "ece", "labeled_best_difference": "ece_labeled_best"}  # what each is a difference from
 _TITLES = {
     "final_difference": "Shifted pseudo-labels help at large $p/n$\nand mostly harm at small",
@@ -69,15 +69,11 @@ def _draw_panel(ax: Any, row: xr.Dataset, name: str, largest: float) -> Any:
         return np.asarray(values.transpose("angle", "unlabeled_norm").values)
 
     mesh = heat_map(ax, x, y, laid_out(row[name]), center=0.0, limit=largest, linear=largest / 30)
-    level_line(ax, x, y, laid_out(row["overshoot"]), 0.5, casing="black", **OVERSHOOT)
-    ends = (
-        {"": ("white", MEASURED[0]), "_limit": ("black", LIMIT)}
-        if name == "final_difference"
-        else {"": ("white", MEASURED[0])}
-    )
-    for end, (casing, style) in ends.items():
+    level_line(ax, x, y, laid_out(row["overshoot"]), 0.5, **OVERSHOOT)
+    lines = {"": MEASURED[0], "_limit": LIMIT} if name == "final_difference" else {"": MEASURED[0]}
+    for end, style in lines.items():
         difference, plain = row[f"{name}{end}"], row[f"{_PLAIN[name]}{end}"]
-        level_line(ax, x, y, laid_out(difference / (2.0 * plain + difference)), 0.0, casing=casing, **style)
+        level_line(ax, x, y, laid_out(difference / (2.0 * plain + difference)), 0.0, **style)
     ax.plot([float(row["theta_norm"])], [0.0], "*", color="black", markersize=7, clip_on=False)
     ax.set_yticks([0, 45, 90, 135, 180])
     decades(ax, x=True)
@@ -85,12 +81,9 @@ def _draw_panel(ax: Any, row: xr.Dataset, name: str, largest: float) -> Any:
 
 
 def _keys(name: str) -> list[Any]:
-    keys = [
-        line_key("equal", casing="white", **MEASURED[0]),
-        line_key("half overshoot", casing="black", **OVERSHOOT),
-    ]
+    keys = [line_key("equal", **MEASURED[0]), line_key("half overshoot", **OVERSHOOT)]
     if name == "final_difference":
-        keys.insert(1, line_key("equal, limit", casing="black", **LIMIT))
+        keys.insert(1, line_key("equal, limit", **LIMIT))
     return keys
 
 

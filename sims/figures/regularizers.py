@@ -10,7 +10,7 @@ import xarray as xr
 from mixjax.plots import COLORS, MARKERS, Figure, decades, level_line, line_key, panels, signed
 
 from .captions import scale_text, theta_label
-from .marks import MEASURED, difference_bar, difference_map, largest_size, legend
+from .marks import MEASURED, difference_bar, difference_map, largest_size, legend, name_axes
 
 _SHOWN = {  # arm -> its words in the figure
     "Mixup": "Mixup",
@@ -50,8 +50,7 @@ def _gain(table: xr.Dataset) -> Any:
             ax.set_ylabel(_SHOWN[arm])
     axes[0].set_title("no temperature", pad=3)
     axes[1].set_title("best temperature", pad=3)
-    for ax in axes[-2:]:
-        ax.set_xlabel("$p/n$")
+    name_axes(axes, 2, "$p/n$")
     figure.supylabel("NLL $-$ NLL of the best weight decay", fontsize="medium")
     legend(figure, axes[0], 2, title=_finding(table))
     return figure
@@ -99,7 +98,7 @@ def _map(kind: str, table: xr.Dataset) -> Any:
         panel = change.isel(map_alpha=number).transpose("map_penalty", "map_ratio")
         x, y = panel["map_ratio"].values, panel["map_penalty"].values
         mesh = difference_map(ax, x, y, panel.values, largest)
-        level_line(ax, x, y, panel.values, 0.0, casing="white", **MEASURED[0])
+        level_line(ax, x, y, panel.values, 0.0, **MEASURED[0])
         ax.set_title(rf"$\alpha = \beta = {float(panel['map_alpha']):g}$", pad=3)
         ax.set_ylabel(r"penalty $\mu$")
         decades(ax, x=True)
@@ -107,7 +106,7 @@ def _map(kind: str, table: xr.Dataset) -> Any:
         ax.minorticks_off()
     axes[-1].set_xlabel("$p/n$")
     finding = f"Mixup changes the accuracy by {signed(round(float(change.min()), 2))} to +{float(change.max()):.2f}"
-    legend(figure, [line_key("no change", casing="white", **MEASURED[0])], 1, title=finding)
+    legend(figure, [line_key("no change", **MEASURED[0])], 1, title=finding)
     difference_bar(figure, mesh, axes, "change of accuracy by Mixup  (red: better)", largest)
     return figure
 

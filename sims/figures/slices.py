@@ -23,7 +23,7 @@ from .captions import (
     settings_text,
     theta_label,
 )
-from .marks import legend
+from .marks import legend, name_axes
 
 DASHES = (0, (4, 2))
 PLAIN: dict[str, Any] = {"color": "0.35", "marker": "x"}
@@ -52,7 +52,8 @@ def _slices(table: xr.Dataset, metric: str, axis: str) -> Any:
     name = NAMES[metric]
     axes[0].set_title(name, pad=3)
     axes[1].set_title(f"P({name}(mix) < {name})", pad=3)
-    label_slices(axes, "$p/n$" if axis == "ratio" else "$n$", columns=2, plain=axis == "ratio")
+    name_axes(axes, 2, "$p/n$" if axis == "ratio" else "$n$")
+    decades(axes[0], x=axis == "ratio")  # the axis is shared
     bound = "above a critical $p/n$" if axis == "ratio" else "only below a critical $n$"
     keys = axes[0].get_legend_handles_labels()[0]
     keys += [line_key("exact", color="0.3"), line_key("limit", color="0.3", linestyle=DASHES)]
@@ -90,19 +91,6 @@ def _draw_shares(ax: Any, panel: xr.Dataset, metric: str, axis: str) -> None:
         turns = turns if axis == "ratio" else float(panel["p"]) / turns
         if x.min() < turns < x.max():
             ax.axvline(turns, color=COLORS[order], linewidth=0.9, linestyle="dotted", zorder=0)
-
-
-def slice_panels(count: int) -> tuple[Any, Any]:
-    """Make up to three panels below each other, or more in two columns."""
-    return panels(count, 1 if count <= 3 else 2, height=1.75 if count > 1 else 2.3, share_y=False)
-
-
-def label_slices(axes: Any, label: str, *, columns: int, plain: bool) -> None:
-    """Name the horizontal axis below the lowest panel of each column."""
-    for ax in axes[-columns:]:
-        ax.set_xlabel(label)
-    if plain:
-        decades(axes[0], x=True)  # the axis is shared
 
 
 def slice_legend(figure: Any, handles: Any, finding: str) -> None:

@@ -20,7 +20,7 @@ from mixjax.plots import (
 )
 
 from .captions import omitted, pairs_text, representatives, settings_text, theta_label
-from .marks import MEASURED, difference_bar, largest_size, legend
+from .marks import MEASURED, difference_bar, largest_size, legend, name_axes
 
 MOST_THETAS, MOST_RATIOS = 2, 4
 GREY = "0.35"
@@ -135,10 +135,7 @@ def _slices(table: xr.Dataset) -> Any:
         _draw_slice(ax, panel)
         ax.set_title(rf"$p/n = {float(panel['realized_ratio']):.2g}$, {theta_label(panel['theta_norm'])}", pad=3)
         ax.set(xscale="log", yscale="log")
-    for ax in axes[-len(ratios) :]:
-        ax.set_xlabel("held-out points / $n$")
-    for ax in axes[:: len(ratios)]:
-        ax.set_ylabel("ECE")
+    name_axes(axes, len(ratios), "held-out points / $n$", "ECE")
     figure.suptitle("A temperature gains from held-out points, not from Mixup", fontsize="medium")
     legend(figure, axes[0], 2, handlelength=2.4, where="lower")
     return figure
@@ -190,10 +187,7 @@ def _pooled(table: xr.Dataset) -> Any:
     for ax, (row, arm) in zip(axes, [(row, arm) for row in rows for arm in arms], strict=True):
         mesh = _draw_pooled(ax, row, arm, largest)
         ax.set_title(f"{arm.label}, {theta_label(row['theta_norm'])}", pad=3, fontsize="small")
-    for ax in axes[-len(arms) :]:
-        ax.set_xlabel("$p/n$")
-    for ax in axes[:: len(arms)]:
-        ax.set_ylabel("further points / $n$")
+    name_axes(axes, len(arms), "$p/n$", "further points / $n$")
     figure.suptitle("With an estimated weight, train on all points,\nunless $p/n$ is large", fontsize="medium")
     difference_bar(figure, mesh, axes, "ECE(trained on) $-$ ECE(held out)  (blue: train)", largest)
     return figure
