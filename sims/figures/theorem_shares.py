@@ -41,6 +41,19 @@ def look(order: int, met: bool = True) -> dict[str, Any]:
     return style | {"linewidth": 0.9} | ({} if met else {"linestyle": "--", "markerfacecolor": "white"})
 
 
+def one_panel(table: xr.Dataset, theorem: str, height: float = 2.5) -> tuple[Any, Any, xr.Dataset]:
+    """Make a figure of one panel; return it, the panel, and what is measured of the theorem."""
+    figure, (ax,) = plots.panels(1, 1, height=height)
+    return figure, ax, table.sel(theorem=theorem)
+
+
+def titled(figure: Any, ax: Any, title: str, columns: int, **style: Any) -> Any:
+    """Write the finding above the panel, and name its marks below; return the figure."""
+    ax.set_title(title, pad=3)
+    legend(figure, ax, columns, where="lower", **style)
+    return figure
+
+
 def share_axis(ax: Any, label: str = "share of training sets") -> None:
     ax.axhline(0.99, color="0.4", linewidth=0.6, linestyle=":", zorder=0)
     ax.set_ylim(-0.03, 1.03)
@@ -74,8 +87,7 @@ def _cell_label(cell: Mapping[str, str]) -> str:
 
 def draw_proportional(table: xr.Dataset) -> Any:
     """3.1: the mean change of the ECE, and its limit."""
-    row = table.sel(theorem="3.1")
-    figure, (ax,) = plots.panels(1, 1, height=2.5)
+    figure, ax, row = one_panel(table, "3.1")
     fixed = {k: cell for k, cell in cells_of(row).items() if not cell["|theta|"].startswith("n")}
     for order, (k, cell) in enumerate(fixed.items()):
         one, style = row.isel(configuration=k), look(order)
@@ -84,9 +96,7 @@ def draw_proportional(table: xr.Dataset) -> Any:
         ax.axhline(float(one["limit"]), color=style["color"], linewidth=0.6, linestyle=":", zorder=0)
     ax.axhline(0, color="0.4", linewidth=0.6, zorder=0)
     ax.set(xscale="log", xlabel="training sample size $n$", ylabel=r"mean of ECE(mix) $-$ ECE")
-    ax.set_title("3.1 holds: in high dimension some Mixup helps", pad=3)
-    legend(figure, ax, 2, where="lower")
-    return figure
+    return titled(figure, ax, "3.1 holds: in high dimension some Mixup helps", 2)
 
 
 def draw_low_dimension(table: xr.Dataset) -> Any:
@@ -113,53 +123,37 @@ def draw_low_dimension(table: xr.Dataset) -> Any:
 
 def draw_out_of_domain(table: xr.Dataset) -> Any:
     """3.4: shares for rates of p at theta' = theta."""
-    row = table.sel(theorem="3.4")
-    figure, (ax,) = plots.panels(1, 1, height=2.5)
+    figure, ax, row = one_panel(table, "3.4")
     same = positions_with(row, **{"|theta|": "1", "|theta'|": "1", "cosine": "1"})
     share_lines(ax, row, _labels(row, same, lambda cell: f"$p = {tex(cell['p'])}$"))
     ax.set(xlabel="training sample size $n$", ylabel="share that Mixup helps")
-    ax.set_title(r"3.4 needs $\sqrt{n}\,p/n \to \infty$", pad=3)
-    legend(figure, ax, 4, where="lower", columnspacing=1.2)
-    return figure
+    return titled(figure, ax, r"3.4 needs $\sqrt{n}\,p/n \to \infty$", 4, columnspacing=1.2)
 
 
 def draw_unknown_sigma(table: xr.Dataset) -> Any:
     """3.5: shares with sigma estimated, beside those of a known sigma (3.1)."""
-    figure, (ax,) = plots.panels(1, 1, height=2.5)
-    row = table.sel(theorem="3.5")
-    known = table.sel(theorem="3.1")
-    cells = cells_of(row)
-    shown = [k for k, cell in cells.items() if cell["|theta|"] != "0" and not cell["|theta|"].startswith("n")]
+    figure, ax, row = one_panel(table, "3.5")
+    shown = [k for k, cell in cells_of(row).items() if cell["|theta|"] != "0" and not cell["|theta|"].startswith("n")]
+    share_lines(ax, row, _labels(row, shown, _cell_label))
+    known = table["share"].sel(theorem="3.1")
     for order, k in enumerate(shown):
-        style, one = look(order), row.isel(configuration=k)
-        label = _cell_label(cells[k])
-        ax.plot(row["n"], one["share"], label=label, **style)
-        ax.fill_between(row["n"], one["share_low"], one["share_high"], color=style["color"], alpha=0.25, linewidth=0)
-        other = known.isel(configuration=k)
-        ax.plot(row["n"], other["share"], color=style["color"], linewidth=0.9, linestyle=":")
-    share_axis(ax, "share that Mixup helps")
-    ax.set(xscale="log", xlim=(9, 2e5), xlabel="training sample size $n$")
-    ax.set_title(r"3.5 holds with $\hat\sigma$, from a larger $n$ on", pad=3)
-    legend(figure, ax, 2, where="lower")
-    return figure
+        ax.plot(row["n"], known.isel(configuration=k), color=plots.COLORS[order], linewidth=0.9, linestyle=":")
+    ax.set(xlim=(9, 2e5), xlabel="training sample size $n$", ylabel="share that Mixup helps")
+    return titled(figure, ax, r"3.5 holds with $\hat\sigma$, from a larger $n$ on", 2)
 
 
 def draw_many_labels(table: xr.Dataset) -> Any:
     """4.2: shares for rates of the unlabelled points."""
-    row = table.sel(theorem="4.2")
-    figure, (ax,) = plots.panels(1, 1, height=2.5)
+    figure, ax, row = one_panel(table, "4.2")
     rates = [k for k, cell in cells_of(row).items() if cell["n_u"] != "10 n"]
     share_lines(ax, row, _labels(row, rates, lambda cell: f"$n_u = {tex(cell['n_u']).replace('n', 'n_l')}$"))
     ax.set(xlabel="labelled sample size $n_l$", ylabel="share that pseudo-labels hurt")
-    ax.set_title(r"4.2 needs $n_u \gg \sqrt{n_l}$", pad=3)
-    legend(figure, ax, 4, where="lower", columnspacing=1.0, handlelength=1.6)
-    return figure
+    return titled(figure, ax, r"4.2 needs $n_u \gg \sqrt{n_l}$", 4, columnspacing=1.0, handlelength=1.6)
 
 
 def draw_mixup_repairs(table: xr.Dataset) -> Any:
     """4.3: shares against the number of unlabelled points, around the edge of under-confidence."""
-    row = table.sel(theorem="4.3")
-    figure, (ax,) = plots.panels(1, 1, height=2.5)
+    figure, ax, row = one_panel(table, "4.3")
     cells = cells_of(row)
     lines = [("2", wanted) for wanted in (30, 1000, 100_000)] + [("1.2", 1000)]
     for order, (theta, wanted) in enumerate(lines):
@@ -175,15 +169,12 @@ def draw_mixup_repairs(table: xr.Dataset) -> Any:
     ax.set(xscale="log", xlabel="unlabelled points a label, $n_u/n_l$")
     share_axis(ax, "share that some Mixup helps")
     plots.decades(ax, x=True)
-    ax.set_title("4.3 fails where pseudo-labels overshoot", pad=3)
-    legend(figure, ax, 2, where="lower")
-    return figure
+    return titled(figure, ax, "4.3 fails where pseudo-labels overshoot", 2)
 
 
 def draw_without_signal(table: xr.Dataset) -> Any:
     """5.1: shares against |theta|, with 0 at the left end of the axis."""
-    row = table.sel(theorem="5.1")
-    figure, (ax,) = plots.panels(1, 1, height=2.5)
+    figure, ax, row = one_panel(table, "5.1")
     cells = cells_of(row)
     shown = [k for k in positions_with(row, p="0.5 n") if not cells[k]["|theta|"].startswith("n")]
     theta = np.array([float(cells[k]["|theta|"]) for k in shown])
@@ -200,15 +191,12 @@ def draw_without_signal(table: xr.Dataset) -> Any:
     ax.set(xscale="log", xlabel=r"$|\theta|$")
     ax.set_xticks([left, 0.01, 0.1, 1], ["0", "0.01", "0.1", "1"])
     share_axis(ax, "share that Mixup helps")
-    ax.set_title(r"5.1 holds for each $\theta \neq 0$, not for all at once", pad=3)
-    legend(figure, ax, 3, where="lower", columnspacing=1.2)
-    return figure
+    return titled(figure, ax, r"5.1 holds for each $\theta \neq 0$, not for all at once", 3, columnspacing=1.2)
 
 
 def draw_margin(table: xr.Dataset) -> Any:
     """5.2: shares of every configuration and size against p/n over the critical ratio."""
-    row = table.sel(theorem="5.2")
-    figure, (ax,) = plots.panels(1, 1, height=2.5)
+    figure, ax, row = one_panel(table, "5.2")
     cells = cells_of(row)
     groups = {
         r"fixed $p$ and $|\theta|$": lambda cell: cell["p"] == "5" and not cell["|theta|"].startswith("n"),
@@ -223,6 +211,5 @@ def draw_margin(table: xr.Dataset) -> Any:
     ax.axvline(1, color="0.4", linewidth=0.8, linestyle="--", zorder=0)
     ax.set(xscale="log", xlabel=r"$(p/n)\,/\,c(|\theta|, t)$, the critical ratio", xlim=(1e-3, 1e3))
     share_axis(ax, "share that Mixup hurts")
-    ax.set_title(r"5.2 holds below the critical ratio of $|\theta|$", pad=3)
-    legend(figure, ax, 3, where="lower", columnspacing=0.6, handletextpad=0.1)
-    return figure
+    title = r"5.2 holds below the critical ratio of $|\theta|$"
+    return titled(figure, ax, title, 3, columnspacing=0.6, handletextpad=0.1)
