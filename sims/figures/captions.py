@@ -45,10 +45,13 @@ def omitted(what: str, shown: int, size: int) -> str:
     return "" if shown == size else f"Drawn: {shown} of the {size} {what}, evenly spread. "
 
 
+def pair_label(panel: xr.Dataset) -> str:
+    alpha, beta = (float(panel[name]) for name in ("alpha", "beta"))
+    return rf"$\alpha=\beta={alpha:g}$" if alpha == beta else rf"$\alpha={alpha:g}, \beta={beta:g}$"
+
+
 def setting_label(panel: xr.Dataset) -> str:
-    alpha, beta, t = (float(panel[name]) for name in ("alpha", "beta", "t"))
-    pair = rf"$\alpha=\beta={alpha:g}$" if alpha == beta else rf"$\alpha={alpha:g}, \beta={beta:g}$"
-    return rf"{pair} ($t={t:.3g}$)"
+    return rf"{pair_label(panel)} ($t={float(panel['t']):.3g}$)"
 
 
 def theta_label(theta_norm: xr.DataArray) -> str:

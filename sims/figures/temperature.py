@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -19,7 +19,7 @@ from mixjax.plots import (
     points_with_bars,
 )
 
-from .captions import omitted, pairs_text, representatives, settings_text, theta_label
+from .captions import omitted, pair_label, pairs_text, representatives, settings_text, theta_label
 from .marks import MEASURED, difference_bar, largest_size, legend, name_axes
 
 MOST_THETAS, MOST_RATIOS = 2, 4
@@ -35,34 +35,29 @@ def temperature_figures() -> tuple[Figure, ...]:
     )
 
 
-class _Arm:
+class _Arm(NamedTuple):
     """No Mixup, the largest weight of the settings, or a weight with a name: its variables, color and marker."""
 
-    def __init__(self, name: str, label: str, color: str, marker: str, position: int | None = None):
-        self.name, self.label, self.color, self.marker, self.position = name, label, color, marker, position
-
-    def part(self, table: xr.Dataset, name: str) -> xr.DataArray:
-        array = table[name]
-        return array.isel(mixup=self.position) if "mixup" in array.dims else array
+    name: str
+    label: str
+    color: str
+    marker: str
 
 
-def _arms(table: xr.Dataset) -> list[_Arm]:
-    largest = int(np.argmax(table["t"].values))
-    pair = [float(table[name][largest]) for name in ("alpha", "beta")]
-    text = rf"$\alpha=\beta={pair[0]:g}$" if pair[0] == pair[1] else rf"$\alpha={pair[0]:g}, \beta={pair[1]:g}$"
+def _arms(row: xr.Dataset) -> list[_Arm]:
     return [
         _Arm("plain", "no Mixup", GREY, MARKERS[3]),
-        _Arm("mix", text, COLORS[2], MARKERS[2], largest),
+        _Arm("mix", pair_label(row), COLORS[2], MARKERS[2]),
         _Arm("best", "best weight", COLORS[0], MARKERS[0]),
         _Arm("estimated", "estimated weight", COLORS[1], MARKERS[1]),
     ]
 
 
 def _rows(table: xr.Dataset) -> list[xr.Dataset]:
-    """Return a panel for each theta, sorted by realised p/n, each once, and by held-out points."""
+    """Return a panel of the largest weight for each theta, in order of realised p/n, each once, and held-out points."""
     found = []
     for position in representatives(table["theta_norm"].values, MOST_THETAS):
-        panel = table.isel(n=0, theta_norm=position)
+        panel = table.isel(n=0, theta_norm=position, mixup=int(np.argmax(table["t"].values)))
         _, first = np.unique(panel["realized_ratio"].values, return_index=True)
         found.append(panel.isel(ratio=first).sortby("held_out_ratio"))
     return found
@@ -78,7 +73,7 @@ def _worth(table: xr.Dataset) -> Any:
     rows = _rows(table)
     figure, axes = panels(len(rows), 1, height=2.0, share_y=False)
     for ax, row in zip(axes, rows, strict=True):
-        for arm in _arms(table):
+        for arm in _arms(row):
             _draw_worth(ax, row, arm)
         ax.axvline(float(row["theta_norm"]) ** 2, color="0.6", linewidth=0.7, linestyle="dotted", zorder=0)
         ax.set(xscale="log", yscale="log", ylabel="held-out points / $n$", ylim=row["held_out_ratio"].values[[0, -1]])
@@ -92,7 +87,7 @@ def _worth(table: xr.Dataset) -> Any:
 
 def _draw_worth(ax: Any, row: xr.Dataset, arm: _Arm) -> None:
     x = row["realized_ratio"].values
-    value, low, high = (arm.part(row, f"{arm.name}_worth{end}").values for end in ("", "_from", "_to"))
+    value, low, high = (row[f"{arm.name}_worth{end}"].values for end in ("", "_from", "_to"))
     shown = (value > 0) & (value < row["held_out_ratio"].values[-1])  # the ends stand for what is beyond
     bars = np.array([value - low, high - value])[:, shown]
     ax.errorbar(x[shown], value[shown], bars, fmt=arm.marker, color=arm.color, markersize=2.0, elinewidth=0.8,
@@ -150,13 +145,12 @@ def _ratios(table: xr.Dataset) -> list[float]:
 def _draw_slice(ax: Any, panel: xr.Dataset) -> None:
     x = panel["held_out_ratio"].values
     for dash, arm in zip(("solid", DASHED, (0, (5, 1, 1, 1)), (0, (1, 1))), _arms(panel), strict=True):
-        values = arm.part(panel, "ece" if arm.name == "plain" else f"ece_{arm.name}").values
+        values = panel["ece" if arm.name == "plain" else f"ece_{arm.name}"].values
         ax.axhline(values.mean(), color=arm.color, linestyle=dash, linewidth=1.0, label=arm.label)
     points_with_bars(ax, x, panel["ece_temperature"].values, panel["ece_temperature_se"].values, color="black",
                      marker=MARKERS[0], label="temperature")  # fmt: skip
-    both = panel["ece_mix_temperature"].isel(mixup=int(np.argmax(panel["t"].values))).values
-    ax.plot(x, both, "s", markersize=4.5, markerfacecolor="none", markeredgecolor="black", markeredgewidth=0.5,
-            label="Mixup, then temperature")  # fmt: skip
+    ax.plot(x, panel["ece_mix_temperature"], "s", markersize=4.5, markerfacecolor="none", markeredgecolor="black",
+            markeredgewidth=0.5, label="Mixup, then temperature")  # fmt: skip
 
 
 def _slices_caption(table: xr.Dataset) -> str:
@@ -180,9 +174,10 @@ def _pooled(table: xr.Dataset) -> Any:
     """Draw a row for each theta; columns: the largest weight of the settings, and the estimated one."""
     if min(table.sizes["ratio"], table.sizes["held_out_ratio"]) < 2:
         return None
-    rows, arms = _rows(table), [arm for arm in _arms(table) if arm.name in ("mix", "estimated")]
+    rows = _rows(table)
+    arms = [arm for arm in _arms(rows[0]) if arm.name in ("mix", "estimated")]
     figure, axes = panels(len(rows) * len(arms), len(arms), height=1.65)
-    largest = largest_size([arm.part(row, f"{arm.name}_pooled_difference").values for row in rows for arm in arms])
+    largest = largest_size([row[f"{arm.name}_pooled_difference"].values for row in rows for arm in arms])
     mesh = None
     for ax, (row, arm) in zip(axes, [(row, arm) for row in rows for arm in arms], strict=True):
         mesh = _draw_pooled(ax, row, arm, largest)
@@ -196,7 +191,7 @@ def _pooled(table: xr.Dataset) -> Any:
 def _draw_pooled(ax: Any, row: xr.Dataset, arm: _Arm, largest: float) -> Any:
     x, y = row["realized_ratio"].values, row["held_out_ratio"].values
     order = ("held_out_ratio", "ratio")
-    difference = arm.part(row, f"{arm.name}_pooled_difference").transpose(*order)
+    difference = row[f"{arm.name}_pooled_difference"].transpose(*order)
     mesh = heat_map(ax, x, y, difference.values, center=0.0, limit=largest, linear=largest / 30)
     relative = difference / (difference + 2.0 * row["ece_temperature"].transpose(*order))  # over the sum: smooth enough
     level_line(ax, x, y, relative.values, 0.0, **MEASURED[0])
