@@ -122,6 +122,12 @@ def whole(name: str, value: Any, least: int) -> int:
     return int(value)
 
 
+def check_whole(config: Any, **least: int) -> None:
+    """Refuse a configuration unless these fields are whole numbers, each from its least one on."""
+    for name, smallest in least.items():
+        whole(name, getattr(config, name), smallest)
+
+
 def mixup_settings(alpha: AxisValue, beta: AxisValue) -> dict[str, np.ndarray]:
     """Return alpha, beta and the weight t of each pair; beta is "same", one number, or as many as alpha."""
     alphas = axis("alpha", alpha, distinct=False)

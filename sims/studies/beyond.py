@@ -40,7 +40,7 @@ from mixjax.runs import RunError
 from ..engine.keys import key_of
 from ..engine.program import HostArrays
 from ..figures.beyond import beyond_figures
-from ..grid import AxisValue, axis, positive_axis, whole
+from ..grid import AxisValue, axis, check_whole, positive_axis
 from ..reports.beyond import beyond_report
 from ..study import Piece, PiecewiseStudy
 from .more_classes import CLASS_RATIOS, KINDS, class_changes, class_limits, class_variables
@@ -76,10 +76,7 @@ class Beyond:
 
 def _pieces(config: Beyond) -> dict[str, Piece]:
     """Return a piece for each alpha, each positive rate, and each number of classes."""
-    whole("n", config.n, 2)
-    whole("replicates", config.replicates, 10)
-    whole("draws", config.draws, 10)
-    whole("class_sets", config.class_sets, 10)
+    check_whole(config, n=2, replicates=10, draws=10, class_sets=10)
     for name in ("ratio", "theta_norm", "epochs", "imbalanced_ratio", "classes_ratio"):
         positive_axis(config, name)
     rates = positive_axis(config, "positive_rate")

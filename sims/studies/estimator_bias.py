@@ -23,7 +23,7 @@ from mixjax.gaussian import ScoreLaw
 from ..engine.keys import key_of
 from ..engine.program import HostArrays
 from ..figures.estimator_bias import estimator_bias_figures
-from ..grid import AxisValue, axis, whole
+from ..grid import AxisValue, axis, check_whole
 from ..reports.estimator_bias import estimator_bias_report
 from ..study import Piece, PiecewiseStudy
 from .comparison import wilson_interval
@@ -46,8 +46,7 @@ class EstimatorBias:
 def _pieces(config: EstimatorBias) -> dict[str, Piece]:
     """Return a piece for each law and size."""
     sizes, bins = _axes(config)
-    for name in ("rows", "most_samples", "interval_samples"):
-        whole(name, getattr(config, name), 10)
+    check_whole(config, rows=10, most_samples=10, interval_samples=10)
     return {_name(law, size): partial(measure, law, size, bins, config) for size in sizes for law in LAWS}
 
 

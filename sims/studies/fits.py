@@ -40,7 +40,7 @@ from mixjax.gaussian.law import ScoreLaw
 from ..engine.keys import key_of
 from ..engine.program import HostArrays
 from ..figures.fits import fits_figures
-from ..grid import AxisValue, positive_axis, whole
+from ..grid import AxisValue, check_whole, positive_axis
 from ..reports.fits import fits_report
 from ..study import Piece, PiecewiseStudy
 from .tables import described_dataset, standard_error
@@ -65,8 +65,7 @@ class Fits:
 
 def _pieces(config: Fits) -> dict[str, Piece]:
     """Return a piece for each ratio, whose p is a shape."""
-    for name, least in (("n", 2), ("replicates", 10), ("epochs", 1)):
-        whole(name, getattr(config, name), least)
+    check_whole(config, n=2, replicates=10, epochs=1)
     for name in ("theta_norm", "alpha", "ridge_penalty", "logistic_penalty"):
         positive_axis(config, name)
     return {f"ratio-{ratio:g}": partial(measure, float(ratio), config) for ratio in positive_axis(config, "ratio")}

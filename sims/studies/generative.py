@@ -23,7 +23,7 @@ from mixjax.runs import RunError
 
 from ..engine.program import HostArrays
 from ..figures.generative import generative_figures
-from ..grid import AxisValue, axis, mixup_settings, whole
+from ..grid import AxisValue, axis, check_whole, mixup_settings
 from ..reports.generative import generative_report
 from ..study import Piece, PiecewiseStudy
 from .learned_inverse import CLASSIFIERS, DIRECTIONS, FAMILIES, MAPS, Setting, measure, streams_of
@@ -50,9 +50,7 @@ class Generative:
 def _pieces(config: Generative) -> dict[str, Piece]:
     """Return a piece for each h_hat."""
     _, rows = _axes(config)
-    least = {"p": 2, "d": config.p, "training_seeds": 2, "training_sets": 1, "steps": 1, "draws": 1}
-    for name, smallest in least.items():
-        whole(name, getattr(config, name), smallest)
+    check_whole(config, p=2, d=config.p, training_seeds=2, training_sets=1, steps=1, draws=1)
     for package in ("flax", "optax"):
         if find_spec(package) is None:
             raise missing_package(package, "generative", "the study generative")

@@ -32,7 +32,7 @@ from mixjax.runs import RunError
 from ..engine.keys import key_of
 from ..engine.program import HostArrays
 from ..figures.interpolation_peak import interpolation_peak_figures
-from ..grid import AxisValue, positive_axis, whole
+from ..grid import AxisValue, check_whole, positive_axis
 from ..reports.interpolation_peak import interpolation_peak_report
 from ..study import Piece, PiecewiseStudy
 from .feature_pairs import ClassPair, spread_of
@@ -66,8 +66,7 @@ class InterpolationPeak:
 
 
 def _pieces(config: InterpolationPeak) -> dict[str, Piece]:
-    for name, least in (("n", 2), ("replicates", 2), ("dimension", 2)):
-        whole(name, getattr(config, name), least)
+    check_whole(config, n=2, replicates=2, dimension=2)
     if config.pair not in (names := ["none", *(pair.name for pair in PAIRS)]):
         raise RunError(f"pair must be one of {'; '.join(names)}, got {config.pair}")
     pieces: dict[str, Piece] = {"limit": partial(limits, config), "spectra": partial(spectra, config)}

@@ -20,7 +20,7 @@ from mixjax.gaussian import limit_logistic_scores
 from ..engine.keys import key_of
 from ..engine.program import HostArrays
 from ..figures.logistic_diagram import logistic_diagram_figures
-from ..grid import AxisValue, positive_axis, whole
+from ..grid import AxisValue, check_whole, positive_axis
 from ..reports.logistic_diagram import logistic_diagram_report
 from ..study import Piece, PiecewiseStudy
 from .logistic_laws import METRICS, fitted_laws, metrics_of
@@ -44,8 +44,7 @@ class LogisticDiagram:
 
 def _pieces(config: LogisticDiagram) -> dict[str, Piece]:
     """Return a map for each penalty and alpha, 0 included, and a piece for each simulated p/n, whose p is a shape."""
-    for name, least in (("n", 2), ("replicates", 10)):
-        whole(name, getattr(config, name), least)
+    check_whole(config, n=2, replicates=10)
     for name in ("theta_norm", "point_theta_norm", "alpha"):
         positive_axis(config, name)
     penalties, ratios = positive_axis(config, "penalty"), positive_axis(config, "point_ratio")

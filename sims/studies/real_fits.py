@@ -23,7 +23,7 @@ from mixjax.runs import RunError
 from ..engine.keys import key_of
 from ..engine.program import HostArrays
 from ..figures.real_fits import real_fits_figures
-from ..grid import AxisValue, axis, positive_axis, whole
+from ..grid import AxisValue, axis, check_whole, positive_axis
 from ..reports.real_fits import real_fits_report
 from ..study import Piece, PiecewiseStudy
 from .feature_pairs import ClassPair, Spread, file_pairs_of, fingerprint_of, image_pairs_of, spread_of
@@ -53,8 +53,7 @@ class RealFits:
 
 def _pieces(config: RealFits) -> dict[str, Piece]:
     """Return a piece for each pair of classes."""
-    for name, least in (("sets", LEAST_SETS), ("rows", 1), ("every_alpha", 0), ("most_mixed", 0)):
-        whole(name, getattr(config, name), least)
+    check_whole(config, sets=LEAST_SETS, rows=1, every_alpha=0, most_mixed=0)
     sizes_of(config), positive_axis(config, "penalty"), settings_of(config)
     return {pair.file: partial(measure, pair, config) for pair in pairs_of(config)}
 

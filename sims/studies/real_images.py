@@ -30,7 +30,7 @@ from ..engine.devices import usable_cores
 from ..engine.keys import key_of
 from ..engine.program import HostArrays
 from ..figures.real_images import real_images_figures
-from ..grid import AxisValue, axis, mixup_settings, whole
+from ..grid import AxisValue, axis, check_whole, mixup_settings
 from ..reports.real_images import real_images_report
 from ..study import Piece, PiecewiseStudy
 from .image_pairs import CONTROL, DIMENSIONS, PAIRS, Pair, fingerprint, present, rows_of, where_to_get
@@ -59,8 +59,7 @@ class RealImages:
 
 def _pieces(config: RealImages) -> dict[str, Piece]:
     """Return a piece for each pair of classes whose data are here; warn where to get the others."""
-    for name, least in (("rows", 1), ("most_divisions", LEAST_DIVISIONS), ("row_sets", 1)):
-        whole(name, getattr(config, name), least)
+    check_whole(config, rows=1, most_divisions=LEAST_DIVISIONS, row_sets=1)
     ratios_of(config), mixup_settings(config.alpha, config.beta)
     pairs, missing = present()
     if all(pair.data == CONTROL for pair in pairs):

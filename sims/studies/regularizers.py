@@ -23,7 +23,7 @@ from mixjax.runs import RunError
 
 from ..engine.program import HostArrays
 from ..figures.regularizers import regularizers_figures
-from ..grid import AxisValue, axis, positive_axis, whole
+from ..grid import AxisValue, axis, check_whole, positive_axis
 from ..reports.regularizers import regularizers_report
 from ..study import Piece, PiecewiseStudy
 from .logistic_laws import METRICS, metrics_of
@@ -52,7 +52,7 @@ class Regularizers:
 
 
 def _pieces(config: Regularizers) -> dict[str, Piece]:
-    whole("dimension", config.dimension, 2)
+    check_whole(config, dimension=2)
     for name in ("penalty", "map_penalty", "map_ratio", "map_alpha"):
         positive_axis(config, name)
     for name in ("alpha", "smoothing"):
