@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from mixjax.commands import CommandLine, FolderCommand, Parser, display_path, exit_status, named, whole
-from mixjax.commands.progress import ProgressBar, print_markdown, tell
+from mixjax.commands.progress import ProgressBar, Show, print_markdown, tell
 from mixjax.plots import write_figures
 from mixjax.runs import Location, RunError, explained, located, modified, write_atomically
 
@@ -77,25 +77,21 @@ def _study(prog: str, name: str, arguments: list[str]) -> int:
     command = shlex.join([*prog.split(), name, "--preset", preset, "--out", display_path(out), *words])
     work = work_of(name, preset, **axes)
     with cluster_of(workers, scheduler) as cluster, ProgressBar() as show:
-        options = ExecutionOptions(
-            progress=lambda done, total: show(done, total, _doing(name, done, total)),
-            announce=tell,
-            warn=tell,
-            allow_mixed=allow_mixed,
-            cluster=cluster,
-            command=command,
-            part=part,
-        )
+        options = _options(name, show, allow_mixed=allow_mixed, cluster=cluster, command=command, part=part)
         if not execute(work, out, options):
             print(f"part {part[0]} of {part[1]} is done: {out}")
             return 0
     return _conclude(name, out)
 
 
-def _doing(name: str, done: int, total: int) -> str:
-    """Return the text of the progress bar."""
-    stage = " (compiling)" if done == 0 else " (making the table)" if done == total else ""
-    return f"{name}{stage}, {done:,}/{total:,} units"
+def _options(name: str, show: Show, **options: Any) -> ExecutionOptions:
+    """Return the options of a run whose progress a bar shows, and which tells what it does."""
+
+    def progress(done: int, total: int) -> None:
+        stage = " (compiling)" if done == 0 else " (making the table)" if done == total else ""
+        show(done, total, f"{name}{stage}, {done:,}/{total:,} units")
+
+    return ExecutionOptions(progress=progress, announce=tell, warn=tell, **options)
 
 
 def _conclude(name: str, out: Location) -> int:
@@ -200,12 +196,7 @@ def _reproduced(folder: Location, given: argparse.Namespace, alone: bool) -> int
         took = "" if published.seconds is None else f", which took {published.seconds:g} s when it was made"
         tell(f"{folder}: {published.study}{took}")
         with ProgressBar() as show:
-            options = ExecutionOptions(
-                progress=lambda done, total: show(done, total, _doing(published.study, done, total)),
-                announce=tell,
-                warn=tell,
-                allow_mixed=given.allow_mixed,
-            )
+            options = _options(published.study, show, allow_mixed=given.allow_mixed)
             found = reproduce_result(published, given.out / published.name, given.tolerance, options)
     except RunError as error:
         if alone:
