@@ -11,6 +11,7 @@ import xarray as xr
 from mixjax import plots
 from mixjax.plots import Figure
 
+from ..reports.real_fits import NEAR, sets_text, share_near
 from .captions import BARS, made_with
 from .marks import legend
 
@@ -22,7 +23,6 @@ _PANELS = {
     "mean": "mean of $y v$",
 }
 _KINDS = {"plain": "plain", "Mixup": "Mixup", "smoothing": "label smoothing"}
-_NEAR = 0.03
 _WITHIN = {"ece": (0.0, 1.0), "accuracy": (0.0, 1.0)}  # what no interval leaves
 
 
@@ -40,18 +40,14 @@ def _draw(table: xr.Dataset) -> Any:
     for name, ax in axes.items():
         for order, kind in enumerate(_KINDS):
             _points(ax, table, name, kind, order)
-        _diagonal(ax, band=_NEAR if name == "signed" else 0.0)
+        _diagonal(ax, band=NEAR if name == "signed" else 0.0)
         ax.set_title(_PANELS[name], pad=3)
     figure.supxlabel("predicted from moments and $n$", fontsize="medium")
     figure.supylabel("measured", fontsize="medium")
-    finding = f"{100 * _near_share(table):.0f} % of the signed gaps are predicted within {_NEAR:g}"
+    near, measured = share_near(table)
+    finding = f"{100 * near / measured:.0f} % of the signed gaps are predicted within {NEAR:g}"
     legend(figure, axes["signed"], 3, markerscale=2, title=finding)
     return figure
-
-
-def _near_share(table: xr.Dataset) -> float:
-    missed = np.abs((table["signed_predicted"] - table["signed"]).values)
-    return float(np.mean(missed[np.isfinite(missed)] <= _NEAR))
 
 
 def _points(ax: Any, table: xr.Dataset, name: str, kind: str, order: int) -> None:
@@ -83,15 +79,13 @@ def _diagonal(ax: Any, band: float) -> None:
 
 def _caption(table: xr.Dataset) -> str:
     config = json.loads(table.attrs["config"])
-    sets = table["sets"].values[table["sets"].values > 0]
-    number = " to ".join(dict.fromkeys(f"{end}" for end in (sets.min(), sets.max())))
     data = ", ".join(dict.fromkeys(map(str, table["data_set"].values)))
     return (
         "Penalised logistic fits to n rows of two classes: measured on all other rows against predicted from the "
         f"moments of the classes and n, without a fit. A point for each of {table.sizes['pair']} pairs of classes, n, "
-        f"penalty and fit, mean of {number} training sets. {BARS}Grey: within {_NEAR:g} of the diagonal. The change by "
-        "Mixup is that of the plain fit to the same rows (paired); the ECE is the plug-in of 15 bins of equal mass. "
-        f"Settings: {data}; n = {config['n']}, penalties {config['penalty']}, "
+        f"penalty and fit, mean of {sets_text(table)} training sets. {BARS}Grey: within {NEAR:g} of the diagonal. "
+        "The change by Mixup is that of the plain fit to the same rows (paired); the ECE is the plug-in of 15 bins of "
+        f"equal mass. Settings: {data}; n = {config['n']}, penalties {config['penalty']}, "
         f"alpha = beta = {config['alpha']}, smoothing {config['smoothing']}, seed {config['seed']}. Without units. "
         f"{made_with(table)}"
     )

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 
 NEAR = 0.03  # of the signed gap
@@ -76,13 +77,14 @@ def _origin(table: xr.Dataset) -> str:
     lost = np.isnan(table["signed"]) & (table["sets"] > 0)
     return (
         f"Signed gap: mean confidence - accuracy. Near: within {NEAR:g}. Clear: a change by Mixup of more than "
-        f"{CLEAR:g} standard errors (paired, over {_sets(table)} training sets). ± is one standard error over pairs of "
-        f"classes, by leaving out one at a time. Cells without a converged fit: {int(lost.sum())}. Rows: {prints} (the "
-        "beginning of their SHA-256)."
+        f"{CLEAR:g} standard errors (paired, over {sets_text(table)} training sets). ± is one standard error over "
+        f"pairs of classes, by leaving out one at a time. Cells without a converged fit: {int(lost.sum())}. Rows: "
+        f"{prints} (the beginning of their SHA-256)."
     )
 
 
-def _sets(table: xr.Dataset) -> str:
+def sets_text(table: xr.Dataset) -> str:
+    """Write how many training sets the cells have, from the fewest to the most."""
     sets = table["sets"].values[table["sets"].values > 0]
     return " to ".join(dict.fromkeys(f"{end}" for end in (sets.min(), sets.max()))) if sets.size else "no"
 
@@ -186,21 +188,11 @@ def _ranks(table: xr.Dataset) -> str:
 
 def rank_correlation(first: xr.DataArray, second: xr.DataArray) -> float:
     """Return Spearman's rank correlation of the values that both have; NaN where either is constant."""
-    a, b = first.values.ravel(), second.values.ravel()
-    kept = np.isfinite(a) & np.isfinite(b)
-    if kept.sum() < 3:
+    both = pd.DataFrame({"a": first.values.ravel(), "b": second.values.ravel()})
+    ranks = both[np.isfinite(both).all(axis=1)].rank()
+    if len(ranks) < 3 or (ranks.nunique() == 1).any():
         return float("nan")
-    ranks = np.stack([_ranked(values[kept]) for values in (a, b)])
-    if (np.ptp(ranks, axis=1) == 0).any():
-        return float("nan")
-    return float(np.corrcoef(ranks)[0, 1])
-
-
-def _ranked(values: np.ndarray) -> np.ndarray:
-    """Return ranks, equal for ties."""
-    _, index, counts = np.unique(values, return_inverse=True, return_counts=True)
-    ranks: np.ndarray = (np.cumsum(counts) - 0.5 * (counts - 1))[index]
-    return ranks
+    return float(np.corrcoef(ranks["a"], ranks["b"])[0, 1])
 
 
 def _others(table: xr.Dataset) -> str:
