@@ -1,16 +1,7 @@
 """Verdicts on the theorems from measured shares of training sets, as Markdown and as JSON.
 
-The standard, one for all eleven: a theorem is taken with its own quantifiers and regime. A configuration counts if it
-satisfies the hypothesis in the words of the paper; no hypothesis is added silently, and one that the paper states is
-not called omitted. "With high probability" is a share of training sets that tends to 1: it is true where the share
-reaches 99 % (its 95 % interval above) at the largest n, and false where the share is below 99 % there and no larger
-than at a hundredth of that n.
-
-    holds                             true in every configuration that counts
-    holds in the special case tested  the same, of a special case of the theorem
-    needs a condition                 true where the condition holds, false where the hypothesis alone does
-    refuted                           false in every configuration that counts
-    undecided                         anything else
+The standard, one for all eleven, is `theorem_words.STANDARD`. A theorem that holds, and of which a special case alone
+was tested, "holds in the special case tested".
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Paper: Theorems 3.1 to 3.5, 4.1 to 4.3, 5.1 to 5.3. `mixjax.gaussian.claims` has each as a signed number of a training
 set, negative where the statement is true of it. Here it is measured at growing n in the configurations of
 `theorem_configurations`, with its limit: "with high probability" is the share of training sets for which it is
-negative. `mixjax.sims.reports.theorems` has the standard of the verdicts.
+negative. `mixjax.sims.reports.theorem_words` has the standard of the verdicts.
 """
 
 from __future__ import annotations
