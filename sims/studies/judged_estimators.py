@@ -47,12 +47,7 @@ class Estimator:
     most: Real = float("inf")
 
 
-def _rms(law: ScoreLaw) -> jax.Array:
-    return population_ece(law, norm=2)
-
-
-def _mean_square(law: ScoreLaw) -> jax.Array:
-    return _rms(law) ** 2
+_rms = partial(population_ece, norm=2)
 
 
 def _binary(confidence: jax.Array, correct: jax.Array) -> Rows:
@@ -68,7 +63,9 @@ ESTIMATORS: dict[str, Estimator] = {
     "KDE ECE": Estimator(lambda c, y, _: kde_ece(c, y), population_ece, binned=False, most=1_000),
     "ECE_2, equal width": Estimator(lambda c, y, m: ece(c, y, num_bins=m, norm=2), _rms),
     "ECE_2, debiased": Estimator(lambda c, y, m: debiased_ece2(c, y, num_bins=m)[1], _rms),
-    "ECE_2 squared, debiased": Estimator(lambda c, y, m: debiased_ece2(c, y, num_bins=m)[0], _mean_square),
+    "ECE_2 squared, debiased": Estimator(
+        lambda c, y, m: debiased_ece2(c, y, num_bins=m)[0], lambda law: _rms(law) ** 2
+    ),
     "MCE": Estimator(lambda c, y, m: mce(c, y, num_bins=m), population_mce),
     "signed gap": Estimator(lambda c, y, _: signed_gap(c, y), population_signed_gap, binned=False),
     "NLL": Estimator(lambda c, y, _: nll(*_binary(c, y)), population_nll, binned=False),
