@@ -20,32 +20,26 @@ from mixjax.sims.cluster.cluster import Cluster
 from mixjax.sims.engine.execution import ExecutionOptions, execute
 from mixjax.sims.status import status
 from tests.paths import ROOT
-from tests.sims.small_run import AXES, SMALL, assert_same_bits, planned
+from tests.sims.small_run import AXES, OPTIONS, SMALL, assert_same_bits, planned
 
 KILLS = int(os.environ.get("MIXJAX_KILLS", "1"))
 
-needs_dask = pytest.mark.usefixtures("local")
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
 
 
 @pytest.fixture(scope="module")
-def local():
-    """Two workers of a thread each."""
+def dask():
     pytest.importorskip("distributed", reason="the extra `cluster` is not installed")
+
+
+@pytest.fixture(scope="module")
+def local(dask):
+    """Two workers of a thread each."""
     with Cluster(workers=2) as started:
         yield started
 
 
-@pytest.fixture
-def one():
-    """A worker of as many threads as there are cores."""
-    pytest.importorskip("distributed", reason="the extra `cluster` is not installed")
-    with Cluster(workers=1) as started:
-        yield started
-
-
 @pytest.mark.slow
-@needs_dask
 def test_through_a_scheduler_the_table_is_that_of_one_process(local, tmp_path, undisturbed):
     """...and the progress bar covers the cluster; what is missing of a run is made up for."""
     address, seen = local._client.scheduler.address, []
@@ -64,7 +58,6 @@ def test_through_a_scheduler_the_table_is_that_of_one_process(local, tmp_path, u
 
 
 @pytest.mark.slow
-@needs_dask
 def test_a_worker_that_is_killed_is_made_up_for(local, tmp_path):
     """SIGKILL of one of two workers, MIXJAX_KILLS times; 60 units, and every number is there once."""
     axes, killed = {"replicates": 20_000}, []
@@ -81,7 +74,6 @@ def test_a_worker_that_is_killed_is_made_up_for(local, tmp_path):
 
 
 @pytest.mark.slow
-@needs_dask
 def test_what_hangs_is_given_to_another(local, tmp_path, undisturbed, monkeypatch):
     """Workers that stop, as SIGSTOP makes them, are alive and do nothing."""
     monkeypatch.setattr(tasks, "HANGING", (1.0, 0.0))
@@ -100,7 +92,6 @@ def test_what_hangs_is_given_to_another(local, tmp_path, undisturbed, monkeypatc
 
 
 @pytest.mark.slow
-@needs_dask
 def test_few_tasks_are_under_way(local, monkeypatch):
     """Three a thread, and no more however many parts there are."""
     largest, submit = [0], tasks.Tasks.submit
@@ -118,12 +109,10 @@ def test_few_tasks_are_under_way(local, monkeypatch):
 
 
 @pytest.mark.slow
-def test_ctrl_c_is_for_the_client_alone(tmp_path):
+def test_ctrl_c_is_for_the_client_alone(dask, tmp_path):
     """A terminal sends it to workers too, which it must not end: one sentence, no traceback, nothing stays behind."""
-    pytest.importorskip("distributed", reason="the extra `cluster` is not installed")
-    out, axes = tmp_path / "run", {**AXES, "replicates": 2_000_000}
-    options = [part for name, value in axes.items() for part in (f"--{name.replace('_', '-')}", str(value))]
-    command = [sys.executable, "-m", "sims", "phase_diagram", "--workers", "2", "--out", str(out), *options]
+    out, options = tmp_path / "run", ["--workers", "2", *OPTIONS, "--replicates", "2000000"]
+    command = [sys.executable, "-m", "sims", "phase_diagram", "--out", str(out), *options]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     with subprocess.Popen(command, cwd=ROOT, start_new_session=True, **pipes) as child:
         while len(list((out / "shards").glob("*.npz"))) < 3:
@@ -153,9 +142,8 @@ def test_short_parts_are_given_out_together(parts, seconds, number):
 
 
 @pytest.mark.medium
-def test_what_a_worker_remarks_is_said():
+def test_what_a_worker_remarks_is_said(dask):
     """As of a tile that its memory had no room for."""
-    pytest.importorskip("distributed", reason="the extra `cluster` is not installed")
     said = []
     there = tasks.Tasks(None, planned(SMALL), {}, {}, said.append)
     future = SimpleNamespace(result=lambda timeout: tasks.Done([{"x": 1}], ["no room"], 0.5))
@@ -164,9 +152,8 @@ def test_what_a_worker_remarks_is_said():
 
 
 @pytest.fixture
-def elsewhere(tmp_path):
+def elsewhere(dask, tmp_path):
     """A scheduler and a worker that are processes of their own: (address, scheduler)."""
-    pytest.importorskip("distributed", reason="the extra `cluster` is not installed")
     file = tmp_path / "scheduler.json"
     command = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--port", "0", "--no-dashboard"]
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": ROOT}
@@ -200,8 +187,7 @@ def test_a_scheduler_that_is_gone_is_one_sentence(elsewhere, tmp_path):
 
 
 @pytest.mark.slow
-def test_no_scheduler_is_one_sentence(capsys, tmp_path, monkeypatch):
-    pytest.importorskip("distributed", reason="the extra `cluster` is not installed")
+def test_no_scheduler_is_one_sentence(dask, capsys, tmp_path, monkeypatch):
     monkeypatch.setattr(Cluster.__init__, "__kwdefaults__", {**Cluster.__init__.__kwdefaults__, "patience": 1.0})
     for address in ("tcp://127.0.0.1:1", "nowhere://1", "tcp://[::1]:1"):
         assert main(["phase_diagram", "--scheduler", address, "--out", str(tmp_path / "run")]) == 2
