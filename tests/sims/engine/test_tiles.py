@@ -11,10 +11,9 @@ import numpy as np
 import pytest
 from jax.errors import JaxRuntimeError
 
-from mixjax.runs import RunError
+from mixjax.runs import RunError, Sittings
 from mixjax.sims.cluster import tasks
 from mixjax.sims.cluster.tasks import ENVIRONMENT, compute_parts, worker_provenance
-from mixjax.sims.configuration import work_of
 from mixjax.sims.engine import devices, tiles
 from mixjax.sims.engine.compute import compute, tiles_on_devices
 from mixjax.sims.engine.execution import ExecutionOptions, compute_missing, opened
@@ -22,8 +21,9 @@ from mixjax.sims.engine.program import Experiment, Program, compiled
 from mixjax.sims.engine.tiles import smaller
 from mixjax.sims.engine.units import Layout, plan
 from mixjax.sims.grid import Grid
+from tests.sims.small_run import planned
 
-AXES = {"n": "50", "ratio": "0.2,1,3", "theta_norm": "0.5,2", "alpha": "0,1", "replicates": 1300, "seed": 3}
+AXES = {"replicates": 1300, "seed": 3}
 REFUSED = "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 123456 bytes.\nwith a second line"
 
 
@@ -112,18 +112,18 @@ def test_cells_that_are_drawn_at_once_are_halved_with_the_tile(limit):
 @pytest.fixture(scope="module")
 def whole():
     """Every part of the phase diagram, in tiles of eight."""
-    work = _work()
+    work = planned(**AXES)
     return {name: work.part(name, LAYOUT) for name in work.names(LAYOUT)}
 
 
 @pytest.mark.slow
 def test_a_run_changes_no_bit_and_keeps_its_layout(limit, tmp_path, whole):
     """The phase diagram, on the smallest tile of its default; the manifest goes on saying what it was begun with."""
-    work, said = _work(), []
+    work, said = planned(**AXES), []
     options = ExecutionOptions(warn=said.append, announce=lambda _: None)
     limit(2)
     with opened(work, tmp_path, worker_provenance(), options) as directory:
-        assert compute_missing(work, directory, options) == (2, 2)
+        assert compute_missing(work, directory, options, Sittings(tmp_path)) == (2, 2)
         assert_same(whole, {name: directory.read(name) for name in whole})
         assert directory.manifest["layout"] == LAYOUT
     assert [line.split(" on ")[0] for line in said] == [f"no room for tiles of {size} cells" for size in (8, 4)]
@@ -133,7 +133,7 @@ def test_a_run_changes_no_bit_and_keeps_its_layout(limit, tmp_path, whole):
 def test_a_worker_halves_too_and_what_it_says_comes_back(limit, whole):
     """`compute_parts` as Dask calls it, without Dask; the second part has nothing to say."""
     environment = {name: str(worker_provenance()[name]) for name in ENVIRONMENT}
-    task = "phase_diagram", json.dumps(_work().stored_config), LAYOUT, environment
+    task = "phase_diagram", json.dumps(planned(**AXES).stored_config), LAYOUT, environment
     limit(2)
     tasks._work.cache_clear()
     done = [compute_parts(task, (name,)) for name in whole]
@@ -205,7 +205,3 @@ def test_the_room_is_a_share_for_each_thread(monkeypatch):
     gpu = SimpleNamespace(platform="gpu", memory_stats=lambda: {"bytes_limit": 80 * 2**30})
     assert devices.room_on(gpu) == 20 * 2**30
     assert devices.room_on(SimpleNamespace(platform="gpu", memory_stats=lambda: None)) >= 2**60
-
-
-def _work():
-    return work_of("phase_diagram", **AXES)
