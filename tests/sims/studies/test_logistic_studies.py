@@ -15,7 +15,6 @@ from mixjax.gaussian import (
     population_nll,
     predict_logistic_scores,
 )
-from mixjax.runs import RunError
 from mixjax.sims.configuration import work_of
 from mixjax.sims.engine.keys import key_of
 from mixjax.sims.studies.logistic_laws import METRICS, fitted_laws, metrics_of
@@ -152,19 +151,6 @@ def test_real_rows_are_predicted_and_measured():
     table = sims.run("interpolation_peak", **options)
     assert np.abs(table["accuracy_rows"] - table["accuracy_rows_predicted"]).max() < 0.1
     assert (table["accuracy_rows_se"] >= 0).all()
-
-
-@pytest.mark.parametrize("study, options, says", [
-    ("regularizers", {"alpha": "1,2"}, "alpha must begin with 0"),
-    ("regularizers", {"smoothing": "0"}, "smoothing must begin with 0, which is none of it, and go on"),
-    ("regularizers", {"penalty": "0,1"}, "penalty must be above 0"),
-    ("interpolation_peak", {"pair": "cat, dog"}, "pair must be one of none; control 1"),
-    ("logistic_diagram", {"penalty": "0"}, "penalty must be above 0"),
-    ("logistic_diagram", {"replicates": 1}, "replicates must be a whole number from 10"),
-])  # fmt: skip
-def test_wrong_axes_are_refused(study, options, says):
-    with pytest.raises(RunError, match=says):
-        work_of(study, **options)
 
 
 @pytest.mark.medium

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from mixjax import sims
-from mixjax.runs import RunError
 from mixjax.sims.figures.real_fits import real_fits_figures
 from mixjax.sims.reports.real_fits import misses, real_fits_report
 from mixjax.sims.studies.real_fits import RealFits, fitted_settings
@@ -63,17 +62,3 @@ def test_where_n_is_large_mixup_is_left_out():
     config = RealFits(every_alpha=100, most_mixed=200)
     kept = [[True] * 6, [True, False, True, False, True, True], [True, False, False, False, True, True]]
     assert [fitted_settings(config, n) for n in (100, 200, 400)] == kept
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"n": "50,51"}, "n must be even, with half of the rows of either class, got 51"),
-        ({"smoothing": "1"}, "smoothing must be below 1, got 1"),
-        ({"penalty": "0"}, "penalty must be above 0"),
-        ({"sets": 4}, "sets must be a whole number from 5"),
-    ],
-)
-def test_wrong_options_are_refused(options, message):
-    with pytest.raises(RunError, match=message):
-        sims.run("real_fits", data="digits", **options)
