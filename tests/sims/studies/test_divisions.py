@@ -94,21 +94,13 @@ def test_the_half_width_is_students():
     assert half_width(1, 10**6) == pytest.approx(1.960, abs=5e-4)
 
 
-def test_the_error_of_a_crossing_over_row_sets(rng):
-    """Lines whose place has noise, a set each: place * the error of their mean, within 10 % at this small noise."""
-    noise = 0.02 * rng.standard_normal((40, 3))
+@pytest.mark.parametrize("shape", [(40, 3), (1, 40)], ids=["of row sets", "of divisions"])
+def test_the_error_of_a_crossing(shape, rng):
+    """Lines whose place has noise: by the delta method d(place) = place * d(value), within 10 % at this small noise."""
+    noise = 0.02 * rng.standard_normal(shape)
     place, error = crossing_and_error(RATIOS, np.log(2.0) + noise[..., None] - np.log(RATIOS))
     np.testing.assert_allclose(place, 2.0 * np.exp(noise.mean()), rtol=1e-12)
     np.testing.assert_allclose(error, place * mean_and_error(noise)[1], rtol=0.1)
-
-
-def test_the_error_of_a_crossing(rng):
-    """Lines whose place has noise: by the delta method d(place) = place * d(value), within 10 % at this small noise."""
-    noise = 0.02 * rng.standard_normal(40)
-    parts = np.log(2.0) + noise[:, None] - np.log(RATIOS)[None]
-    place, error = crossing_and_error(RATIOS, parts[None])
-    np.testing.assert_allclose(place, 2.0 * np.exp(noise.mean()), rtol=1e-12)
-    np.testing.assert_allclose(error, place * mean_and_error(noise[None])[1], rtol=0.1)
 
 
 def test_a_place_that_one_division_decides_has_no_error():
