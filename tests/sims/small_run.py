@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from mixjax import sims
 from mixjax.sims.configuration import work_of
 from mixjax.sims.engine.units import Layout
 
@@ -15,6 +16,13 @@ SMALL = Layout(2, 8, 1)  # three units of cells by three of replicates
 def planned(layout=None, **axes):
     """Its work."""
     return work_of("phase_diagram", layout=layout, **{**AXES, **axes})
+
+
+def resumed(out, warn=print):
+    """The table of a run that goes on, and how many of its units were there already; None if it is loaded."""
+    seen = []
+    report = {"progress": lambda done, _: seen.append(done), "warn": warn}
+    return sims.run("phase_diagram", out, layout=SMALL, **report, **AXES), seen[0] if seen else None
 
 
 def assert_same_bits(one, other):

@@ -34,6 +34,10 @@ BAD = {
 }
 
 
+def interrupted(*_args, **_kwargs):
+    raise KeyboardInterrupt
+
+
 @pytest.mark.parametrize("case", BAD)
 def test_bad_input_is_one_sentence_and_status_2(case, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -99,10 +103,6 @@ def test_from_study_to_published_figures(capsys, tmp_path, one_figure):
 @pytest.mark.medium
 def test_publishing_that_is_interrupted_is_done_again(folder_of, tmp_path, monkeypatch, one_figure):
     run, folder = str(folder_of("phase_diagram")), tmp_path / "results"
-
-    def interrupted(*_args):
-        raise KeyboardInterrupt
-
     with monkeypatch.context() as patch:
         patch.setattr(publishing, "write_figures", interrupted)
         assert main(["publish", run, str(folder)]) == 130
@@ -111,9 +111,6 @@ def test_publishing_that_is_interrupted_is_done_again(folder_of, tmp_path, monke
 
 
 def test_an_interrupt_says_how_to_go_on(capsys, tmp_path, monkeypatch):
-    def interrupted(*_args, **_kwargs):
-        raise KeyboardInterrupt
-
     monkeypatch.setattr(sims.cli, "execute", interrupted)
     assert main(["phase_diagram", *TINY, "--out", str(tmp_path / "run")]) == 130
     assert "same command resumes" in capsys.readouterr().err

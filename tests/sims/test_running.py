@@ -20,11 +20,10 @@ from mixjax.sims.engine import execution
 from mixjax.sims.engine.units import Layout
 from mixjax.sims.status import describe, status
 from tests.paths import ROOT
-from tests.sims.small_run import AXES, SMALL, assert_same_bits, planned
+from tests.sims.small_run import AXES, OPTIONS, SMALL, assert_same_bits, planned, resumed
 
 SCRIPT = """
 from mixjax import sims
-from mixjax.sims.engine import execution
 from mixjax.sims.engine.units import Layout
 show = lambda done, total: print(done, flush=True)
 sims.run("phase_diagram", {out!r}, layout=Layout({cells}, 8, 1), progress=show, **{axes!r})
@@ -43,13 +42,6 @@ def start(out, devices, axes=AXES, cells=2, x64="0"):
     environment = {**os.environ, "XLA_FLAGS": flags, "JAX_PLATFORMS": "cpu", "JAX_ENABLE_X64": x64}
     command = [sys.executable, "-c", SCRIPT.format(out=str(out), axes=axes, cells=cells)]
     return subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True)
-
-
-def resumed(out, warn=print):
-    """The table of a run that goes on, and how many of its units were there already."""
-    seen = []
-    progress = {"progress": lambda done, total: seen.append(done), "warn": warn}
-    return sims.run("phase_diagram", out, layout=SMALL, **progress, **AXES), seen[0]
 
 
 @pytest.mark.slow
@@ -108,16 +100,14 @@ def test_killed_again_and_again_at_any_moment(tmp_path, rng):
 def test_a_run_at_work_is_not_disturbed_and_ends_on_request(tmp_path):
     """Another start is refused, its status can be read, and SIGTERM leaves what goes on."""
     out = tmp_path / "run"
-    axes = {**AXES, "replicates": 2_000_000}
-    options = [part for name, value in axes.items() for part in (f"--{name.replace('_', '-')}", str(value))]
-    command = [sys.executable, "-m", "sims", "phase_diagram", "--out", str(out), *options]
+    command = [sys.executable, "-m", "sims", "phase_diagram", "--out", str(out), *OPTIONS, "--replicates", "2000000"]
     environment = {**os.environ, "JAX_PLATFORMS": "cpu", "JAX_ENABLE_X64": "1"}
     with subprocess.Popen(command, cwd=ROOT, env=environment, stderr=subprocess.PIPE, text=True) as child:
         while len(list((out / "shards").glob("*.npz"))) < 3:
             assert child.poll() is None
             time.sleep(0.05)
         with pytest.raises(RunError, match=rf"another run is working in .*process {child.pid}\)"):
-            sims.run("phase_diagram", out, **axes)
+            sims.run("phase_diagram", out, **{**AXES, "replicates": 2_000_000})
         assert status(out).state == "running"
         child.send_signal(signal.SIGTERM)
         said = child.stderr.read()

@@ -18,7 +18,7 @@ from mixjax.sims.configuration import work_of
 from mixjax.sims.engine.execution import ExecutionOptions, execute
 from mixjax.sims.merging import merge
 from mixjax.sims.status import describe, status
-from tests.sims.small_run import AXES, OPTIONS, SMALL, assert_same_bits, planned
+from tests.sims.small_run import AXES, OPTIONS, SMALL, assert_same_bits, planned, resumed
 
 KEPT = "finished work is kept, and the same command resumes from it"
 
@@ -65,17 +65,10 @@ def finished(undisturbed):
     return located("memory://bucket/run")
 
 
-def resumed(out, said=None):
-    """The table of a run that goes on, and how many of its units were there already; None if it is loaded."""
-    seen = []
-    report = {"progress": lambda done, _: seen.append(done), "warn": [].append if said is None else said.append}
-    return sims.run("phase_diagram", out, layout=SMALL, **report, **AXES), seen[0] if seen else None
-
-
 @pytest.mark.medium
 def test_a_run_is_that_of_a_disk(undisturbed):
     out, said = "memory://bucket/run", []
-    table, stored = resumed(out, said)
+    table, stored = resumed(out, said.append)
     assert stored == 0
     assert_same_bits(undisturbed, table)
     assert_same_bits(undisturbed, sims.load(out))
@@ -128,7 +121,7 @@ def test_damaged_and_vanished_objects_are_computed_anew(finished, undisturbed):
     finished.system.rm_file(shards[4].key)
     finished.system.rm_file((finished / "dataset.nc").key)
     said = []
-    table, stored = resumed(finished, said)
+    table, stored = resumed(finished, said.append)
     assert stored == 7
     assert_same_bits(undisturbed, table)
     assert said == [
@@ -276,7 +269,7 @@ def test_s3(bucket, undisturbed, monkeypatch):
     shard = next((out / "shards").iterdir())
     shard.write_bytes(shard.read_bytes()[:-1])
     said = []
-    table, stored = resumed(out, said)
+    table, stored = resumed(out, said.append)
     assert stored == len(found.inventory.stored) - 1
     assert_same_bits(undisturbed, table)
     assert any("truncated, altered or misplaced" in line for line in said)

@@ -143,12 +143,15 @@ def noise(seed, study, replicates):
     return np.concatenate(blocks).astype(np.float64)[:replicates]
 
 
-def toy_moments(n, p, theta, t, *, replicates=2300, seed=5, study="toy"):
+def toy(n, p, theta, t, replicates, *, seed=5, study="toy"):
+    """Its tiles, and its units of work."""
     cells = {"n": np.asarray(n, float), "p": np.asarray(p, float), "theta_norm": np.asarray(theta, float)}
-    settings = {"t": np.asarray(t, float)}
-    grid = Grid({"cell": np.arange(len(cells["n"]))}, cells, settings)
-    units, stored = plan(grid, replicates, LAYOUT), {}
-    tiles = tiles_on_devices(TOY, grid, study=study, seed=seed, layout=LAYOUT)
+    grid = Grid({"cell": np.arange(len(cells["n"]))}, cells, {"t": np.asarray(t, float)})
+    return tiles_on_devices(TOY, grid, study=study, seed=seed, layout=LAYOUT), plan(grid, replicates, LAYOUT)
+
+
+def toy_moments(n, p, theta, t, *, replicates=2300, **stream):
+    (tiles, units), stored = toy(n, p, theta, t, replicates, **stream), {}
     assert list(compute(tiles, units, stored.__setitem__)) == units
     return merged([stored[unit] for unit in units if unit.block == b] for b in range(-(-replicates // BLOCK)))
 
@@ -156,15 +159,13 @@ def toy_moments(n, p, theta, t, *, replicates=2300, seed=5, study="toy"):
 @pytest.mark.medium
 def test_a_store_that_fails_stops_the_work():
     """...with its own error; what is already stored stays, and nothing more is begun."""
-    cells = {name: np.ones(300) for name in ("n", "p", "theta_norm")}
-    grid, stored = Grid({"cell": np.arange(300)}, cells, {"t": np.zeros(1)}), []
+    (tiles, units), stored = toy(*np.ones((3, 300)), [0.0], 1000), []
 
     def store(unit, moments):
         if len(stored) == 5:
             raise OSError("no room")
         stored.append(unit)
 
-    units, tiles = plan(grid, 1000, LAYOUT), tiles_on_devices(TOY, grid, study="toy", seed=0, layout=LAYOUT)
     with pytest.raises(OSError, match="no room"):
         list(compute(tiles, units, store, threads=2))
     assert len(stored) == 5
@@ -172,10 +173,8 @@ def test_a_store_that_fails_stops_the_work():
 
 
 def test_work_that_is_left_is_not_gone_on_with():
-    cells = {name: np.ones(300) for name in ("n", "p", "theta_norm")}
-    grid, stored = Grid({"cell": np.arange(300)}, cells, {"t": np.zeros(1)}), []
-    tiles = tiles_on_devices(TOY, grid, study="toy", seed=0, layout=LAYOUT)
-    done = compute(tiles, plan(grid, 1000, LAYOUT), lambda unit, _: stored.append(unit))
+    (tiles, units), stored = toy(*np.ones((3, 300)), [0.0], 1000), []
+    done = compute(tiles, units, lambda unit, _: stored.append(unit))
     next(done)
     done.close()
     assert 1 <= len(stored) < 100
