@@ -118,12 +118,9 @@ def _real_rows(table: xr.Dataset) -> Any:
                          color=color, marker=MARKERS[number], label=str(arm))  # fmt: skip
     ax.set(xscale="log", xlabel=f"$n$ ({table.attrs['pair']})", ylabel="accuracy")
     decades(ax, x=True)
-    legend(figure, ax, 3, title=f"Predicted accuracy (lines) is {_missed(table):.3f} from the fits (median)")
+    missed = float(np.nanmedian(np.abs((table["accuracy_rows"] - table["accuracy_rows_predicted"]).values)))
+    legend(figure, ax, 3, title=f"Predicted accuracy (lines) is {missed:.3f} from the fits (median)")
     return figure
-
-
-def _missed(table: xr.Dataset) -> float:
-    return float(np.nanmedian(np.abs((table["accuracy_rows"] - table["accuracy_rows_predicted"]).values)))
 
 
 def _near_one(values: xr.DataArray) -> xr.DataArray:

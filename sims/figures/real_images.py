@@ -128,16 +128,12 @@ def _boundary_mark(ax: Any, one: xr.Dataset, height: float, edge: float, *, mark
 
 
 def _boundary_finding(table: xr.Dataset) -> str:
-    lower = _lower_everywhere(table).isel(pair=(table["data_set"] != "control").values)
+    of_images = table["square_difference"].isel(pair=(table["data_set"] != "control").values)
+    lower = (of_images.fillna(-1.0) < 0).all("ratio")  # at every p/n that was measured
     total = lower.sizes["pair"] * lower.sizes["mixup"]
     images, gaussian = (int(lower.sel(rows=rows).sum()) for rows in _KINDS)
     text = f"Mixup lowers ECE$_2$ at every $p/n$: on images in {images}"
     return f"{text}\nof {total} cases, on Gaussian rows of their moments in {gaussian}"
-
-
-def _lower_everywhere(table: xr.Dataset) -> xr.DataArray:
-    """Return whether the mean difference is below 0 at every p/n that was measured."""
-    return (table["square_difference"].fillna(-1.0) < 0).all("ratio")
 
 
 def _scores(table: xr.Dataset) -> Any:

@@ -31,9 +31,8 @@ def _cost(table: xr.Dataset) -> str:
             cells = [_with_error(row, "mean_excess", 4, classifier=name, sign="+") for name in row["classifier"].values]
             cells += [_with_error(row, "delta", 4, direction=name) for name in ("along theta*", "random")]
             cells.append(_with_error(row, "delta_square", 4, direction="along theta*"))
-            cells += [_with_error(row, "stretch", 2, map=name) for name in ("g", "h_hat")] + [
-                _with_error(row, "bound", 1, map="h_hat")
-            ]
+            cells += [_with_error(row, "stretch", 2, map=name) for name in ("g", "h_hat")]
+            cells.append(_with_error(row, "bound", 1, map="h_hat"))
             lines.append(f"| {family} | {rows:,} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
@@ -47,11 +46,9 @@ def _bar(table: xr.Dataset) -> str:
         f"{number} intervals of 95 % is. No: one of {number} intervals that hold together at 95 % (Bonferroni) is "
         "beyond. Undecided: neither.",
         "",
-    ]
-    lines += ["| g | " + " | ".join(f"{rows:,} rows" for rows in table["rows"].values) + " |"]
-    lines += ["|---|" + "---|" * table.sizes["rows"]]
-    lines += [
-        f"| {family} | " + " | ".join(words.sel(family=family).values) + " |" for family in table["family"].values
+        "| g | " + " | ".join(f"{rows:,} rows" for rows in table["rows"].values) + " |",
+        "|---|" + "---|" * table.sizes["rows"],
+        *(f"| {family} | {' | '.join(words.sel(family=family).values)} |" for family in table["family"].values),
     ]
     return "\n".join(lines)
 

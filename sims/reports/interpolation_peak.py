@@ -68,8 +68,8 @@ def _real(table: xr.Dataset) -> list[str]:
         f"Real classes, {table.attrs['pair']}: accuracy measured (predicted).",
         "",
         f"| n | {' | '.join(arms)} |",
+        "|" + "---|" * (1 + len(arms)),
     ]
-    rows.append("|" + "---|" * (1 + len(arms)))
     for n in table["rows"].values:
         at = table.sel(rows=n)
         cells = [

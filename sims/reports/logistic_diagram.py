@@ -5,13 +5,11 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
-_WORDS = {"ece": "lower ECE", "accuracy": "higher accuracy", "nll": "lower NLL"}
-_BETTER = {"ece": -1, "accuracy": 1, "nll": -1}
+_BETTER = {"ece": ("lower ECE", -1), "accuracy": ("higher accuracy", 1), "nll": ("lower NLL", -1)}  # and its sign
 
 
 def logistic_diagram_report(table: xr.Dataset) -> str:
     """Write the share of the map where Mixup helps, by measure, and how literal fits agree with the limit."""
-    names = list(_BETTER)
     rows = [
         "# Where Mixup helps a penalised logistic fit",
         "",
@@ -20,11 +18,11 @@ def logistic_diagram_report(table: xr.Dataset) -> str:
         "map that is chosen. After the best temperature only the accuracy is left. Last column: simulated points whose "
         "change of the ECE has the sign of the limit, of those that are more than three standard errors from 0.",
         "",
-        f"| mu | alpha = beta | {' | '.join(_WORDS[name] for name in names)} | signs as in the limit |",
-        "|" + "---|" * (len(names) + 3),
+        f"| mu | alpha = beta | {' | '.join(words for words, _ in _BETTER.values())} | signs as in the limit |",
+        "|" + "---|" * (len(_BETTER) + 3),
     ]
     for penalty in table["penalty"].values:
-        rows += [_row(table.sel(penalty=penalty, alpha=alpha), names) for alpha in table["alpha"].values]
+        rows += [_row(table.sel(penalty=penalty, alpha=alpha)) for alpha in table["alpha"].values]
     unsolved = int(np.isnan(table["ece_mix"]).sum() + np.isnan(table["ece"]).sum())
     return "\n".join([*rows, "", f"Cells of the limit without a solution: {unsolved}."])
 
@@ -33,9 +31,10 @@ def _range(axis: xr.DataArray) -> str:
     return f"{float(axis.min()):g} to {float(axis.max()):g}"
 
 
-def _row(cell: xr.Dataset, names: list[str]) -> str:
+def _row(cell: xr.Dataset) -> str:
     values = [f"{float(cell['penalty']):g}", f"{float(cell['alpha']):g}"]
-    values += [f"{float((_BETTER[name] * (cell[f'{name}_mix'] - cell[name]) > 0).mean()):.0%}" for name in names]
+    for name, (_, sign) in _BETTER.items():
+        values.append(f"{float((sign * (cell[f'{name}_mix'] - cell[name]) > 0).mean()):.0%}")
     limit, change, error = (cell[f"ece_change_{name}"] for name in ("limit", "fitted", "fitted_se"))
     clear = np.abs(change) > 3 * error
     right = int((clear & (np.sign(change) == np.sign(limit))).sum())

@@ -141,13 +141,8 @@ def _pairs(table: xr.Dataset) -> str:
         fact = one.isel(pair=0)
         name, rows, p = (fact[part].item() for part in ("pair", "rows_at_hand", "p"))
         kurtosis = ", ".join(f"{value:.2f}" for value in fact["excess_kurtosis"].values)
-        cells = [
-            name,
-            str(rows),
-            str(p),
-            f"{float(fact['theta_norm']):.2f}",
-            f"{float(fact['covariance_difference']):.2f}",
-        ]
+        cells = [name, str(rows), str(p)]
+        cells += [f"{float(fact[part]):.2f}" for part in ("theta_norm", "covariance_difference")]
         cells += [kurtosis, _of(share_near(one)), f"{float(misses(one).mean()):.3f}"]
         lines.append(f"| {' | '.join([*cells, *(_of(signs(one, change, 'predicted')) for change in _CHANGES)])} |")
     return "By pair, with what is known before anything is fitted:\n\n" + "\n".join(lines)
@@ -178,12 +173,10 @@ def _ranks(table: xr.Dataset) -> str:
         cells = rank_correlation(xr.broadcast(value, miss)[0].transpose(*miss.dims), miss)
         of_pairs = value.dims == ("pair",)
         pairs = rank_correlation(value, miss.mean(("n", "penalty", "fit"))) if of_pairs else np.nan
-        lines.append(
-            f"| {name} | {' | '.join(f'{rank:+.2f}' if np.isfinite(rank) else '' for rank in (cells, pairs))} |"
-        )
-    return "What tells where it fails: Spearman's rank correlation with |predicted - measured| signed gap.\n\n" + (
-        "\n".join(lines)
-    )
+        ranks = (f"{rank:+.2f}" if np.isfinite(rank) else "" for rank in (cells, pairs))
+        lines.append(f"| {name} | {' | '.join(ranks)} |")
+    head = "What tells where it fails: Spearman's rank correlation with |predicted - measured| signed gap."
+    return "\n".join([head, "", *lines])
 
 
 def rank_correlation(first: xr.DataArray, second: xr.DataArray) -> float:

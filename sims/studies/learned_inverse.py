@@ -86,7 +86,8 @@ def measure(family: str, rows: int, seed: int, setting: Setting) -> HostArrays:
     ]  # fmt: skip
     own = [jnp.stack([weighted_estimator(h(x), y, t) for t in (0.0, setting.weight)]) for h in (inverse, learned)]
     exact, found = (jnp.concatenate([own[i], *(e[i].reshape(-1, setting.p) for e in estimates)]) for i in (0, 1))
-    probes = _probes(_key(setting, "directions"), target)
+    directions = jax.random.normal(_key(setting, "directions"), (8, setting.p), target.dtype)
+    probes = jnp.concatenate([target[None], directions])  # theta*, and eight at random
     key = _key(setting, "draws", family, rows, seed)
     bins = simulate_scores(key, generator, learned, jnp.concatenate([found, probes]), theta, num_draws=setting.draws)
     ece = simulated_ece(bins)
@@ -132,11 +133,6 @@ def _estimates(
         return tuple(jnp.stack([weighted_estimator(h(x), y, t) for t in (0.0, weight)]) for h in inverses)
 
     return jax.vmap(of_set)(jax.random.split(key, sets))
-
-
-def _probes(key: jax.Array, target: jax.Array) -> jax.Array:
-    """Return theta* and eight random directions."""
-    return jnp.concatenate([target[None], jax.random.normal(key, (8, len(target)), target.dtype)])
 
 
 def _by_direction(values: jax.Array, classifiers: int) -> np.ndarray:
