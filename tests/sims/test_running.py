@@ -18,7 +18,7 @@ from mixjax import sims
 from mixjax.runs import RunError, provenance
 from mixjax.sims.engine import execution
 from mixjax.sims.engine.units import Layout
-from mixjax.sims.status import describe, status
+from mixjax.sims.status import status
 from tests.paths import ROOT
 from tests.sims.small_run import AXES, OPTIONS, SMALL, assert_same_bits, planned, resumed
 
@@ -237,23 +237,6 @@ def test_wrong_calls(arguments, message, tmp_path):
     with pytest.raises(RunError, match=message):
         sims.run(**arguments, out=tmp_path / "run")
     assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.medium
-def test_a_damaged_table_is_made_anew(out, undisturbed):
-    """...once it is out of the way; all of the shards are still there."""
-    table = out / "dataset.nc"
-    content = bytearray(table.read_bytes())
-    for damaged in (content[: len(content) // 2], content[:6000] + bytes(len(content) - 6000)):
-        table.write_bytes(damaged)
-        with pytest.raises(RunError, match="is damaged; delete it"):
-            sims.load(out)
-        assert status(out).state == "damaged"
-        assert f"{table} is damaged; delete it and run" in describe(status(out), out)
-    table.unlink()
-    again, kept = resumed(out)
-    assert kept == 9
-    assert_same_bits(undisturbed, again)
 
 
 @pytest.mark.parametrize("part", ["commit", "device", "jax"])

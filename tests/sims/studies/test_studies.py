@@ -71,11 +71,9 @@ def test_the_derivative_tends_to_its_closed_form(table_of):
 
 @pytest.mark.slow
 def test_a_tie_counts_one_half():
-    """Without Mixup nothing changes; without signal every MCE is 1/2. Neither is "Mixup worse"."""
-    table = sims.run("phase_diagram", n="200", ratio="0.1,0.5,2", theta_norm="0,1", alpha="0,1", replicates=100)
-    for metric in ("ece", "rms_ece", "mce"):
-        assert (table[f"{metric}_mix_better"].sel(mixup=0) == 0.5).all()
-    no_signal = table.sel(theta_norm=0, mixup=1)
+    """Without signal every MCE is 1/2, which is not "Mixup worse"; nor is no Mixup (`test_engine`)."""
+    table = sims.run("phase_diagram", n="200", ratio="0.1,0.5,2", theta_norm="0,1", alpha="1", replicates=100)
+    no_signal = table.sel(theta_norm=0)
     assert (no_signal["mce_mix_better"] == 0.5).all()
     assert (no_signal["mce_difference"] == 0).all()
     assert (no_signal["ece_mix_better"] == 1).all()

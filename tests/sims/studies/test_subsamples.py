@@ -162,15 +162,6 @@ def test_gaussian_rows_have_the_moments_of_the_rows(key, rng):
         assert (stats.normaltest(row).pvalue > 1e-6).all()
 
 
-@pytest.mark.slow
-def test_a_division_whitens_with_rows_that_it_does_not_score(key, rng):
-    """With two rows of a class for each direction a whitening that had seen the others would make them I exactly."""
-    rows = rng.standard_normal((2, 60, 30), np.float32)
-    division = divided(key, jnp.asarray(rows), p=30)
-    assert division.rows.shape == (2, 2, 40, 30)
-    assert float(division.shape.trace_square) > 1.1
-
-
 def test_rows_that_are_scored_had_no_part_in_the_whitening(key, rng):
     """Of six numbers of each class: z is (x - c) / s of four, c the center of the others, as one choice says."""
     rows = rng.standard_normal((2, 6, 1))
