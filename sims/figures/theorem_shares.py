@@ -137,7 +137,8 @@ def draw_unknown_sigma(table: xr.Dataset) -> Any:
     share_lines(ax, row, _labels(row, shown, _cell_label))
     known = table["share"].sel(theorem="3.1")
     for order, k in enumerate(shown):
-        ax.plot(row["n"], known.isel(configuration=k), color=plots.COLORS[order], linewidth=0.9, linestyle=":")
+        color = plots.COLORS[order]
+        ax.plot(row["n"], known.isel(configuration=k), color=color, linewidth=0.9, linestyle=":", zorder=1.9)
     ax.set(xlim=(9, 2e5), xlabel="training sample size $n$", ylabel="share that Mixup helps")
     return titled(figure, ax, r"3.5 holds with $\hat\sigma$, from a larger $n$ on", 2)
 
