@@ -161,11 +161,11 @@ def _numbers(
     path: Path, name: str, cells: list[str], lines: list[int], labels: Labels | None, comma: bool
 ) -> np.ndarray:
     """Return the numbers of cells, or of the classes that they name; with `comma`, they may have decimal commas."""
+    if comma:
+        cells = [cell.replace(",", ".") for cell in cells]
     of_labels = labels is not None and name == labels.column
     if labels and labels.classes and of_labels:
         return numbered(path, labels, cells, [f"line {line}" for line in lines])
-    if comma:
-        cells = [cell.replace(",", ".") for cell in cells]
     return numbers_of(path, name, cells, lines, of_labels)
 
 

@@ -94,12 +94,6 @@ def test_an_ignored_label_is_no_class(kind, names, tmp_path):
     np.testing.assert_array_equal(found.labels, [0, 1, 2])
 
 
-def test_names_keep_their_commas_where_semicolons_separate(tmp_path):
-    (tmp_path / "f.csv").write_text("logit_blue;logit_red, dark;label\n0,5;1;red, dark\n1;0,5;blue\n")
-    found = read_predictions(tmp_path / "f.csv", "logits", Names(scores="logit_", classes=("blue", "red, dark")))
-    np.testing.assert_array_equal(found.labels, [1, 0])
-
-
 def test_a_column_of_no_named_class_is_refused(tmp_path):
     frame = pd.DataFrame(PROBS, columns=["logit_cat", "logit_dog", "logit_owl"]).assign(label="cat")
     frame.to_csv(tmp_path / "f.csv", index=False)

@@ -52,7 +52,8 @@ BAD = {
     "labels of pairs": (["pairs.csv", "--binary", "--ignore-label", "-1"], "does not apply to --binary"),
     "classes of pairs": (["pairs.csv", "--binary", "--classes", "a,b"], "--classes does not apply to --binary"),
     "an ignored class": (
-        ["plain.npz", "--logits", "--classes", "a,b,c", "--ignore-label", "1"], "takes a number below 0 beside --classes"
+        ["plain.npz", "--logits", "--classes", "a,b,c", "--ignore-label", "1"],
+        "--ignore-label takes a number below 0 beside --classes",
     ),
     "no text": (["\udcff.npz", "--logits"], "'\\udcff.npz' is not a name in UTF-8, and cannot be shown on a page"),
     "no such place": (["plain.npz", "--logits", "--out", "/proc/nowhere/report"], "cannot write to"),
