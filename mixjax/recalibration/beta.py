@@ -29,8 +29,6 @@ from mixjax.recalibration.labeled import FitResult, raise_if_outside
 from mixjax.recalibration.platt import expansion
 from mixjax.typing import ArrayLike
 
-__all__ = ["BetaCalibration", "fit_beta_calibration"]
-
 _REASONS = (
     "beta calibration has no best fit: all confidences are equal",
     "beta calibration has no best fit: no wrong row has a higher confidence than a right one, so that a threshold "

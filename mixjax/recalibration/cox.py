@@ -30,8 +30,6 @@ from mixjax.recalibration.labeled import CleanLogits, FitResult, LabeledLogits
 from mixjax.recalibration.platt import expansion, fit_line
 from mixjax.typing import ArrayLike, Real
 
-__all__ = ["CalibrationSlope", "calibration_slope"]
-
 _REASONS = (
     "there is no calibration slope: all logits are equal",
     "there is no calibration slope: a threshold on the logits separates the labels 0 and 1, or there is one of them",

@@ -33,8 +33,6 @@ from mixjax.recalibration.labeled import CleanLogits, FitResult, LabeledLogits
 from mixjax.recalibration.likelihood import Likelihood, likelihood, margins_over_label, one_hot
 from mixjax.typing import ArrayLike
 
-__all__ = ["DirichletCalibration", "fit_dirichlet_calibration"]
-
 _REASONS = (
     "Dirichlet calibration has no best fit: it mixes the log probabilities of all classes, and a logit is -inf",
     "Dirichlet calibration has no best fit: a class has no rows, and its diagonal entry of W goes to infinity",

@@ -22,8 +22,6 @@ from mixjax.numerics.pytree import pytree
 from mixjax.recalibration.labeled import raise_if_outside
 from mixjax.typing import ArrayLike
 
-__all__ = ["HistogramBinning", "fit_histogram_binning"]
-
 
 @pytree
 @dataclass(frozen=True, eq=False)

@@ -26,8 +26,6 @@ from mixjax.numerics.pytree import pytree
 from mixjax.recalibration.labeled import raise_if_outside
 from mixjax.typing import ArrayLike
 
-__all__ = ["Isotonic", "fit_isotonic"]
-
 
 @pytree
 @dataclass(frozen=True, eq=False)

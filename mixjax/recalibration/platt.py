@@ -24,8 +24,6 @@ from mixjax.numerics.pytree import pytree
 from mixjax.recalibration.labeled import CleanLogits, FitResult, LabeledLogits, raise_if_infinite
 from mixjax.typing import ArrayLike
 
-__all__ = ["Platt", "fit_platt"]
-
 _REASONS = (
     "Platt scaling has no best fit: all logits are equal",
     "Platt scaling has no best fit: a threshold on the logits separates the labels 0 and 1, or there is one of them "

@@ -29,8 +29,6 @@ from mixjax.recalibration.labeled import CleanLogits, FitResult, LabeledLogits, 
 from mixjax.recalibration.likelihood import likelihood, margins_over_label, one_hot
 from mixjax.typing import ArrayLike
 
-__all__ = ["Temperature", "fit_temperature"]
-
 _REASONS = (
     "there is no best temperature: in every row all logits are equal",
     "there is no best temperature: every label has the largest logit of its row, and the likelihood grows without end "

@@ -26,8 +26,6 @@ from mixjax.recalibration.labeled import CleanLogits, FitResult, LabeledLogits, 
 from mixjax.recalibration.likelihood import likelihood, margins_over_label, one_hot
 from mixjax.typing import ArrayLike
 
-__all__ = ["VectorScaling", "fit_vector_scaling"]
-
 _FAN = 64  # rows that are added one after another
 _REASONS = (
     "vector scaling has no best fit: a class has no rows, and its bias goes to minus infinity",

@@ -38,8 +38,6 @@ from mixjax.numerics.pytree import pytree
 from mixjax.recalibration.labeled import raise_if_outside
 from mixjax.typing import ArrayLike
 
-__all__ = ["VennAbers", "fit_venn_abers"]
-
 
 @pytree
 @dataclass(frozen=True, eq=False)
