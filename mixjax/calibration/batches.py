@@ -67,16 +67,7 @@ class Batches:
             if name not in batch:
                 raise TypeError(f"{names[0]} and {names[1]} are needed by keyword, got no {name!r}")
         first, second = (batch[name] for name in names)
-        return self._updated(state, first, second, weights, mask if where is None else where)
-
-    def _updated(
-        self,
-        state: CalibrationState,
-        first: ArrayLike,
-        second: ArrayLike,
-        weights: ArrayLike | None,
-        where: ArrayLike | None,
-    ) -> CalibrationState:
+        where = mask if where is None else where
         if self.given == "confidence":
             return state.update(first, second, weights=weights, where=where)
         to_predictions = Predictions.of_logits if self.given == "logits" else Predictions.of
