@@ -78,15 +78,13 @@ def calibration_summary(
         rows = Rows.of(confidence, correct, weights, where)  # type: ignore[arg-type]
         bins = Bins.of(num_bins, binning, closed, edges, num_rows=len(rows.confidence))
         return rows.raise_if_invalid(_of_confidence(rows, bins))
-    if kind == "probs":
+    if logits is None:
         predictions = Predictions.of(probs, labels, weights, where)  # type: ignore[arg-type]
     else:
         predictions = Predictions.of_logits(logits, labels, weights, where)  # type: ignore[arg-type]
+        logits = pooled(as_scores("logits", logits, where), kept=1)
     bins = Bins.of(num_bins, binning, closed, edges, num_rows=len(predictions.probs))
-    if kind == "probs":
-        return predictions.raise_if_invalid(_of_probs(predictions, bins))
-    logits = as_scores("logits", logits, where)  # type: ignore[arg-type]
-    return predictions.raise_if_invalid(_of_logits(pooled(logits, kept=1), predictions, bins))
+    return predictions.raise_if_invalid(_of_classes(predictions, logits, bins))
 
 
 def kind_given(scores: dict[Kind, object], labels: object, correct: object) -> Kind:
@@ -117,24 +115,13 @@ def _of_confidence(rows: Rows, bins: Bins) -> Summary:
 
 
 @jitted(static=("bins",))
-def _of_probs(predictions: Predictions, bins: Bins) -> Summary:
+def _of_classes(predictions: Predictions, logits: jax.Array | None, bins: Bins) -> Summary:
     probs, labels, weights, where = predictions
-    scores = {"nll": nll(probs, labels, weights=weights, where=where)}
-    return _of_classes(predictions, bins) | scores
-
-
-@jitted(static=("bins",))
-def _of_logits(logits: jax.Array, predictions: Predictions, bins: Bins) -> Summary:
-    _, labels, weights, where = predictions
-    scores = {"nll": nll_from_logits(logits, labels, weights=weights, where=where)}
-    return _of_classes(predictions, bins) | scores
-
-
-def _of_classes(predictions: Predictions, bins: Bins) -> Summary:
-    probs, labels, weights, where = predictions
+    kept: dict[str, Any] = {"weights": weights, "where": where}
     return _of_rows(predictions.top_label(), bins) | {
-        "classwise_ece": classwise_ece(probs, labels, weights=weights, where=where, **bins.options),
-        "brier_score": brier_score(probs, labels, weights=weights, where=where),
+        "classwise_ece": classwise_ece(probs, labels, **kept, **bins.options),
+        "brier_score": brier_score(probs, labels, **kept),
+        "nll": nll(probs, labels, **kept) if logits is None else nll_from_logits(logits, labels, **kept),
     }
 
 
