@@ -26,7 +26,6 @@ from mixjax.recalibration.labeled import CleanLogits, FitResult, LabeledLogits, 
 from mixjax.recalibration.likelihood import likelihood, margins_over_label, one_hot
 from mixjax.typing import ArrayLike
 
-_FAN = 64  # rows that are added one after another
 _REASONS = (
     "vector scaling has no best fit: a class has no rows, and its bias goes to minus infinity",
     "vector scaling has no single best fit: the logits of a class are all equal, so that its scale has no effect",
@@ -137,7 +136,7 @@ def _expansion(
     margins = margins_over_label(scale * features + bias, is_label)
     loss, probs, residual = likelihood(margins, is_label, clean.possible)
     rows = clean.share[:, None]
-    gradient = jnp.concatenate([_sums(rows * residual * features), _sums(rows * residual)])
+    gradient = jnp.concatenate([total(rows * residual * features), total(rows * residual)])
     still = jnp.diag(jnp.tile(~possible, 2).astype(point.dtype))
     return Expansion(total(clean.share * loss), gradient, _hessian(probs, residual, features, rows) + still)
 
@@ -148,16 +147,8 @@ def _hessian(probs: jax.Array, residual: jax.Array, features: jax.Array, rows: j
     weighted = jnp.concatenate([features * probs, probs], axis=1)
     products = -jnp.matmul((rows * weighted).T, weighted, precision=lax.Precision.HIGHEST)
     own = rows * probs * jnp.where(residual < 0, -residual, 1.0 - probs)  # p (1 - p), with its digits for p near 1
-    square, cross, last = _sums(own * features**2), _sums(own * features), _sums(own)
+    square, cross, last = total(own * features**2), total(own * features), total(own)
     same = jnp.tile(jnp.eye(num_classes, dtype=bool), (2, 2))
     diagonals = jnp.block([[jnp.diag(square), jnp.diag(cross)], [jnp.diag(cross), jnp.diag(last)]])
     hessian = jnp.where(same, diagonals, products)
     return hessian.at[num_classes:, num_classes:].add(jnp.mean(last) / num_classes)
-
-
-def _sums(values: Float[Array, "N K"]) -> Float[Array, " K"]:
-    """Sum over rows in a tree, as `total` does."""
-    while len(values) > _FAN:
-        padded = jnp.pad(values, ((0, -len(values) % _FAN), (0, 0)))
-        values = jnp.sum(padded.reshape(_FAN, -1, values.shape[1]), axis=0)
-    return jnp.sum(values, axis=0)

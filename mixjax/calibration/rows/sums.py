@@ -20,10 +20,10 @@ _BLOCK = 256  # and of running sums, whose remainders are kept
 
 
 def total(values: jax.Array) -> jax.Array:
-    """Return the sum along the only axis, right to a few units in the last place of the absolute sum."""
+    """Return the sum along the first axis, right to a few units in the last place of the absolute sum."""
     while len(values) > _FAN:
-        values = jnp.sum(_padded(values, _FAN).reshape(_FAN, -1), axis=0, dtype=values.dtype)
-    return jnp.sum(values, dtype=values.dtype)
+        values = jnp.sum(_padded(values, _FAN).reshape(_FAN, -1, *values.shape[1:]), axis=0, dtype=values.dtype)
+    return jnp.sum(values, axis=0, dtype=values.dtype)
 
 
 def mean(values: jax.Array, counted: jax.Array) -> jax.Array:
@@ -77,8 +77,8 @@ def floor_product(a: jax.Array, b: jax.Array, divisor: jax.Array) -> tuple[jax.A
 
 
 def _padded(values: jax.Array, multiple: int) -> jax.Array:
-    """Append zeros up to a multiple."""
-    return jnp.pad(values, (0, -len(values) % multiple))
+    """Append zeros along the first axis, up to a multiple."""
+    return jnp.pad(values, [(0, -len(values) % multiple), *[(0, 0)] * (values.ndim - 1)])
 
 
 def _running(high: jax.Array, low: jax.Array | None = None) -> tuple[jax.Array, jax.Array]:
