@@ -28,14 +28,13 @@ from jaxtyping import Array, Float
 from mixjax.calibration.binned import power_mean
 from mixjax.calibration.rows.clean import Rows, positive_scalar
 from mixjax.calibration.rows.predictions import Predictions
-from mixjax.calibration.rows.spread import mean_class, spread_rows
+from mixjax.calibration.rows.spread import spread_rows
 from mixjax.numerics.arguments import check_norm
 from mixjax.numerics.derivatives import once_differentiable
 from mixjax.numerics.meshes import jitted
 from mixjax.typing import ArrayLike, Real
 
 _BLOCK = 1 << 22  # numbers
-_SAMPLE = 512  # rows whose likelihood chooses the bandwidth
 _BANDWIDTHS = np.geomspace(1e-4, 1, 17)
 
 
@@ -216,7 +215,7 @@ def _error(
 
 def _likeliest(f: jax.Array, counts: jax.Array) -> jax.Array:
     """Return the bandwidth of the largest leave-one-out likelihood."""
-    chosen, valid = spread_rows(mean_class(f), counts, _SAMPLE)
+    chosen, valid = spread_rows(f, counts)
 
     def log_likelihood(h: jax.Array) -> jax.Array:
         centers = _Centers.of(f, counts, h)

@@ -24,7 +24,7 @@ from jaxtyping import Array, Float
 
 from mixjax.calibration.rows.clean import positive_scalar
 from mixjax.calibration.rows.predictions import Predictions
-from mixjax.calibration.rows.spread import mean_class, spread_rows
+from mixjax.calibration.rows.spread import spread_rows
 from mixjax.numerics.estimate import Estimate
 from mixjax.numerics.meshes import jitted
 from mixjax.typing import ArrayLike
@@ -32,7 +32,6 @@ from mixjax.typing import ArrayLike
 Pairs = Literal["biased", "unbiased"]
 
 _BLOCK = 1 << 22  # numbers
-_SAMPLE = 512  # rows whose distances give the bandwidth
 
 
 def skce(
@@ -118,7 +117,7 @@ class _Vectors(NamedTuple):
         probs = lax.stop_gradient(self.probs)
         if not len(probs):
             return jnp.ones((), probs.dtype)
-        chosen, counts = spread_rows(mean_class(probs), self.counts, _SAMPLE)
+        chosen, counts = spread_rows(probs, self.counts)
         distance = _distance(probs[chosen][:, None], probs[chosen][None])
         valid = counts[:, None] & counts[None] & (distance > 0)
         ordered = jnp.sort(jnp.where(valid, distance, jnp.inf).ravel())
