@@ -16,7 +16,7 @@ calibration, the debiased squared error are unbiased and cover what they say.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, SupportsFloat
 
 import jax
 import numpy as np
@@ -191,14 +191,20 @@ def mean_interval(values: ArrayLike, *, level: Real = 0.95, where: ArrayLike | N
       >>> [round(end, 3) for end in mean_interval([1.0, 2.0, 3.0, 6.0])]
       [3.0, 0.883, 5.117, 1.08]
     """
-    from scipy.special import ndtri
-
     check_level(level)
     values = np.asarray(values, np.float64)
     values = (values if where is None else values[np.asarray(as_mask(where))]).ravel()
     if len(values) < 2:
         return Interval(float(values.mean()) if len(values) else float("nan"), *[float("nan")] * 3)
     with np.errstate(over="ignore", invalid="ignore"):
-        mean, error = float(values.mean()), float(values.std(ddof=1) / np.sqrt(len(values)))
+        mean, error = values.mean(), values.std(ddof=1) / np.sqrt(len(values))
+    return normal_interval(mean, error, level)
+
+
+def normal_interval(estimate: SupportsFloat, error: SupportsFloat, level: Real) -> Interval:
+    """Return estimate +- z times its standard error."""
+    from scipy.special import ndtri
+
+    estimate, error = float(estimate), float(error)
     reach = float(ndtri(0.5 * (1 + level)) * error)
-    return Interval(mean, mean - reach, mean + reach, error)
+    return Interval(estimate, estimate - reach, estimate + reach, error)

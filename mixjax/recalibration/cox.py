@@ -21,7 +21,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
-from mixjax.calibration.intervals import Interval
+from mixjax.calibration.intervals import Interval, normal_interval
 from mixjax.calibration.reliability_table import check_level
 from mixjax.calibration.rows.sums import total
 from mixjax.numerics.meshes import jitted
@@ -87,7 +87,7 @@ def calibration_slope(
     rows = LabeledLogits.binary(logits, labels, None, where)
     fit, errors = _fit(rows)
     values = rows.raise_if_invalid(fit, _REASONS)
-    return CalibrationSlope(*(_interval(*pair, level) for pair in zip(values, errors, strict=True)))
+    return CalibrationSlope(*(normal_interval(*pair, level) for pair in zip(values, errors, strict=True)))
 
 
 @jitted()
@@ -125,11 +125,3 @@ def _spread(clean: CleanLogits, slope: jax.Array, intercept: jax.Array) -> jax.A
     """Return p (1 - p) of each row, by its share."""
     odds = slope * clean.logits + intercept
     return clean.share * jax.nn.sigmoid(odds) * jax.nn.sigmoid(-odds)
-
-
-def _interval(value: jax.Array, error: jax.Array, level: Real) -> Interval:
-    from scipy.special import ndtri
-
-    estimate, standard_error = float(value), float(error)
-    reach = float(ndtri(0.5 * (1 + level))) * standard_error
-    return Interval(estimate, estimate - reach, estimate + reach, standard_error)
