@@ -106,17 +106,12 @@ def _potential(bandwidth: jax.Array | float, rows: Rows) -> tuple[jax.Array, jax
     order = jnp.argsort(rows.confidence)
     rows = jax.tree.map(lambda column: column[order], rows)
     earlier, later = _sums(bandwidth, rows), _sums(bandwidth, rows, reverse=True)
-    decay, none = (
-        jnp.exp(-(rows.confidence[1:] - rows.confidence[:-1]) / bandwidth),
-        jnp.zeros(min(1, size), later.dtype),
-    )
+    decay = jnp.exp(-(rows.confidence[1:] - rows.confidence[:-1]) / bandwidth)
+    none = jnp.zeros(min(1, size), later.dtype)
     below = jnp.concatenate([none, decay * earlier[:-1]])  # sums over the rows in front of each, and behind it
     above = jnp.concatenate([decay * later[1:], none])
-    starts = starts_of_ties(rows)
-    index = lax.iota(np.int32, size)
-    first = lax.cummax(jnp.where(starts, index, 0))
-    ends = jnp.concatenate([starts[1:], jnp.ones(min(1, size), bool)])
-    last = lax.cummin(jnp.where(ends, index, size), reverse=True)
+    index, starts = lax.iota(np.int32, size), starts_of_ties(rows)
+    first, last = lax.cummax(jnp.where(starts, index, 0)), _ends(starts) - 1
     potential, slope = earlier[last] + above[last], (above[last] - below[first]) / bandwidth
     back = jnp.zeros(size, np.int32).at[order].set(index)
     return potential[back], slope[back]
@@ -126,8 +121,14 @@ def _residuals_of_ties(rows: Rows) -> jax.Array:
     """Return the residuals of sorted rows, those of a tie summed in its first row, or running sums would drift."""
     starts = starts_of_ties(rows)
     row = lax.iota(np.int32, len(starts))
-    end = lax.cummin(jnp.append(jnp.where(starts, row, len(row))[1:], jnp.int32(len(row))), reverse=True)
-    return jnp.where(starts, over(prefix_sums(rows.residual), row, end), 0.0)
+    return jnp.where(starts, over(prefix_sums(rows.residual), row, _ends(starts)), 0.0)
+
+
+def _ends(starts: jax.Array) -> jax.Array:
+    """Return for each sorted row the first one behind its tie."""
+    size = len(starts)
+    following = jnp.where(starts, lax.iota(np.int32, size), size)[1:]
+    return lax.cummin(jnp.concatenate([following, jnp.full(min(1, size), size, np.int32)]), reverse=True)
 
 
 def _sums(bandwidth: jax.Array | float, rows: Rows, *, reverse: bool = False) -> jax.Array:
