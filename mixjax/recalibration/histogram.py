@@ -96,26 +96,22 @@ def fit_histogram_binning(
         weights=weights,
         where=where,
     )
-    accuracy, count = _accuracy_and_count(table)
+    lowest, accuracy, count = _parts(table)
     if binning == "equal-mass":
-        return HistogramBinning(_lowest_confidence(table), accuracy, count)
+        return HistogramBinning(lowest, accuracy, count)
     inner = Bins.of(len(count), edges=edges).edges(np.dtype(count.dtype))[1:-1]
     return HistogramBinning(jnp.asarray(inner), accuracy, count, closed)
 
 
 @jitted()
-def _accuracy_and_count(table: Reliability) -> tuple[jax.Array, jax.Array]:
-    """Return accuracy and count, all NaN if no row counts."""
-    rows = jnp.sum(table.count)
-    count = jnp.where(rows > 0, table.count, jnp.nan)
-    return jnp.where(count > 0, table.accuracy, jnp.nan), count
+def _parts(table: Reliability) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """Return the smallest confidence of each bin but the first, accuracy and count, which are NaN if no row counts.
 
-
-@jitted()
-def _lowest_confidence(table: Reliability) -> jax.Array:
-    """Return the smallest confidence of each bin but the first; an empty bin has that of the next with rows, or inf."""
-    own = jnp.where(table.count > 0, table.lowest, jnp.inf)
-    return lax.cummin(own, reverse=True)[1:]
+    An empty bin has the smallest confidence of the next with rows, or inf.
+    """
+    lowest = lax.cummin(jnp.where(table.count > 0, table.lowest, jnp.inf), reverse=True)[1:]
+    count = jnp.where(jnp.sum(table.count) > 0, table.count, jnp.nan)
+    return lowest, jnp.where(count > 0, table.accuracy, jnp.nan), count
 
 
 @jitted(rows=True)
