@@ -16,8 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from mixjax.calibration.rows.clean import Rows
-from mixjax.calibration.rows.edges import index_among
-from mixjax.calibration.rows.mass import equal_mass
+from mixjax.calibration.rows.mass import equal_mass, index_among
 from mixjax.calibration.rows.scatter import FEW, sums_by_bin
 from mixjax.calibration.rows.sums import total
 from mixjax.numerics.arguments import as_array, check_size

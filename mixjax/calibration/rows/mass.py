@@ -8,6 +8,9 @@ The bits of a number in [0, 1] are an integer below 2^30 of the same order: coun
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -15,7 +18,6 @@ from jax import lax
 from jaxtyping import Array, Float, Int
 
 from mixjax.calibration.rows.clean import Rows
-from mixjax.calibration.rows.edges import index_among
 from mixjax.calibration.rows.order import sorted_rows, starts_of_ties
 from mixjax.calibration.rows.scatter import FEW
 from mixjax.calibration.rows.sums import Pair, Prefix, floor_product, prefix_sums
@@ -34,6 +36,14 @@ def equal_mass(rows: Rows, num_bins: int) -> tuple[Rows, jax.Array]:
         return rows, index_among(rows.confidence, [edges[k] for k in range(num_bins - 1)], "right")
     ordered = sorted_rows(rows)
     return ordered, share_index(*tie_ranks(ordered), num_bins)
+
+
+def index_among(confidence: jax.Array, inner: Sequence[jax.Array | np.number[Any]], closed: str) -> jax.Array:
+    """Count the inner edges that are at or below (closed="right": strictly below) each score."""
+    index = jnp.zeros(confidence.shape, np.int32)
+    for edge in inner:
+        index += (confidence >= edge if closed == "left" else confidence > edge).astype(np.int32)
+    return index
 
 
 def tie_ranks(rows: Rows) -> tuple[Prefix, Prefix]:
@@ -62,9 +72,8 @@ def share_index(rank: Prefix, total: Prefix, num_bins: int) -> jax.Array:
 
     def reached(k: jax.Array) -> jax.Array:
         mass, border = product(jnp.full_like(k, num_bins), rank), product(k, total)
-        return (mass[0] - border[0]) + (mass[1] - border[1]) >= -max(2.0**-34, float(jnp.finfo(k.dtype).eps)) * border[
-            0
-        ]
+        slack = max(2.0**-34, float(jnp.finfo(k.dtype).eps))
+        return (mass[0] - border[0]) + (mass[1] - border[1]) >= -slack * border[0]
 
     k = jnp.floor(rank[0] / jnp.where(total[0] > 0, total[0], 1.0) * num_bins)  # off by one at most
     k = jnp.where(reached(k + 1), k + 1, jnp.where(reached(k), k, k - 1))
