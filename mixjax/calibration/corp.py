@@ -132,10 +132,8 @@ def isotonic_fit(ordered: Rows) -> IsotonicFit:
     points, last = ties.first, ties.num_groups
     if ordered.weights is not None:
         points, last = _with_mass(points, last, diagram)
-    candidates = lax.platform_dependent(
-        points, last, diagram, cpu=lambda points, last, _: (points, last), default=_pruned
-    )
-    corners = _hull(candidates[0], candidates[1], diagram)
+    pruned = lax.platform_dependent(points, last, diagram, cpu=lambda points, last, _: (points, last), default=_pruned)
+    corners = _hull(pruned[0], pruned[1], diagram)
     start, end = corners[:-1], corners[1:]
     rise, run = diagram.correct_over(start, end).astype(dtype), diagram.mass_over(start, end).astype(dtype)
     values = jnp.where(start < end, jnp.clip(rise / jnp.where(start < end, run, 1.0), 0.0, 1.0), 0.0)
@@ -216,5 +214,4 @@ def _pruned(points: jax.Array, last: jax.Array, diagram: _Diagram) -> tuple[jax.
         fewer, left = _only(kept, points, last)
         return fewer, left, last - left
 
-    points, last, _ = lax.while_loop(lambda s: s[2] * 256 > size, prune, (points, last, last))
-    return points, last
+    return lax.while_loop(lambda s: s[2] * 256 > size, prune, (points, last, last))[:2]

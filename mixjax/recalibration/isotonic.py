@@ -1,7 +1,7 @@
 """Isotonic regression as a map of confidences: the fit of `calibration.corp`, kept and applied to new rows.
 
-The fit is known at the confidences of the rows. Between two of them it is that of the lower
-one, or on the line between them.
+The fit is known at the confidences of the rows. Between two of them it is that of the lower one, or on the line between
+them.
 
 CORP's decomposition of the Brier score compares with this map: on the rows that it was fitted to, their miscalibration
 is gone. Reference: B. Zadrozny, C. Elkan (KDD 2002).
@@ -113,10 +113,8 @@ def _fit(rows: Rows, interpolate: bool) -> tuple[jax.Array, jax.Array]:
     ordered = sorted_rows(rows)
     function = isotonic_fit(ordered)
     thresholds, values = function.thresholds, function.values
-    if interpolate and len(thresholds):
-        known = jnp.minimum(
-            lax.iota(np.int32, len(thresholds)), jnp.sum(counted, dtype=np.int32) - 1
-        )  # masked are last
+    if interpolate and len(thresholds):  # masked rows are last
+        known = jnp.minimum(lax.iota(np.int32, len(thresholds)), jnp.sum(counted, dtype=np.int32) - 1)
         thresholds, values = ordered.confidence[known], function.per_row[known]
     sound = jnp.any(counted) & ~jnp.any(jnp.isnan(rows.confidence))
     return thresholds, jnp.where(sound, values, jnp.nan)
