@@ -187,13 +187,15 @@ def _hull(points: jax.Array, last: jax.Array, diagram: _Diagram) -> jax.Array:
 
 def _with_mass(points: jax.Array, last: jax.Array, diagram: _Diagram) -> tuple[jax.Array, jax.Array]:
     """Return the points with mass before and behind them: rows of weight 0 belong to the block they are in."""
-    index, end = lax.iota(np.int32, len(points)), jnp.append(points[1:], points[-1:])
+    end = jnp.append(points[1:], points[-1:])
     between = (diagram.mass_over(points[:1], points) > 0) & (diagram.mass_over(points, end) > 0)
-    return _only((between & (index < last)) | (index == 0) | (index == last), points, last)
+    return _only(between, points, last)
 
 
 def _only(kept: jax.Array, points: jax.Array, last: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Return the points that are kept, filled up with the last, and the index of the last that is kept."""
+    """Return the points that are kept, and both ends, filled up with the last, and the new index of the last."""
+    index = lax.iota(np.int32, len(points))
+    kept = (kept & (index < last)) | (index == 0) | (index == last)
     target = jnp.where(kept, jnp.cumsum(kept, dtype=np.int32) - 1, len(points))
     fewer = jnp.full(len(points), points[last]).at[target].set(points, mode="drop")
     return fewer, jnp.sum(kept, dtype=np.int32) - 1
@@ -204,14 +206,11 @@ def _pruned(points: jax.Array, last: jax.Array, diagram: _Diagram) -> tuple[jax.
 
     The stack takes points one by one, which is slow where there are thousands of lanes.
     """
-    size = len(points)
-    index = lax.iota(np.int32, size)
 
     def prune(state: tuple[jax.Array, jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array, jax.Array]:
         points, last, _ = state
         up = diagram.turns_up(jnp.roll(points, 1), points, jnp.append(points[1:], points[-1:]))
-        kept = ((up & (index < last)) | (index == 0) | (index == last)) & (index <= last)
-        fewer, left = _only(kept, points, last)
+        fewer, left = _only(up, points, last)
         return fewer, left, last - left
 
-    return lax.while_loop(lambda s: s[2] * 256 > size, prune, (points, last, last))[:2]
+    return lax.while_loop(lambda s: s[2] * 256 > len(points), prune, (points, last, last))[:2]
