@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from fractions import Fraction
 from functools import cache
 from itertools import pairwise
@@ -17,21 +16,31 @@ def nearest(value: Fraction, dtype: type) -> Fraction:
     return min((Fraction(float(c)) for c in candidates), key=lambda c: abs(c - value))
 
 
-def width_bin(f: Fraction, num_bins: int, closed: str, dtype: type) -> int:
-    """[k/M, (k+1)/M), the last closed; or (k/M, (k+1)/M], the first closed."""
-    return sum(f >= edge if closed == "left" else f > edge for edge in inner_edges(num_bins, dtype))
-
-
 @cache
 def inner_edges(num_bins: int, dtype: type) -> list[Fraction]:
     """k/M for k = 1..M-1, as the numbers of a dtype that are nearest."""
     return [nearest(Fraction(k, num_bins), dtype) for k in range(1, num_bins)]
 
 
-def mass_bin(f: Fraction, scores: Sequence[Fraction], masses: Sequence[Fraction], num_bins: int) -> int:
-    """floor(M * mass of smaller scores / mass of all)."""
-    smaller = sum((w for s, w in zip(scores, masses, strict=True) if s < f), Fraction(0))
-    return min(num_bins - 1, num_bins * smaller // sum(masses))
+def fractions(values: np.ndarray | None, size: int = 0) -> list[Fraction]:
+    """Floats as they are, or ones."""
+    return [Fraction(1)] * size if values is None else [Fraction(float(value)) for value in values]
+
+
+def bins_of(
+    confidence: np.ndarray, weights: np.ndarray | None, num_bins: int, binning: str, closed: str = "left"
+) -> np.ndarray:
+    """The bin of each score.
+
+    Of equal width: [k/M, (k+1)/M), the last closed; or (k/M, (k+1)/M], the first closed. Of equal mass: floor(M * mass
+    of smaller scores / mass of all).
+    """
+    scores, masses = fractions(confidence), fractions(weights, len(confidence))
+    if binning == "equal-width":
+        edges = inner_edges(num_bins, confidence.dtype.type)
+        return np.array([sum(f >= edge if closed == "left" else f > edge for edge in edges) for f in scores])
+    smaller = [sum((w for s, w in zip(scores, masses, strict=True) if s < f), Fraction(0)) for f in scores]
+    return np.array([min(num_bins - 1, num_bins * mass // sum(masses)) for mass in smaller])
 
 
 def binned_error(
@@ -45,14 +54,9 @@ def binned_error(
     weights: np.ndarray | None = None,
 ) -> float:
     """ECE_p of float confidences."""
-    scores = [Fraction(float(f)) for f in confidence]
-    masses = [Fraction(1)] * len(scores) if weights is None else [Fraction(float(w)) for w in weights]
     mass, residual = [Fraction(0)] * num_bins, [Fraction(0)] * num_bins
-    for f, y, w in zip(scores, correct, masses, strict=True):
-        if binning == "equal-width":
-            b = width_bin(f, num_bins, closed, confidence.dtype.type)
-        else:
-            b = mass_bin(f, scores, masses, num_bins)
+    bins = bins_of(confidence, weights, num_bins, binning, closed)
+    for b, f, y, w in zip(bins, fractions(confidence), correct, fractions(weights, len(correct)), strict=True):
         mass[b] += w
         residual[b] += w * (int(y) - f)
     gaps = [(m / sum(mass), abs(r / m)) for m, r in zip(mass, residual, strict=True) if m]
@@ -65,13 +69,10 @@ def debiased_square(
     confidence: np.ndarray, correct: np.ndarray, *, num_bins: int, form: str, binning: str, closed: str = "left"
 ) -> float:
     """The debiased squared error: both forms as their papers write them."""
-    scores = [Fraction(float(f)) for f in confidence]
-    ones, n, square = [Fraction(1)] * len(scores), 0, Fraction(0)
+    bins = bins_of(confidence, None, num_bins, binning, closed)
+    scores, n, square = fractions(confidence), 0, Fraction(0)
     for b in range(num_bins):
-        if binning == "equal-width":
-            rows = [i for i, f in enumerate(scores) if width_bin(f, num_bins, closed, confidence.dtype.type) == b]
-        else:
-            rows = [i for i, f in enumerate(scores) if mass_bin(f, scores, ones, num_bins) == b]
+        rows = np.flatnonzero(bins == b)
         size = len(rows)
         if size < 2:
             continue
@@ -88,10 +89,9 @@ def debiased_square(
 
 def sweep(confidence: np.ndarray, correct: np.ndarray, norm: float) -> tuple[int, float]:
     """(b*, the error over so many bins), trying every number of bins in turn."""
-    scores = [Fraction(float(f)) for f in confidence]
-    ones, best = [Fraction(1)] * len(scores), 0
-    for num_bins in range(1, len(scores) + 1):
-        bins = [mass_bin(f, scores, ones, num_bins) for f in scores]
+    best = 0
+    for num_bins in range(1, len(confidence) + 1):
+        bins = bins_of(confidence, None, num_bins, "equal-mass")
         held = [[int(y) for y, k in zip(correct, bins, strict=True) if k == b] for b in range(num_bins)]
         heights = [Fraction(sum(rows), len(rows)) for rows in held if rows]
         if any(a > b for a, b in pairwise(heights)):
@@ -102,7 +102,7 @@ def sweep(confidence: np.ndarray, correct: np.ndarray, norm: float) -> tuple[int
 
 def isotonic(confidence: np.ndarray, correct: np.ndarray, weights: np.ndarray | None = None) -> list[Fraction]:
     """The fit at each row, by the max-min formula: max over a <= f of the min over b >= f of the mean from a to b."""
-    masses = [Fraction(1)] * len(confidence) if weights is None else [Fraction(float(w)) for w in weights]
+    masses = fractions(weights, len(confidence))
     values = sorted(set(confidence.tolist()))
     mass = [sum(w for f, w in zip(confidence, masses, strict=True) if f == v) for v in values]
     right = [sum(w for f, y, w in zip(confidence, correct, masses, strict=True) if f == v and y) for v in values]
@@ -122,14 +122,12 @@ def adaptive_error(
     """ACE, or TACE: the mean over classes of the mean gap of the ranges that hold rows; 0 for a class without any."""
     errors = []
     for k in range(probs.shape[1]):
-        rows = [i for i in range(len(probs)) if probs[i, k] > probs.dtype.type(threshold)]
-        scores = [Fraction(float(probs[i, k])) for i in rows]
-        masses = [Fraction(1) if weights is None else Fraction(float(weights[i])) for i in rows]
-        gaps = []
-        for b in range(num_bins):
-            here = [j for j, f in enumerate(scores) if mass_bin(f, scores, masses, num_bins) == b]
-            if here:
-                residual = sum(masses[j] * (int(labels[rows[j]] == k) - scores[j]) for j in here)
-                gaps.append(abs(residual) / sum(masses[j] for j in here))
+        rows = np.flatnonzero(probs[:, k] > probs.dtype.type(threshold))
+        kept = None if weights is None else weights[rows]
+        bins = bins_of(probs[rows, k], kept, num_bins, "equal-mass")
+        scores, masses, gaps = fractions(probs[rows, k]), fractions(kept, len(rows)), []
+        for here in (np.flatnonzero(bins == b) for b in np.unique(bins)):
+            residual = sum(masses[j] * (int(labels[rows[j]] == k) - scores[j]) for j in here)
+            gaps.append(abs(residual) / sum(masses[j] for j in here))
         errors.append(sum(gaps, Fraction(0)) / max(1, len(gaps)))
     return float(sum(errors, Fraction(0)) / len(errors))

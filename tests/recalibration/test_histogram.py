@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 import numpy as np
 import pytest
 
 from mixjax.recalibration import fit_histogram_binning
-from tests.calibration.exact import mass_bin, width_bin
+from tests.calibration.exact import bins_of
 from tests.recalibration.samples import N, few, in_float32, options_of_few, scored
 
 OPTIONS = (
@@ -19,13 +17,9 @@ OPTIONS = (
 )
 
 
-def accuracies(confidence, correct, weights, *, num_bins, binning, closed="left"):
+def accuracies(confidence, correct, weights, **options):
     """Of the bin of each row."""
-    scores, masses = [Fraction(float(f)) for f in confidence], [Fraction(float(w)) for w in weights]
-    if binning == "equal-width":
-        bins = np.array([width_bin(f, num_bins, closed, np.float32) for f in scores])
-    else:
-        bins = np.array([mass_bin(f, scores, masses, num_bins) for f in scores])
+    bins = bins_of(confidence, weights, **options)
     return np.array([np.average(correct[bins == b], weights=weights[bins == b]) for b in bins])
 
 
