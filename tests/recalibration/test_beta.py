@@ -51,15 +51,15 @@ def best(p, correct, weights=None):
     bounds, options = [(0, None), (0, None), (None, None)], {"ftol": 1e-15, "gtol": 1e-9, "maxiter": 10_000}
     law = minimize(loss, [1, 1, 0], jac=slope, bounds=bounds, method="L-BFGS-B", options=options).x
     free = np.array([law[0] > 0, law[1] > 0, True])
-    law[free] = root(lambda part: slope(_with(law, free, part))[free], law[free], tol=1e-14).x
+
+    def free_slope(part):
+        at = law.copy()
+        at[free] = part
+        return slope(at)[free]
+
+    law[free] = root(free_slope, law[free], tol=1e-14).x
     assert np.abs(slope(law)[free]).max() < 1e-13
     assert (slope(law)[~free] >= 0).all()
-    return law
-
-
-def _with(law, free, part):
-    law = law.copy()
-    law[free] = part
     return law
 
 
