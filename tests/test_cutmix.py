@@ -76,10 +76,9 @@ def mean_share(length: int, rule: str) -> float:
 @pytest.mark.medium
 def test_the_docstring_of_cutmix_tells_how_much_each_rule_pastes(key):
     """...the paper's, which is 1/2 - 1/5 + 1/48; that of its authors' code; and this one, as it is drawn."""
-    names = {"paper": "paper", "here": "here", "code": "its authors' code"}
-    for rule, name in names.items():
+    for rule in ("paper", "here", "its authors' code"):
         told = " ".join(f"{mean_share(length, rule):.3f}"[1:] for length in (8, 32, 224))
-        assert f"{name} {told}" in " ".join(cutmix.__doc__.split())
+        assert f"{rule} {told}" in " ".join(cutmix.__doc__.split())
     assert mean_share(8, "paper") == pytest.approx(1 / 2 - 1 / 5 + 1 / 48, abs=1e-3)
     draw = jax.jit(lambda key: draw_cutmix(key, 20_000, (8, 8), alpha=1.0, weight="sample").area.lam)
     share = 1 - np.asarray(draw(key))
@@ -117,12 +116,9 @@ def test_cutmix_outside_of_jit(key, weight, pairing):
     assert ((images == np.arange(40)[:, None, None]) | (images == partner[:, None, None])).all()
 
 
-def test_cutmix_refuses_what_are_no_images(key):
+def test_cutmix_refuses_what_are_no_images_of_the_targets(key):
     with pytest.raises(ValueError, match=r"images must have shape \[N, H, W, C\], got \(6, 6\)"):
         cutmix(key, TARGETS, TARGETS, alpha=1.0)
-
-
-def test_messages_of_cutmix_name_its_images(key):
     with pytest.raises(TypeError, match=r"images must be floating, got uint8; use images.astype\(float\)"):
         cutmix(key, np.zeros((6, 3, 3, 1), np.uint8), TARGETS, alpha=1.0)
     with pytest.raises(ValueError, match="images and targets must have one leading axis in common"):

@@ -77,15 +77,12 @@ def test_a_level_line_has_a_style_where_none_is_given(ax):
     assert ax.lines[0].get_linewidth() == 1.1
 
 
-@pytest.mark.parametrize("level", [0.0, 4.0])
-def test_a_level_that_is_nowhere_draws_nothing(ax, level):
-    x, y = np.meshgrid(np.linspace(1, 3, 5), np.linspace(1, 2, 3))
-    plots.level_line(ax, x[0], y[:, 0], x, level, **LINE)
-    assert not ax.collections
-
-
-@pytest.mark.parametrize("values", [np.full((2, 3), np.nan), np.array([[-1.0, 0.0, 1.0]])], ids=["NaN", "one row"])
-def test_what_has_no_contour_draws_nothing(ax, values):
+@pytest.mark.parametrize(
+    "values",
+    [np.full((2, 3), np.nan), np.array([[-1, 0, 1]]), np.ones((2, 3)), -np.ones((2, 3))],
+    ids=["NaN", "one row", "above", "below"],
+)
+def test_a_level_that_is_nowhere_draws_nothing(ax, values):
     plots.level_line(ax, X, Y[: len(values)], values, 0.0, **LINE)
     assert not ax.collections
 
