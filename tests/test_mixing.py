@@ -117,17 +117,9 @@ def test_batches_of_one_and_of_none(key):
         ({"pairing": "next"}, ValueError, "pairing must be one of"),
         ({"targets": np.arange(6)}, TypeError, "targets must be floating, got int64; use num_classes="),
         ({"targets": np.arange(6), "num_classes": 5}, ValueError, r"targets must be in \[0, 5\), got 5 in row 5$"),
-        (
-            {"targets": np.arange(6) - 1, "num_classes": 5},
-            ValueError,
-            "got -1 in row 0; leave rows without a label out of the batch",
-        ),
+        ({"targets": np.arange(6) - 1, "num_classes": 5}, ValueError, "got -1 in row 0; leave rows without a label"),
         ({"targets": np.arange(6) + 2**40, "num_classes": 5}, ValueError, "got 2147483647 or more in row 0"),
-        (
-            {"num_classes": 6},
-            TypeError,
-            r"targets must be whole numbers, got float64 \(num_classes= is for labels; leave it out for soft targets\)",
-        ),
+        ({"num_classes": 6}, TypeError, r"must be whole numbers, got float64 \(num_classes= is for labels; leave it"),
         ({"inputs": np.zeros((6, 2), np.uint8)}, TypeError, "inputs must be floating, got uint8"),  # report 7
         ({"inputs": np.zeros((5, 2))}, ValueError, "one leading axis in common"),
         ({"inputs": np.float64(1)}, ValueError, "one leading axis in common"),

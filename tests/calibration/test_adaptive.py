@@ -30,10 +30,8 @@ def test_exact_fractions_agree(probs, labels, weights, order):
     order = list(order)
     for options in ({}, {"weights": weights.astype(np.float32)}):
         shuffled = {name: value[order] for name, value in options.items()}
-        close(
-            ace(probs[order], labels[order], num_bins=4, **shuffled),
-            adaptive_error(probs, labels, num_bins=4, **options),
-        )
+        value = ace(probs[order], labels[order], num_bins=4, **shuffled)
+        close(value, adaptive_error(probs, labels, num_bins=4, **options))
         value = tace(probs[order], labels[order], num_bins=4, threshold=0.1, **shuffled)
         close(value, adaptive_error(probs, labels, num_bins=4, threshold=0.1, **options))
 
@@ -47,11 +45,9 @@ def test_classes_below_the_threshold_and_empty_ranges():
 
 
 @pytest.mark.parametrize("threshold", [-0.1, 1.0, np.nan])
-def test_wrong_options_are_refused(threshold):
+def test_wrong_thresholds_are_refused(threshold):
     with pytest.raises(ValueError, match=r"threshold must be in \[0, 1\), got"):
         tace([[0.5, 0.5]], [0], threshold=threshold)
-    with pytest.raises(ValueError, match="num_bins must be at least 1, got 0"):
-        ace([[0.5, 0.5]], [0], num_bins=0)
 
 
 @pytest.mark.slow

@@ -23,7 +23,6 @@ SCORES = st.one_of(
 SAMPLES = st.tuples(
     st.lists(SCORES, min_size=SIZE, max_size=SIZE), st.lists(st.booleans(), min_size=SIZE, max_size=SIZE)
 ).map(lambda pair: (np.array(pair[0], np.float32), np.array(pair[1])))
-BINNINGS = ("equal-width", "equal-mass")
 
 
 def close(a, b):
@@ -55,21 +54,6 @@ def test_exact_fractions_agree(sample, choice, weights, order):
         assert value == ece(*sample, weights=weights, **options)
 
 
-@pytest.mark.medium
-@settings(deadline=None, max_examples=30)
-@given(SAMPLES, st.lists(st.booleans(), min_size=SIZE, max_size=SIZE), st.sampled_from(BINNINGS))
-def test_a_mask_removes_rows(sample, where, binning):
-    """...whatever is in them."""
-    confidence, correct = sample
-    where = np.array(where)
-    hidden = np.where(where, confidence, np.nan)
-    value = ece(hidden, np.where(where, correct, 7), num_bins=5, binning=binning, where=where)
-    if where.any():
-        close(value, binned_error(confidence[where], correct[where], num_bins=5, binning=binning))
-    else:
-        assert np.isnan(value)
-
-
 index_of = jax.jit(Bins.index, static_argnums=0)
 
 
@@ -84,10 +68,8 @@ def test_every_edge_is_in_its_bin(num_bins, dtype):
         assert Fraction(float(edges[k])) == nearest(Fraction(int(k), num_bins), dtype)
     last = num_bins - 1
 
-    def index(values, closed):
-        return np.asarray(index_of(Bins(num_bins, closed=closed), np.resize(values, num_bins + 1)))[
-            : len(values)
-        ]  # one shape
+    def index(values, closed):  # in one shape
+        return np.asarray(index_of(Bins(num_bins, closed=closed), np.resize(values, num_bins + 1)))[: len(values)]
 
     np.testing.assert_array_equal(index(edges, "left"), np.minimum(ks, last))
     np.testing.assert_array_equal(index(edges, "right"), np.maximum(ks - 1, 0))
@@ -232,35 +214,21 @@ def test_gradients_are_finite_and_right(norm):
     [
         ({"confidence": 0.5}, ValueError, r"confidence must have shape \[N\], got one number"),
         ({"confidence": [[0.5]]}, ValueError, r"correct must have the shape of confidence, \(1, 1\), got"),
-        (
-            {"confidence": [[0.5, 0.5]]},
-            ValueError,
-            r"got \(1,\); scores.top_label makes both, of prob",
-        ),
+        ({"confidence": [[0.5, 0.5]]}, ValueError, r"got \(1,\); scores.top_label makes both, of prob"),
         ({"weights": 1.0}, ValueError, r"weights must have the shape of confidence, \(1,\), got \(\)$"),
         ({"correct": [0, 1]}, ValueError, r"correct must have the shape of confidence, \(1,\), got \(2,\)"),
         ({"weights": [[1.0]]}, ValueError, "weights must have the shape"),
-        ({"weights": [-1.0]}, ValueError, "weights must be finite and not negative, got -1 in row 0"),
-        ({"weights": [np.inf]}, ValueError, "weights must be finite"),
-        (
-            {"confidence": np.float32([0.5]), "weights": [1e300]},
-            ValueError,
-            r"weights must be finite and not negative, got inf in row 0 \(as float32\)",
-        ),
+        ({"confidence": np.float32([0.5]), "weights": [1e300]}, ValueError, r"got inf in row 0 \(as float32\)"),
         ({"edges": [0, 0.5, 1], "num_bins": 7}, ValueError, "edges make 2 bins, got num_bins=7"),
         ({"edges": [0, 0.5, 1], "num_bins": "cube_root"}, ValueError, "edges make 2 bins, got num_bins='cube_root'"),
         ({"where": [0.5]}, TypeError, "where must be boolean, got float64"),
         ({"where": np.ones(1, "m8[s]")}, TypeError, r"where must be numbers, got dtype timedelta64\[s\]"),
-        ({"where": [2]}, ValueError, "where must be boolean, or 0 and 1, got 2 in row 0"),
         ({"confidence": [np.inf]}, ValueError, r"confidence must be in \[0, 1\], got inf in row 0"),
         ({"confidence": ["a"]}, TypeError, "confidence must be real numbers"),
         ({"confidence": np.ones(1, "m8[s]")}, TypeError, r"confidence must be numbers, got dtype timedelta64\[s\]"),
         ({"confidence": [0.5 + 1j]}, TypeError, "confidence must be real numbers"),
-        ({"correct": [2]}, ValueError, "correct must be 0 or 1, got 2 in row 0"),
         ({"num_bins": 0}, ValueError, "num_bins must be at least 1, got 0"),
         ({"num_bins": 1.5}, TypeError, "num_bins must be an int, got float"),
-        ({"norm": 0.5}, ValueError, "norm must be at least 1, got 0.5"),
-        ({"norm": np.nan}, ValueError, "norm must be at least 1"),
         ({"binning": "quantile"}, ValueError, "binning must be one of .*, got 'quantile'"),
         ({"closed": "both"}, ValueError, "closed must be one of"),
     ],

@@ -47,10 +47,8 @@ def test_masked_rows_and_groups_that_are_numbers(key, rng):
     numbers = np.where(names == "north", 7, 3).reshape(6, 10)
     hidden = np.where(where, confidence, np.nan).reshape(6, 10), correct.reshape(6, 10)
     found = group_intervals(key, *hidden, numbers, where=where.reshape(6, 10), **OPTIONS)
-    assert {name: group.num_rows for name, group in found.items()} == {
-        3: (names == "west").sum(),
-        7: (names == "north").sum(),
-    }
+    sizes = {name: group.num_rows for name, group in found.items()}
+    assert sizes == {3: (names == "west").sum(), 7: (names == "north").sum()}
     assert group_intervals(key, confidence, correct, numbers.ravel(), where=np.zeros(N, bool), **OPTIONS) == {}
 
 
@@ -81,11 +79,7 @@ def test_nan_is_nan(key, rng):
     ("groups", "error", "message"),
     [
         (["a"], ValueError, r"groups must have one entry a row, of shape \(60,\), got \(1,\)"),
-        (
-            np.where(np.arange(N) == 3, np.nan, 1.0),
-            ValueError,
-            "groups must not be missing, got nan; where= leaves",
-        ),
+        (np.where(np.arange(N) == 3, np.nan, 1.0), ValueError, "groups must not be missing, got nan; where= leaves"),
         ([None] * N, ValueError, "groups must not be missing, got None"),
         (["a", None] * (N // 2), ValueError, "groups must not be missing, got None"),
         (pd.Series(["a", None] * (N // 2), dtype="string"), ValueError, "groups must not be missing, got <NA>"),

@@ -20,7 +20,6 @@ from mixjax.calibration import (
     ece,
     kde_ece,
     kde_ece_canonical,
-    mean_interval,
     nll,
     reliability,
     skce,
@@ -72,7 +71,6 @@ WRONG = {
     "level in percent": (lambda: reliability(*ROWS).consistency_band(95), ValueError, "between 0 and 1, got 95"),
     "one replicate": (lambda: bootstrap_intervals(KEY, *ROWS, replicates=1), ValueError, "must be at least 2, got 1"),
     "bins of the test": (lambda: calibration_test(KEY, *ROWS, max_bins=2**21), ValueError, "at most 1048576"),
-    "level of a mean": (lambda: mean_interval([1.0, 2.0], level=0), ValueError, "level must be between 0 and 1, got 0"),
     "vanishing kde": (
         lambda: kde_ece(np.float32(ROWS[0]), ROWS[1], bandwidth=1e-300), ValueError, "in float32, got 1e-300",
     ),

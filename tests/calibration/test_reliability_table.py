@@ -51,8 +51,6 @@ def test_wrong_rows():
     assert (np.asarray(reliability([], []).count) == 0).all()
     with pytest.raises(ValueError, match="not for weights"):
         Reliability(*[np.full(2, 0.5)] * 5).intervals()
-    with pytest.raises(ValueError, match="level must be between 0 and 1, got 95"):
-        Reliability(*[np.ones(2)] * 5).intervals(95)
 
 
 @pytest.mark.parametrize(("successes", "count"), [(0, 10), (10, 10), (3, 10), (1, 1), (0, 1), (499_000, 10**6)])

@@ -74,10 +74,7 @@ def test_a_perfect_ranking_has_no_excess(wrong):
 
 
 def test_wrong_coverage():
-    for coverage, message in (
-        (1.5, r"coverage must be in \[0, 1\], got 1.5"),
-        ([0.5, 1], "coverage must be one number"),
-    ):
-        with pytest.raises(ValueError, match=message):
+    for coverage, message in ((1.5, r"in \[0, 1\], got 1.5"), ([0.5, 1], "one number")):
+        with pytest.raises(ValueError, match=f"coverage must be {message}"):
             selective_accuracy([0.5], [1], coverage=coverage)
     assert np.isnan(jax.jit(lambda share: selective_accuracy([0.5], [1], coverage=share))(1.5))

@@ -26,19 +26,6 @@ def test_exact_fractions_agree(sample, norm, order):
     close(sweep_ece(confidence, correct, norm=norm), sweep(*sample, norm)[1])
 
 
-@pytest.mark.slow
-@settings(deadline=None, max_examples=30)
-@given(SAMPLES, st.lists(st.booleans(), min_size=SIZE, max_size=SIZE))
-def test_a_mask_removes_rows(sample, where):
-    confidence, correct = sample
-    where = np.array(where)
-    value = sweep_ece(np.where(where, confidence, np.nan), np.where(where, correct, 7), where=where)
-    if where.any():
-        close(value, sweep(confidence[where], correct[where], 1)[1])
-    else:
-        assert np.isnan(value)
-
-
 def literal(confidence, correct):
     """b*, with integers, from rows in order."""
     n, b = len(confidence), 0
