@@ -1,4 +1,4 @@
-"""Derivatives of fitted parameters in the scores: against differences, in random directions."""
+"""Derivatives of fitted parameters in scores and weights: against differences, in random directions."""
 
 from __future__ import annotations
 
@@ -15,10 +15,6 @@ pytestmark = pytest.mark.medium
 WHERE = np.arange(N) % 5 > 0  # masked rows hold NaN
 
 
-def of_logits(rng):
-    return drawn(rng)
-
-
 def of_confidences(rng):
     confidence = rng.random(N)
     return confidence, (rng.random(N) < confidence**2).astype(int)
@@ -26,25 +22,30 @@ def of_confidences(rng):
 
 FITS = {
     "platt": (recalibration.fit_platt, binary),
-    "vector": (recalibration.fit_vector_scaling, of_logits),
-    "dirichlet": (recalibration.fit_dirichlet_calibration, of_logits),
+    "vector": (recalibration.fit_vector_scaling, drawn),
+    "dirichlet": (recalibration.fit_dirichlet_calibration, drawn),
     "beta": (recalibration.fit_beta_calibration, of_confidences),
+    "temperature": (recalibration.fit_temperature, drawn),
 }
 
 
-@pytest.mark.few(1)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", FITS)
 def test_differences_agree(name, rng):
     fit, draw = FITS[name]
-    scores, labels = draw(rng)
+    (scores, labels), weights = draw(rng), rng.random(N) + 0.5
 
-    def summary(scores):
-        return sum(jnp.sum(jnp.sin(leaf)) for leaf in jax.tree.leaves(fit(scores, labels, where=WHERE)))
+    def summary(scores, weights):
+        leaves = jax.tree.leaves(fit(scores, labels, weights=weights, where=WHERE))
+        return sum(jnp.sum(jnp.sin(leaf)) for leaf in leaves)
 
-    summary, slope = jax.jit(summary), jax.jit(jax.grad(summary))
-    found = slope(np.where(WHERE.reshape(-1, *[1] * (scores.ndim - 1)), scores, np.nan))
-    assert not np.any(found[~WHERE])
+    summary, slopes = jax.jit(summary), jax.jit(jax.grad(summary, (0, 1)))
+    hidden = np.where(WHERE.reshape(-1, *[1] * (scores.ndim - 1)), scores, np.nan)
+    by_scores, by_weights = slopes(hidden, weights)
+    assert not np.any(by_scores[~WHERE]) and not np.any(by_weights[~WHERE])
     for _ in range(3):
-        way = rng.standard_normal(scores.shape)
-        expected = (summary(scores + 1e-5 * way) - summary(scores - 1e-5 * way)) / 2e-5
-        np.testing.assert_allclose((found * way).sum(), expected, rtol=1e-6, atol=1e-8)
+        way, of_weights = 1e-5 * rng.standard_normal(scores.shape), 1e-5 * rng.standard_normal(N)
+        expected = summary(scores + way, weights) - summary(scores - way, weights)
+        np.testing.assert_allclose((by_scores * way).sum(), expected / 2, rtol=1e-6, atol=1e-13)
+        expected = summary(scores, weights + of_weights) - summary(scores, weights - of_weights)
+        np.testing.assert_allclose((by_weights * of_weights).sum(), expected / 2, rtol=1e-6, atol=1e-13)

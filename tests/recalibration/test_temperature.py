@@ -242,34 +242,6 @@ def test_binary_logits_are_those_of_two_classes(rng):
     assert np.isnan(jax.jit(fit_temperature)(logits, (logits > 0).astype(int)).temperature)
 
 
-def differences(function, values, rows):
-    """Central differences along random directions, with these."""
-    step, ways = 1e-5, rows.standard_normal((3, *values.shape))
-    return ways, np.array(
-        [(function(values + step * way) - function(values - step * way)) / (2 * step) for way in ways]
-    )
-
-
-@pytest.mark.medium
-def test_derivatives_are_those_of_the_minimum(rng):
-    """In the logits and the weights, against differences; masked rows have none, whatever they hold."""
-    logits, labels = drawn(rng)
-    weights, where = rng.random(N) + 0.5, rng.random(N) < 0.7
-    temperature = jax.jit(lambda z, w: fit_temperature(z, labels, weights=w, where=where).temperature)
-    slopes = jax.jit(jax.grad(temperature, argnums=(0, 1)))(logits, weights)
-    for argument, slope in enumerate(slopes):
-        given = [logits, weights]
-        ways, expected = differences(
-            lambda value, k=argument, given=given: float(temperature(*given[:k], value, *given[k + 1 :])),
-            given[argument],
-            rng,
-        )
-        np.testing.assert_allclose([(slope * way).sum() for way in ways], expected, rtol=1e-7, atol=1e-8)
-        assert not np.any(slope[~where])
-    hidden = np.where(where[:, None], logits, np.nan)
-    np.testing.assert_allclose(jax.grad(temperature)(hidden, weights), slopes[0], atol=1e-14)
-
-
 @pytest.mark.slow
 def test_second_derivatives(rng):
     """...in one direction, forward over reverse, against differences of the first."""
