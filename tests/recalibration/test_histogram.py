@@ -7,7 +7,7 @@ import pytest
 
 from mixjax.recalibration import fit_histogram_binning
 from tests.calibration.exact import bins_of
-from tests.recalibration.samples import N, few, in_float32, options_of_few, scored
+from tests.recalibration.samples import N, few, options_of_few, scored
 
 OPTIONS = (
     {"num_bins": 7, "binning": "equal-width", "closed": "left"},
@@ -51,39 +51,3 @@ def test_equal_mass_bins_go_on_to_the_next():
     fitted = fit_histogram_binning(*rows, **options_of_few(10), **OPTIONS[2])
     values = fitted(few([0.0, 0.4, 0.79, 0.8, 1.0], [0])[0])[:5]
     np.testing.assert_allclose(values, [1 / 3, 1 / 3, 1 / 3, 1, 1], rtol=1e-6)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("binning", ["equal-width", pytest.param("equal-mass", marks=pytest.mark.slow)])
-def test_jit_and_vmap(binning, rng):
-    samples = [scored(rng) for _ in range(2)]
-    wrong = np.where(np.arange(N) == 3, 1.5, samples[0][0]), samples[0][1]
-
-    def fit(confidence, correct):
-        return fit_histogram_binning(confidence, correct, num_bins=7, binning=binning)
-
-    fitted, *_ = (found := in_float32(fit, [*samples, wrong]))[0]
-    confidence, correct = samples[0]
-    np.testing.assert_allclose(
-        found[0][1], accuracies(confidence, correct, np.ones(N), num_bins=7, binning=binning), atol=3e-7
-    )
-    assert fitted.accuracy.dtype == np.float32 and (fitted.count >= 0).all()
-    assert np.isnan(found[2][0].accuracy).all() and np.isnan(found[2][0].count).all() and np.isnan(found[2][1]).all()
-
-
-@pytest.mark.medium
-def test_wrong_values_nan_and_nothing(rng):
-    confidence, correct = scored(rng)
-
-    def fit(confidence, where=None):
-        where = np.ones(N, bool) if where is None else where
-        return fit_histogram_binning(confidence, correct, weights=np.ones(N, np.float32), where=where, **OPTIONS[0])
-
-    with pytest.raises(ValueError, match=r"confidence must be in \[0, 1\], got 1.5 in row 0"):
-        fit(np.full(N, 1.5, np.float32))
-    with pytest.raises(ValueError, match="num_bins must be at least 1, got 0"):
-        fit_histogram_binning([0.5], [1], num_bins=0)
-    with pytest.raises(ValueError, match=r"confidence must be in \[0, 1\], got 2 in row 1"):
-        fit(confidence)(np.where(np.arange(N) == 1, 2, confidence))
-    for nothing in (fit(np.where(np.arange(N) == 2, np.nan, confidence)), fit(confidence, np.zeros(N, bool))):
-        assert np.isnan(nothing(confidence)).all()

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import jax
 import numpy as np
 import pytest
 
 from mixjax.recalibration import VennAbers, fit_venn_abers
 from tests.calibration.exact import isotonic
-from tests.recalibration.samples import N, few, in_float32, options_of_few
+from tests.recalibration.samples import N, few, options_of_few
 
-WEIGHTS, EVERY = np.ones(N, np.float32), np.ones(N, bool)  # given always, so that there is one program
 GRID = (np.arange(41) / 40).astype(np.float32)  # confidences of rows, between them, and beyond
 
 
@@ -107,29 +105,6 @@ def test_one_of_two_is_calibrated(rng):
     assert (p0 <= p1).all() and (p1 - p0 < 2e-3).all()
 
 
-@pytest.mark.slow
-def test_jit_and_vmap(rng):
-    confidence, correct = sample(rng)
-    wrong = np.where(np.arange(N) == 3, 1.5, confidence), correct
-    (good, found), (bad, nothing) = in_float32(fit_venn_abers, [(confidence, correct), wrong])
-    np.testing.assert_allclose(found, fit_venn_abers(confidence, correct)(confidence), atol=1e-7)
-    assert good.lower.dtype == good.upper.dtype == found.dtype == np.float32
-    assert np.isnan(bad.lower).all() and np.isnan(bad.upper).all() and np.isnan(nothing).all()
-
-
-@pytest.mark.medium
-def test_wrong_values_nan_and_nothing(rng):
-    confidence, correct = sample(rng)
-    options = {"weights": WEIGHTS, "where": EVERY}
-    third = np.arange(N) == 3
-    with pytest.raises(ValueError, match=r"confidence must be in \[0, 1\], got 1.5 in row 3"):
-        fit_venn_abers(np.where(third, np.float32(1.5), confidence), correct, **options)
-    lost = fit_venn_abers(np.where(third, np.float32(np.nan), confidence), correct, **options)
-    assert np.isnan(lost(confidence)).all()
-    assert np.isnan(fit_venn_abers(confidence, correct, weights=WEIGHTS, where=~EVERY)(confidence)).all()
-    assert np.isnan(fit_venn_abers([], [])(0.5))
-
-
 @pytest.mark.medium
 def test_what_it_is_applied_to():
     fitted = VennAbers(np.array([0.5, np.inf]), np.array([0.0, 0.25, 0.0]), np.array([0.75, 1.0, 1.0]))
@@ -137,6 +112,3 @@ def test_what_it_is_applied_to():
     np.testing.assert_array_equal(p0, [[0.0, 0.25], [np.nan, 0.25]])
     np.testing.assert_array_equal(p1, [[0.75, 0.75], [np.nan, 1.0]])
     np.testing.assert_allclose(fitted([0.5]), 0.75 / 1.5)
-    with pytest.raises(ValueError, match=r"confidence must be in \[0, 1\], got -0.5 in row 1"):
-        fitted([0.5, -0.5])
-    assert np.isnan(jax.jit(fitted)(np.array([2.0]))).all()
