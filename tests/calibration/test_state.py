@@ -118,36 +118,6 @@ from mixjax.calibration import CalibrationState, debiased_ece2, ece, sweep_ece
 rng = np.random.default_rng(0)
 confidence, correct = rng.random(524_288).astype(np.float32), rng.random(524_288) < 0.5
 mesh = jax.make_mesh((4,), ("devices",), axis_types=(jax.sharding.AxisType.Auto,))
-"""
-
-
-def on_four_devices(code):
-    command = [sys.executable, "-c", ON_FOUR_DEVICES + code]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-
-
-@pytest.mark.slow
-def test_devices():
-    """psum over four devices, one batch each, is the pooled value; estimators that search in a loop have their own."""
-    on_four_devices(
-        EACH_ALONE
-        + """
-from mixjax.calibration import brier_decomposition
-@jax.jit
-@jax.shard_map(mesh=mesh, in_specs=P("devices"), out_specs=P())
-def pooled(confidence, correct):
-    return jax.lax.psum(CalibrationState.empty().update(confidence, correct), "devices")
-state = pooled(jnp.asarray(confidence), jnp.asarray(correct))
-assert state.num_rows() == 524_288
-assert abs(state.ece() - ece(confidence, correct)) < 1e-6
-for function in (sweep_ece, brier_decomposition):
-    check(function, *rows)
-"""
-    )
-
-
-EACH_ALONE = """
 rows = confidence[:256], correct[:256].astype(np.int32)
 
 def check(function, *given):
@@ -160,12 +130,33 @@ def check(function, *given):
 """
 
 
+def on_four_devices(code):
+    command = [sys.executable, "-c", ON_FOUR_DEVICES + code]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.slow
+def test_devices():
+    """psum over four devices, one batch each, is the pooled value; estimators that search in a loop have their own."""
+    on_four_devices("""
+from mixjax.calibration import brier_decomposition
+@jax.jit
+@jax.shard_map(mesh=mesh, in_specs=P("devices"), out_specs=P())
+def pooled(confidence, correct):
+    return jax.lax.psum(CalibrationState.empty().update(confidence, correct), "devices")
+state = pooled(jnp.asarray(confidence), jnp.asarray(correct))
+assert state.num_rows() == 524_288
+assert abs(state.ece() - ece(confidence, correct)) < 1e-6
+for function in (sweep_ece, brier_decomposition):
+    check(function, *rows)
+""")
+
+
 @pytest.mark.slow
 def test_every_device_its_own_fit():
     """In `shard_map`."""
-    on_four_devices(
-        EACH_ALONE
-        + """
+    on_four_devices("""
 from mixjax import recalibration
 logits = rng.normal(size=(256, 3)).astype(np.float32)
 labels = np.where(rng.random(256) < 0.5, logits.argmax(1), 0)
@@ -180,8 +171,7 @@ check(fitted(recalibration.fit_platt), logits[:, 0], rows[1])
 check(fitted(recalibration.fit_temperature), logits, labels)
 check(fitted(recalibration.fit_vector_scaling), logits, labels)
 check(fitted(recalibration.fit_dirichlet_calibration), logits, labels)
-"""
-    )
+""")
 
 
 @pytest.mark.slow
