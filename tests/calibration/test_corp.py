@@ -25,9 +25,8 @@ def parts(confidence, correct, weights=None):
     weights = np.ones(len(correct)) if weights is None else weights
     fitted = np.array([float(v) for v in isotonic(confidence, correct, weights)])
     base = np.average(correct, weights=weights)
-    score, fit, flat = (
-        np.average((x - correct) ** 2, weights=weights) for x in (confidence.astype(float), fitted, base)
-    )
+    forecasts = confidence.astype(float), fitted, base
+    score, fit, flat = (np.average((x - correct) ** 2, weights=weights) for x in forecasts)
     return score, score - fit, flat - fit, flat
 
 
@@ -86,9 +85,7 @@ def test_pruned_points_have_the_same_hull(weighted, rng):
     confidence = np.round(rng.beta(5, 1.2, 5000), 3 if weighted else 4).astype(np.float32)
     weights = None if weighted is None else rng.integers(weighted, 5, 5000).astype(np.float32)
     correct = (rng.random(5000) < confidence).astype(np.float32)
-    ordered = sorted_rows(
-        Rows(*map(jnp.asarray, (confidence, correct)), None if weights is None else jnp.asarray(weights))
-    )
+    ordered = sorted_rows(jax.tree.map(jnp.asarray, Rows(confidence, correct, weights)))
     ties, last, pruned, hull = hulls(ordered)
     assert last < ties.num_groups // 4
     np.testing.assert_array_equal(pruned, hull)

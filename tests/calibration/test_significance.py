@@ -88,11 +88,7 @@ def test_wrong_rows_that_were_certain(tested, others):
 
 @pytest.mark.slow
 def test_degenerate_and_wrong_input(key, tested):
-    for confidence, correct in (([0.5], [1]), ([1.0, 1.0, 0.0], [1, 1, 0])):
-        assert tested(*padded(confidence, correct)).p_value == 1
-    for confidence, correct in (([1.0] * 50, [0] * 50), ([0.0, 1.0, 0.0], [1, 1, 1])):
-        found = tested(*padded(confidence, correct))
-        assert np.isinf(found.statistic) and np.isclose(found.p_value, 0.1)  # never so under the hypothesis
+    assert tested(*padded([0.5], [1])).p_value == 1
     assert np.isnan(tested(*padded([], [])).p_value)
     with pytest.raises(ValueError, match="correct must be 0 or 1"):
         calibration_test(key, [0.5], [0.3], max_bins=2, num_draws=1)
