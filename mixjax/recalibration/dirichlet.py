@@ -30,7 +30,7 @@ from mixjax.numerics.meshes import jitted
 from mixjax.numerics.newton import Expansion, minimize, standardized
 from mixjax.numerics.pytree import pytree
 from mixjax.recalibration.labeled import CleanLogits, FitResult, LabeledLogits
-from mixjax.recalibration.likelihood import Likelihood, likelihood, margins_over_label, one_hot
+from mixjax.recalibration.likelihood import Likelihood, likelihood, margins_over_label, one_hot, softmax
 from mixjax.typing import ArrayLike
 
 _REASONS = (
@@ -129,7 +129,7 @@ def fit_dirichlet_calibration(
 @jitted(rows=True)
 def _apply(logits: jax.Array, matrix: jax.Array, bias: jax.Array) -> jax.Array:
     scores = jnp.matmul(jax.nn.log_softmax(logits, axis=-1), matrix.T, precision=lax.Precision.HIGHEST)
-    return jax.nn.softmax(scores + bias.reshape((1,) * (logits.ndim - 1) + bias.shape), axis=-1)
+    return softmax(scores + bias.reshape((1,) * (logits.ndim - 1) + bias.shape))
 
 
 @jitted()

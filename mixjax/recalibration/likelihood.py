@@ -39,6 +39,12 @@ def likelihood(margins: Float[Array, "N K"], is_label: Bool[Array, "N K"], possi
     return Likelihood(jax.nn.softplus(against)[:, 0], probs, residual)
 
 
+def softmax(scores: Float[Array, "*batch K"]) -> Float[Array, "*batch K"]:
+    """Return the probabilities of classes, NaN where a score is: XLA's exp may lose a NaN that is a known constant."""
+    wrong = jnp.any(jnp.isnan(scores), axis=-1, keepdims=True)
+    return jnp.where(wrong, jnp.nan, jax.nn.softmax(scores, axis=-1))
+
+
 def one_hot(labels: jax.Array, num_classes: int) -> Bool[Array, "N K"]:
     """Return True where a class is the label."""
     return labels[:, None] == jnp.arange(num_classes, dtype=labels.dtype)[None]

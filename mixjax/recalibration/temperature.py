@@ -26,7 +26,7 @@ from mixjax.numerics.meshes import jitted
 from mixjax.numerics.newton import Expansion, minimize
 from mixjax.numerics.pytree import pytree
 from mixjax.recalibration.labeled import CleanLogits, FitResult, LabeledLogits, raise_if_infinite
-from mixjax.recalibration.likelihood import likelihood, margins_over_label, one_hot
+from mixjax.recalibration.likelihood import likelihood, margins_over_label, one_hot, softmax
 from mixjax.typing import ArrayLike
 
 _REASONS = (
@@ -114,7 +114,7 @@ def _apply(logits: jax.Array, temperature: jax.Array, binary: bool) -> jax.Array
     if binary:
         return jnp.where(logits < jnp.inf, jax.nn.sigmoid(logits / temperature), jnp.nan)
     below = logits - lax.stop_gradient(jnp.max(logits, axis=-1, keepdims=True))  # cannot overflow to infinity
-    return jax.nn.softmax(below / temperature, axis=-1)
+    return softmax(below / temperature)
 
 
 @jitted()

@@ -23,7 +23,7 @@ from mixjax.numerics.meshes import jitted
 from mixjax.numerics.newton import Expansion, minimize, standardized
 from mixjax.numerics.pytree import pytree
 from mixjax.recalibration.labeled import CleanLogits, FitResult, LabeledLogits, raise_if_infinite
-from mixjax.recalibration.likelihood import likelihood, margins_over_label, one_hot
+from mixjax.recalibration.likelihood import likelihood, margins_over_label, one_hot, softmax
 from mixjax.typing import ArrayLike
 
 _REASONS = (
@@ -107,7 +107,7 @@ def _apply(logits: jax.Array, scale: jax.Array, bias: jax.Array) -> jax.Array:
         return parameter.reshape((1,) * (logits.ndim - 1) + parameter.shape)
 
     scaled = over_rows(scale) * logits + over_rows(bias)
-    return jax.nn.softmax(jnp.where(logits == -jnp.inf, logits, scaled), axis=-1)
+    return softmax(jnp.where(logits == -jnp.inf, logits, scaled))
 
 
 @jitted()
