@@ -9,7 +9,8 @@ from typing import Any, Literal
 from mixjax.commands import option
 from mixjax.datasets.pixels import Pixels
 from mixjax.mixing import Pairing, Weight
-from mixjax.numerics.arguments import NOT_NEGATIVE, POSITIVE, Rule, check_size, checked
+from mixjax.numerics.arguments import NOT_NEGATIVE, POSITIVE, Rule, checked
+from mixjax.numerics.options import check_size
 
 from .loop.job import Augment, Optimizer, Phase, Recipe
 from .loop.mixing import Kind, Mixing

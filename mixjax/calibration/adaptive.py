@@ -19,8 +19,8 @@ from jaxtyping import Array, Float
 from mixjax.calibration.rows.bins import Bins, NumBins, bin_sums
 from mixjax.calibration.rows.clean import Rows
 from mixjax.calibration.rows.predictions import Predictions
-from mixjax.numerics.arguments import check_real
 from mixjax.numerics.meshes import jitted
+from mixjax.numerics.options import check_real
 from mixjax.typing import ArrayLike, Real
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal
 
 from mixjax.calibration.rows.bins import Bins, Closed
 from mixjax.calibration.rows.predictions import Predictions
 from mixjax.calibration.state import CalibrationState
-from mixjax.numerics.arguments import check_norm, check_size
+from mixjax.numerics.options import check_norm, check_option, check_size
 from mixjax.typing import ArrayLike, Real
 
 Given = Literal["logits", "probs", "confidence"]
@@ -33,8 +33,7 @@ class Batches:
         Raises:
           ValueError, TypeError: for wrong options, and those that do not go together.
         """
-        if given not in get_args(Given):
-            raise ValueError(f"given must be one of {get_args(Given)}, got {given!r}")
+        check_option("given", given, Given)
         if given == "confidence" and num_classes is not None:
             raise ValueError("num_classes needs logits or probs, got given='confidence'")
         check_norm(norm)

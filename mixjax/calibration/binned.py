@@ -21,9 +21,9 @@ from jaxtyping import Array, Float
 from mixjax.calibration.rows.bins import Binning, Bins, BinSums, Closed, NumBins, bin_sums
 from mixjax.calibration.rows.clean import Rows
 from mixjax.calibration.rows.predictions import Predictions
-from mixjax.numerics.arguments import check_norm
 from mixjax.numerics.elementary import root
 from mixjax.numerics.meshes import jitted
+from mixjax.numerics.options import check_norm
 from mixjax.typing import ArrayLike, Real
 
 

@@ -14,8 +14,8 @@ from jaxtyping import Array, Float
 from mixjax.calibration.binned import error_of
 from mixjax.calibration.rows.bins import Binning, Bins, BinSums, Closed, NumBins, bin_sums
 from mixjax.calibration.rows.predictions import Predictions
-from mixjax.numerics.arguments import check_norm
 from mixjax.numerics.meshes import jitted
+from mixjax.numerics.options import check_norm
 from mixjax.typing import ArrayLike
 
 

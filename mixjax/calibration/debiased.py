@@ -14,7 +14,7 @@ J. Brocker (Climate Dynamics 2012); C. A. T. Ferro, T. Fricker (QJRMS 2012); A. 
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -25,6 +25,7 @@ from mixjax.calibration.rows.bins import Binning, Bins, Closed, NumBins, sums_of
 from mixjax.calibration.rows.clean import Rows
 from mixjax.numerics.elementary import root
 from mixjax.numerics.meshes import jitted
+from mixjax.numerics.options import check_option
 from mixjax.typing import ArrayLike
 
 Form = Literal["u-statistic", "kumar"]
@@ -78,8 +79,7 @@ def debiased_ece2(
       >>> round(float(squared), 3)
       -0.25
     """
-    if form not in get_args(Form):
-        raise ValueError(f"form must be one of {get_args(Form)}, got {form!r}")
+    check_option("form", form, Form)
     rows = Rows.of(confidence, correct, where=where)
     bins = Bins.of(num_bins, binning, closed, edges, num_rows=len(rows.confidence))
     return rows.raise_if_invalid(_debiased(rows, bins, form))

@@ -33,7 +33,7 @@ from mixjax.calibration.rows.resampling import (
     sampled_errors,
     with_half_rows,
 )
-from mixjax.numerics.arguments import check_size
+from mixjax.numerics.options import check_size
 from mixjax.numerics.threefry import single
 from mixjax.typing import ArrayLike, Real
 

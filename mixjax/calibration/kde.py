@@ -29,9 +29,9 @@ from mixjax.calibration.binned import power_mean
 from mixjax.calibration.rows.clean import Rows, positive_scalar
 from mixjax.calibration.rows.predictions import Predictions
 from mixjax.calibration.rows.spread import spread_rows
-from mixjax.numerics.arguments import check_norm
 from mixjax.numerics.derivatives import once_differentiable
 from mixjax.numerics.meshes import jitted
+from mixjax.numerics.options import check_norm
 from mixjax.typing import ArrayLike, Real
 
 _BLOCK = 1 << 22  # numbers

@@ -16,7 +16,8 @@ from jaxtyping import Float, PRNGKeyArray
 from mixjax.calibration.corp import isotonic_regression
 from mixjax.calibration.reliability_table import check_level
 from mixjax.calibration.rows.clean import as_mask
-from mixjax.numerics.arguments import as_floats, check_size
+from mixjax.numerics.arguments import as_floats
+from mixjax.numerics.options import check_size
 from mixjax.numerics.threefry import single
 from mixjax.typing import ArrayLike, Real
 

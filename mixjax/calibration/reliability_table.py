@@ -23,8 +23,9 @@ from jaxtyping import Array, Float
 from mixjax.calibration.rows.bins import Binning, Bins, Closed, NumBins, binned
 from mixjax.calibration.rows.clean import Rows
 from mixjax.calibration.rows.scatter import sum_by_bin
-from mixjax.numerics.arguments import check_real, float_dtype, shown
+from mixjax.numerics.arguments import float_dtype, shown
 from mixjax.numerics.meshes import jitted
+from mixjax.numerics.options import check_real
 from mixjax.numerics.pytree import pytree
 from mixjax.typing import ArrayLike, Real
 

@@ -24,8 +24,8 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from mixjax.calibration.rows.bins import Bins, check_num_bins
 from mixjax.calibration.rows.clean import Rows
 from mixjax.calibration.rows.scatter import sum_by_bin
-from mixjax.numerics.arguments import check_size
 from mixjax.numerics.meshes import jitted
+from mixjax.numerics.options import check_size
 from mixjax.numerics.threefry import single
 from mixjax.typing import ArrayLike
 

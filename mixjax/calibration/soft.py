@@ -22,8 +22,8 @@ from jaxtyping import Array, Float
 from mixjax.calibration.binned import error_of
 from mixjax.calibration.rows.bins import BinSums, NumBins, check_num_bins
 from mixjax.calibration.rows.clean import Rows, positive_scalar
-from mixjax.numerics.arguments import check_norm
 from mixjax.numerics.meshes import jitted
+from mixjax.numerics.options import check_norm
 from mixjax.typing import ArrayLike, Real
 
 _BLOCK = 8192  # rows

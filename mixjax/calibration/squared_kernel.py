@@ -14,7 +14,7 @@ D. Zachariah, "Calibration tests in multi-class classification" (NeurIPS 2019, a
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -27,6 +27,7 @@ from mixjax.calibration.rows.predictions import Predictions
 from mixjax.calibration.rows.spread import spread_rows
 from mixjax.numerics.estimate import Estimate
 from mixjax.numerics.meshes import jitted
+from mixjax.numerics.options import check_option
 from mixjax.typing import ArrayLike
 
 Pairs = Literal["biased", "unbiased"]
@@ -65,8 +66,7 @@ def skce(
       >>> round(float(skce([[0.25, 0.75], [0.5, 0.5]], [1, 0])), 3)
       0.11
     """
-    if estimator not in get_args(Pairs):
-        raise ValueError(f"estimator must be one of {get_args(Pairs)}, got {estimator!r}")
+    check_option("estimator", estimator, Pairs)
     predictions = Predictions.of(probs, labels, where=where)
     nu = None if bandwidth is None else positive_scalar("bandwidth", bandwidth, predictions.probs.dtype)
     return predictions.raise_if_invalid(_skce(predictions, nu, estimator == "unbiased"))

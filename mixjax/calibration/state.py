@@ -22,8 +22,8 @@ from mixjax.calibration.rows.clean import Rows, known_nan, refuse
 from mixjax.calibration.rows.predictions import Predictions
 from mixjax.calibration.rows.scatter import sums_by_bin
 from mixjax.calibration.rows.sums import added
-from mixjax.numerics.arguments import check_norm, check_size
 from mixjax.numerics.meshes import jitted
+from mixjax.numerics.options import check_norm, check_size
 from mixjax.numerics.pytree import pytree
 from mixjax.typing import ArrayLike, Real
 

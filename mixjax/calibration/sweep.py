@@ -22,8 +22,8 @@ from mixjax.calibration.rows.bins import BinSums
 from mixjax.calibration.rows.clean import Rows
 from mixjax.calibration.rows.order import Ties, sorted_rows
 from mixjax.calibration.rows.sums import Prefix, floor_product, over, prefix_sums, product_less
-from mixjax.numerics.arguments import check_norm
 from mixjax.numerics.meshes import jitted
+from mixjax.numerics.options import check_norm
 from mixjax.typing import ArrayLike, Real
 
 _MOST = 1 << 22  # candidates, unless as many bins as rows are in order: what the products below are exact for

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import get_args
 
 from mixjax.datasets.archives import archive_name, find_archive, read_archive
 from mixjax.datasets.cifar_pickles import find_pickles, read_pickles
@@ -30,6 +29,7 @@ from mixjax.datasets.known import KNOWN, checked
 from mixjax.datasets.npz import read_npz
 from mixjax.datasets.pixels import Pixels
 from mixjax.datasets.tfds import find_tfds, read_tfds
+from mixjax.numerics.options import check_option
 from mixjax.runs import RunError
 
 NAMES = ("digits", *KNOWN)
@@ -65,8 +65,7 @@ def load(
       ((1442, 8, 8, 1), 10)
     """
     name = os.fspath(name)
-    if pixels not in get_args(Pixels):
-        raise ValueError(f"pixels must be one of {get_args(Pixels)}, got {pixels!r}")
+    check_option("pixels", pixels, Pixels)
     if pixels != "stored" and not name.endswith(".npz"):
         raise ValueError(f"pixels is for .npz files, got pixels={pixels!r} with {name}, whose scale is known")
     if name in KNOWN:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 from jaxtyping import UInt8
+
+from mixjax.numerics.options import check_option
 
 __all__ = ["Pixels", "as_bytes"]
 
@@ -35,8 +37,7 @@ def as_bytes(inputs: np.ndarray, pixels: Pixels, max_pixel: int = 255) -> UInt8[
       >>> as_bytes(np.array([0.0, 0.5, 1.0]), "unit"), as_bytes(np.array([0, 65535]), "sixteen-bit")
       (array([  0, 128, 255], dtype=uint8), array([  0, 255], dtype=uint8))
     """
-    if pixels not in get_args(Pixels):
-        raise ValueError(f"pixels must be one of {get_args(Pixels)}, got {pixels!r}")
+    check_option("pixels", pixels, Pixels)
     if pixels == "stored":
         if inputs.dtype != np.uint8:
             raise TypeError(f"uint8, got {inputs.dtype}")

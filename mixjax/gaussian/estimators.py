@@ -17,7 +17,8 @@ import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from mixjax.gaussian.weights import mixup_weight
-from mixjax.numerics.arguments import as_floats, check_scalars, check_size, checked
+from mixjax.numerics.arguments import as_floats, check_scalars, checked
+from mixjax.numerics.options import check_size
 from mixjax.numerics.threefry import single
 from mixjax.typing import ArrayLike
 

@@ -23,7 +23,8 @@ import jax.numpy as jnp
 from mixjax.gaussian.law import ScoreLaw
 from mixjax.gaussian.population import CalibrationErrors, population_errors
 from mixjax.gaussian.rules import LARGEST_NORMAL, chi_rule, gauss_rule, panels
-from mixjax.numerics.arguments import aligned, check_size, checked
+from mixjax.numerics.arguments import aligned, checked
+from mixjax.numerics.options import check_size
 from mixjax.typing import ArrayLike
 
 

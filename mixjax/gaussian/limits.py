@@ -23,7 +23,8 @@ from jaxtyping import Array, Float
 
 from mixjax.gaussian.law import ScoreLaw, masked_law
 from mixjax.gaussian.population import population_ece
-from mixjax.numerics.arguments import BELOW_ONE, aligned, check_norm, checked
+from mixjax.numerics.arguments import BELOW_ONE, aligned, checked
+from mixjax.numerics.options import check_norm
 from mixjax.typing import ArrayLike, Real
 
 

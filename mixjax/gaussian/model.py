@@ -11,7 +11,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from mixjax.numerics.arguments import check_scalars, check_size, checked
+from mixjax.numerics.arguments import check_scalars, checked
+from mixjax.numerics.options import check_size
 from mixjax.numerics.threefry import single
 from mixjax.random import normal
 from mixjax.typing import ArrayLike

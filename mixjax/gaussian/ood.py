@@ -25,7 +25,8 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from mixjax.gaussian.law import ScoreLaw, masked_law
 from mixjax.gaussian.samplers import standard_normals, training_cells
-from mixjax.numerics.arguments import aligned, check_size, checked
+from mixjax.numerics.arguments import aligned, checked
+from mixjax.numerics.options import check_size
 from mixjax.numerics.threefry import Source, single
 from mixjax.random import centered_chisquare_from, rademacher_mean_from
 from mixjax.typing import ArrayLike

@@ -29,8 +29,9 @@ from jaxtyping import Array, Float
 
 from mixjax.gaussian.law import ScoreLaw, checked_law, of_law
 from mixjax.gaussian.maximum import population_mce
-from mixjax.numerics.arguments import aligned, check_norm, checked
+from mixjax.numerics.arguments import aligned, checked
 from mixjax.numerics.elementary import one_minus_exp, root
+from mixjax.numerics.options import check_norm
 from mixjax.numerics.quadrature import half_line_integrals
 from mixjax.typing import ArrayLike, Real
 

@@ -15,7 +15,7 @@ left of theta; w_2 along what then is left of theta_u; and lengths in the other 
 from __future__ import annotations
 
 from functools import partial
-from typing import NamedTuple, get_args
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -24,7 +24,8 @@ from jaxtyping import PRNGKeyArray
 from mixjax.gaussian.law import ScoreLaw
 from mixjax.gaussian.samplers import cell_source, standard_normals
 from mixjax.gaussian.unlabeled_sums import SumsLaw, UnlabeledSums, unlabeled_sums
-from mixjax.numerics.arguments import Rule, aligned, check_size, checked
+from mixjax.numerics.arguments import Rule, aligned, checked
+from mixjax.numerics.options import check_option, check_size
 from mixjax.numerics.threefry import Source, single
 from mixjax.random import centered_chisquare_from, rademacher_mean_from
 from mixjax.typing import ArrayLike
@@ -76,8 +77,7 @@ def sample_pseudo_label_scores(
       (['final', 'init', 'mix'], (2,))
     """
     unlabeled_norm = theta_norm if unlabeled_norm is None else unlabeled_norm
-    if sums not in get_args(SumsLaw):
-        raise ValueError(f"sums must be one of {get_args(SumsLaw)}, got {sums!r}")
+    check_option("sums", sums, SumsLaw)
     check_size("replicates", replicates)
     cell = {"n_labeled": n_labeled, "n_unlabeled": n_unlabeled, "p": p, "theta_norm": theta_norm}
     special = {"n_unlabeled": _DRAWN} if sums == "exact" else {}

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -24,7 +24,8 @@ from jax import lax
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from mixjax.gaussian.law import ScoreLaw
-from mixjax.numerics.arguments import aligned, check_size, checked
+from mixjax.numerics.arguments import aligned, checked
+from mixjax.numerics.options import check_option, check_size
 from mixjax.numerics.threefry import Source, Words, fold_in, key_words, single
 from mixjax.random import centered_chisquare_from, normals, rademacher_mean_from
 from mixjax.typing import ArrayLike
@@ -74,8 +75,7 @@ def sample_scores(
     """
     arrays = aligned(*checked(n=n, p=p, theta_norm=theta_norm, t=t, sigma=sigma))
     check_size("replicates", replicates)
-    if sigma_estimate not in get_args(SigmaEstimate):
-        raise ValueError(f"sigma_estimate must be one of {get_args(SigmaEstimate)}, got {sigma_estimate!r}")
+    check_option("sigma_estimate", sigma_estimate, SigmaEstimate)
     return _sample_scores(single(key), *arrays, replicates=replicates, sigma_estimate=sigma_estimate)
 
 

@@ -15,7 +15,8 @@ from jaxtyping import Array, Float, PRNGKeyArray, UInt32
 
 from mixjax.gaussian.law import ScoreLaw
 from mixjax.gaussian.samplers import Noise, draw_noise, score_law_of, training_cells
-from mixjax.numerics.arguments import aligned, check_size, checked
+from mixjax.numerics.arguments import aligned, checked
+from mixjax.numerics.options import check_size
 from mixjax.numerics.threefry import Source, Words, single
 from mixjax.typing import ArrayLike
 

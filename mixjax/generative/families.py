@@ -16,7 +16,8 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from mixjax.generative.coupling import CouplingFlow, coupling_generator
 from mixjax.generative.network import LeakyReluNetwork, check_chain, leaky_relu_generator
-from mixjax.numerics.arguments import NOT_NEGATIVE, Rule, check_scalars, check_size, checked
+from mixjax.numerics.arguments import NOT_NEGATIVE, Rule, check_scalars, checked
+from mixjax.numerics.options import check_size
 from mixjax.numerics.threefry import single
 from mixjax.random import normal
 from mixjax.typing import ArrayLike

@@ -29,7 +29,8 @@ from jaxtyping import PRNGKeyArray
 from mixjax.generative.network import LeakyReluNetwork
 from mixjax.generative.start import affine_network, affine_start
 from mixjax.generative.wasserstein import class_distances
-from mixjax.numerics.arguments import POSITIVE, as_floats, check_scalars, check_size, checked
+from mixjax.numerics.arguments import POSITIVE, as_floats, check_scalars, checked
+from mixjax.numerics.options import check_size
 from mixjax.numerics.threefry import single
 from mixjax.random import normal
 from mixjax.typing import ArrayLike, Real

@@ -22,7 +22,8 @@ from jax import lax
 from jax.sharding import Mesh, PartitionSpec
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from mixjax.numerics.arguments import as_floats, check_size
+from mixjax.numerics.arguments import as_floats
+from mixjax.numerics.options import check_size
 from mixjax.numerics.threefry import Source, Words, key_words, single
 from mixjax.random import normals
 from mixjax.typing import ArrayLike

@@ -19,7 +19,8 @@ from jax.scipy.special import ndtri
 from jax.typing import DTypeLike
 from jaxtyping import Array, Float
 
-from mixjax.numerics.arguments import as_floats, check_size
+from mixjax.numerics.arguments import as_floats
+from mixjax.numerics.options import check_size
 
 _ALONG_MEAN = 0.2  # weight of the slice in which the classes differ
 

@@ -10,7 +10,8 @@ import numpy as np
 
 from mixjax.calibration.rows.clean import refuse
 from mixjax.calibration.rows.predictions import as_labels
-from mixjax.numerics.arguments import as_array, check_size, float_dtype, known
+from mixjax.numerics.arguments import as_array, float_dtype, known
+from mixjax.numerics.options import check_size
 from mixjax.typing import ArrayLike
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Literal, NamedTuple, TypeVar, get_args
+from typing import Literal, NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -13,6 +13,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 from mixjax.mixing.batches import batch_size, soft_targets
 from mixjax.numerics.arguments import checked, float_dtype
 from mixjax.numerics.meshes import keeping_rows
+from mixjax.numerics.options import check_option
 from mixjax.numerics.threefry import single
 from mixjax.typing import ArrayLike
 
@@ -155,9 +156,8 @@ def draw_mixup(
       [1 2 3 0]
     """
     a, b = checked(alpha=alpha) * 2 if beta is None else checked(alpha=alpha, beta=beta)
-    for name, value, options in (("weight", weight, Weight), ("pairing", pairing, Pairing)):
-        if value not in get_args(options):
-            raise ValueError(f"{name} must be one of {get_args(options)}, got {value!r}")
+    check_option("weight", weight, Weight)
+    check_option("pairing", pairing, Pairing)
     return _drawn(single(key), a, b, size, weight, pairing, fold)
 
 

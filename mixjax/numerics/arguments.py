@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from mixjax.typing import ArrayLike, Real
+from mixjax.typing import ArrayLike
 
 
 def as_floats(**values: ArrayLike) -> tuple[jax.Array, ...]:
@@ -195,21 +195,6 @@ def _checked(name: str, value: ArrayLike, array: jax.Array, rule: Rule) -> jax.A
     return array
 
 
-def check_real(name: str, value: Real) -> None:
-    """Raise TypeError unless an option is a Python (or NumPy) number."""
-    if isinstance(value, jax.core.Tracer):
-        raise TypeError(f"{name} must be known where the program is compiled: jax.jit(..., static_argnames={name!r})")
-    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
-        raise TypeError(f"{name} must be a number, got {type(value).__name__}")
-
-
-def check_norm(norm: Real) -> None:
-    """Raise TypeError or ValueError unless `norm` is the r of an ECE_r, a number of 1 or more, inf included."""
-    check_real("norm", norm)
-    if not norm >= 1:
-        raise ValueError(f"norm must be at least 1, got {norm}")
-
-
 def check_scalars(**values: jax.Array) -> None:
     """Raise ValueError unless each value is one number; the message names the array."""
     for name, value in values.items():
@@ -220,19 +205,6 @@ def check_scalars(**values: jax.Array) -> None:
 def shown(value: Any) -> str:
     """Format a number for a message: integers in full, others with 7 digits."""
     return str(int(value)) if np.issubdtype(np.asarray(value).dtype, np.integer) else f"{value:.7g}"
-
-
-def check_size(name: str, value: int, *, least: int = 1) -> int:
-    """Return a static size as a Python int; it must be a Python (or NumPy) integer from `least` to 2^31 - 1."""
-    if isinstance(value, jax.core.Tracer):
-        raise TypeError(f"{name} must be known where the program is compiled: jax.jit(..., static_argnames={name!r})")
-    if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise TypeError(f"{name} must be an int, got {type(value).__name__}")
-    if value < least:
-        raise ValueError(f"{name} must be at least {least}, got {value}")
-    if value >= 2**31:
-        raise ValueError(f"{name} must be below 2^31, got {value}")
-    return int(value)
 
 
 def aligned(*arrays: jax.Array) -> list[jax.Array]:

@@ -19,7 +19,7 @@ from mixjax.calibration.intervals import Interval, bootstrap_intervals
 from mixjax.calibration.reliability_table import Reliability, check_level, clopper_pearson, reliability
 from mixjax.calibration.rows.bins import Binning, Bins, Closed
 from mixjax.calibration.significance import CalibrationTest, calibration_test
-from mixjax.numerics.arguments import check_size
+from mixjax.numerics.options import check_size
 from mixjax.report.losses import loss_intervals
 from mixjax.report.reading import FilePredictions
 

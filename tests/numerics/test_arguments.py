@@ -18,10 +18,10 @@ from mixjax.numerics.arguments import (
     aligned,
     as_floats,
     check_scalars,
-    check_size,
     checked,
     float_dtype,
 )
+from mixjax.numerics.options import check_size
 
 # what is passed, and the dtype with x64 on and with x64 off
 DTYPES = {

@@ -17,7 +17,7 @@ from jax import lax
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float, Float32, Int32, UInt8
 
-from mixjax.numerics.arguments import check_size
+from mixjax.numerics.options import check_size
 from mixjax.numerics.threefry import Source
 
 from .streams import Stream, stream_key

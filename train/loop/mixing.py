@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -15,6 +15,7 @@ from jax.typing import ArrayLike
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from mixjax.mixing import CutMixDraw, MixupDraw, Pairing, Weight, draw_cutmix, draw_mixup
+from mixjax.numerics.options import check_option
 
 from ..nets.hidden_mixing import MixHidden, unmixed
 from .loss import cross_entropy
@@ -47,9 +48,9 @@ class Mixing:
     fold: bool = False
 
     def __post_init__(self) -> None:
-        for name, options in (("kind", Kind), ("weight", Weight), ("pairing", Pairing)):
-            if getattr(self, name) not in get_args(options):
-                raise ValueError(f"{name} must be one of {get_args(options)}, got {getattr(self, name)!r}")
+        check_option("kind", self.kind, Kind)
+        check_option("weight", self.weight, Weight)
+        check_option("pairing", self.pairing, Pairing)
         if self.kind in ("cutmix", "mit") and self.fold:
             raise ValueError(f"fold does not apply to {self.kind}")
         if self.kind == "mit" and self.weight == "sample":

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal
 
 import jax.numpy as jnp
 import optax
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float32
+
+from mixjax.numerics.options import check_option
 
 __all__ = ["Schedule", "ScheduleName", "learning_rate_share"]
 
@@ -24,8 +26,7 @@ class Schedule:
     epochs: int = 0
 
     def __post_init__(self) -> None:
-        if self.name not in get_args(ScheduleName):
-            raise ValueError(f"schedule must be one of {get_args(ScheduleName)}, got {self.name!r}")
+        check_option("schedule", self.name, ScheduleName)
         if (self.name == "constant") != (self.epochs == 0):
             raise ValueError(f"schedule {self.name!r} cannot be for {self.epochs} epochs")
 

@@ -16,12 +16,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from flax.nnx import initializers
+
+from mixjax.numerics.options import check_option
 
 __all__ = ["Init", "LayerInitializers", "layer_initializers"]
 
@@ -47,8 +49,7 @@ def layer_initializers(init: Init, fan_in: int, *, rectified: bool = True) -> La
     Raises:
       ValueError: for an unknown name.
     """
-    if init not in get_args(Init):
-        raise ValueError(f"init must be one of {get_args(Init)}, got {init!r}")
+    check_option("init", init, Init)
     if init == "torch":
         return LayerInitializers(_scaled(_uniform_block, fan_in**-0.5), _scaled(_uniform_block, fan_in**-0.5))
     variance = (2 if init == "he" and rectified else 1) / fan_in

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from typing import Literal
 
 import jax
 import jax.numpy as jnp
@@ -10,7 +10,7 @@ from flax import nnx
 from jax.typing import DTypeLike
 from jaxtyping import Array, Float
 
-from mixjax.numerics.arguments import check_size
+from mixjax.numerics.options import check_option, check_size
 
 from .batch_norm import BatchNorm
 from .hidden_mixing import MixHidden, unmixed
@@ -66,8 +66,7 @@ class MLP(nnx.Module):
         sizes = {"in_features": in_features, "num_classes": num_classes, "width": width, "depth": depth}
         for name, size in sizes.items():
             check_size(name, size)
-        if norm not in get_args(Norm):
-            raise ValueError(f"norm must be one of {get_args(Norm)}, got {norm!r}")
+        check_option("norm", norm, Norm)
 
         def linear(features: int, outputs: int, rectified: bool, dtype: DTypeLike) -> nnx.Linear:
             kernel, bias = layer_initializers(init, features, rectified=rectified)

@@ -19,7 +19,7 @@ from flax import nnx
 from jax.typing import DTypeLike
 from jaxtyping import Array, Float
 
-from mixjax.numerics.arguments import check_size
+from mixjax.numerics.options import check_size
 from mixjax.typing import Real
 
 from .batch_norm import BatchNorm

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -19,7 +19,8 @@ from mixjax.calibration.rows.clean import Rows
 from mixjax.calibration.rows.mass import equal_mass, index_among
 from mixjax.calibration.rows.scatter import FEW, sums_by_bin
 from mixjax.calibration.rows.sums import total
-from mixjax.numerics.arguments import as_array, check_size
+from mixjax.numerics.arguments import as_array
+from mixjax.numerics.options import check_option, check_size
 from mixjax.typing import ArrayLike, Real
 
 Binning = Literal["equal-width", "equal-mass"]
@@ -63,9 +64,8 @@ class Bins:
         Raises:
           TypeError, ValueError: for wrong options.
         """
-        for name, value, options in (("binning", binning, Binning), ("closed", closed, Closed)):
-            if value not in get_args(options):
-                raise ValueError(f"{name} must be one of {get_args(options)}, got {value!r}")
+        check_option("binning", binning, Binning)
+        check_option("closed", closed, Closed)
         if edges is None:
             return cls(check_num_bins(num_bins, num_rows), binning, closed)
         if binning != "equal-width":

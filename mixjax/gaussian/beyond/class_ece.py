@@ -10,15 +10,16 @@ an ECE of 0 has an estimate of mean 0.
 from __future__ import annotations
 
 from functools import partial
-from typing import Literal, get_args
+from typing import Literal
 
 import jax
 import jax.numpy as jnp
 from jax import lax
 from jaxtyping import PRNGKeyArray
 
-from mixjax.numerics.arguments import as_floats, check_size
+from mixjax.numerics.arguments import as_floats
 from mixjax.numerics.estimate import Estimate
+from mixjax.numerics.options import check_option, check_size
 from mixjax.numerics.threefry import single
 from mixjax.random import normal
 from mixjax.typing import ArrayLike
@@ -62,8 +63,7 @@ def class_ece(
       >>> round(float(found.value), 2)
       0.15
     """
-    if kind not in get_args(ClassKind):
-        raise ValueError(f"kind must be one of {get_args(ClassKind)}, got {kind!r}")
+    check_option("kind", kind, ClassKind)
     check_size("num_draws", num_draws)
     estimator, means = as_floats(estimator=estimator, means=means)
     if estimator.ndim < 2 or estimator.shape != means.shape or estimator.shape[-2] < 2:

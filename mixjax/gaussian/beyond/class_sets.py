@@ -23,7 +23,8 @@ import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from mixjax.gaussian.samplers import cell_source, count_words, standard_normals
-from mixjax.numerics.arguments import LARGEST_COUNT, POINTS, Rule, aligned, check_size, checked
+from mixjax.numerics.arguments import LARGEST_COUNT, POINTS, Rule, aligned, checked
+from mixjax.numerics.options import check_size
 from mixjax.numerics.threefry import Source, single
 from mixjax.random import centered_chisquare_from
 from mixjax.typing import ArrayLike

@@ -21,8 +21,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from mixjax.numerics.arguments import aligned, check_scalars, check_size, checked
+from mixjax.numerics.arguments import aligned, check_scalars, checked
 from mixjax.numerics.estimate import Estimate
+from mixjax.numerics.options import check_size
 from mixjax.numerics.threefry import single
 from mixjax.random import normal
 from mixjax.typing import ArrayLike

@@ -15,7 +15,6 @@ alone.
 from __future__ import annotations
 
 from functools import partial
-from typing import get_args
 
 import jax
 import jax.numpy as jnp
@@ -27,6 +26,7 @@ from mixjax.gaussian.law import ScoreLaw, checked_law
 from mixjax.gaussian.limits import increasing_root
 from mixjax.gaussian.rules import LARGEST_NORMAL, panels
 from mixjax.numerics.arguments import aligned, checked
+from mixjax.numerics.options import check_option
 from mixjax.typing import ArrayLike, Real
 
 _NODES = 24  # of each panel
@@ -58,8 +58,7 @@ def imbalanced_ece(
       >>> round(float(imbalanced_ece(ScoreLaw.from_moments(1.0, 2.0), positive_rate=0.8, bias=1.386)), 3)
       0.063
     """
-    if kind not in get_args(ClassKind):
-        raise ValueError(f"kind must be one of {get_args(ClassKind)}, got {kind!r}")
+    check_option("kind", kind, ClassKind)
     law = checked_law(law)
     rate, bias = (value.astype(law.mean.dtype) for value in checked(positive_rate=positive_rate, bias=bias))
     mean, gap, rate, bias = jnp.broadcast_arrays(*aligned(law.mean, law.gap, rate, bias))

@@ -26,8 +26,9 @@ from jaxtyping import PRNGKeyArray
 from mixjax.gaussian.beyond.linear import LARGEST_RANK, sample_linear_scores
 from mixjax.gaussian.law import ScoreLaw, masked_law
 from mixjax.gaussian.weights import mixup_weight
-from mixjax.numerics.arguments import aligned, check_scalars, check_size, checked
+from mixjax.numerics.arguments import aligned, check_scalars, checked
 from mixjax.numerics.beta import beta_from
+from mixjax.numerics.options import check_size
 from mixjax.numerics.threefry import Source, single
 from mixjax.typing import ArrayLike
 

@@ -19,7 +19,7 @@ m_h / n = 1 / (I V).
 from __future__ import annotations
 
 import math
-from typing import Literal, get_args
+from typing import Literal
 
 import jax
 import jax.numpy as jnp
@@ -27,6 +27,7 @@ from jaxtyping import Array, Float
 
 from mixjax.gaussian.law import ScoreLaw, of_law
 from mixjax.numerics.arguments import aligned, checked
+from mixjax.numerics.options import check_option
 from mixjax.numerics.quadrature import half_line_integrals
 from mixjax.typing import ArrayLike
 
@@ -99,8 +100,7 @@ def critical_held_out_ratio(
       >>> round(float(critical_held_out_ratio(0.5, 1.0)), 2)
       7.04
     """
-    if weight not in get_args(WeightKind):
-        raise ValueError(f"weight must be one of {get_args(WeightKind)}, got {weight!r}")
+    check_option("weight", weight, WeightKind)
     ratio, theta_norm = jnp.broadcast_arrays(*aligned(*checked(ratio=ratio, theta_norm=theta_norm)))
     square = theta_norm**2
     within = ratio < square

@@ -20,7 +20,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from mixjax.numerics.arguments import Rule, as_floats, check_size, checked
+from mixjax.numerics.arguments import Rule, as_floats, checked
+from mixjax.numerics.options import check_size
 from mixjax.typing import ArrayLike
 
 _LABELS = Rule("-1 or +1", lambda y: (y == 1) | (y == -1))
