@@ -73,7 +73,6 @@ def _parser() -> argparse.ArgumentParser:
         description="Measure the calibration errors of predictions, with intervals, diagrams, and a page with both.",
         epilog=FILES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     parser.add_argument("file", nargs="?", type=Path, metavar="FILE", help="predictions: .npz, .csv or .parquet")
     parser.add_argument("--compare", nargs=2, type=Path, metavar=("A", "B"), help="two models on the same rows, paired")

@@ -123,7 +123,7 @@ def _drawn(study: Study, out: Location) -> list[Location]:
 def _parser(prog: str, study: Study) -> argparse.ArgumentParser:
     """Make the parser of a study, from the fields of its configuration."""
     axes = "Axes are start:stop:count, start:stop:count:log, or values separated by commas."
-    parser = Parser(f"{prog} {study.name}", description=f"{study.summary}. {axes}", allow_abbrev=False)
+    parser = Parser(f"{prog} {study.name}", description=f"{study.summary}. {axes}")
     parser.add_argument("--preset", default="default", help=f"{', '.join(study.presets)} (default: default)")
     parser.add_argument("--out", default=f"runs/{study.name}", help=f"folder or URL (default: runs/{study.name})")
     parser.add_argument("--part", type=_part, default=(1, 1), metavar="K/N",

@@ -149,7 +149,6 @@ def _parser(prog: str, experiment: Experiment) -> argparse.ArgumentParser:
         description=f"{experiment.summary}.",
         epilog="\n".join(lines),
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     parser.add_argument("--preset", default=_PRESET, help=f"{', '.join(experiment.presets)} (default: {_PRESET})")
     usual = folder_of(experiment.name, _PRESET)

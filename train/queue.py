@@ -141,7 +141,6 @@ def _parser(prog: str) -> argparse.ArgumentParser:
         description="Run the paper's panels, and Fashion-MNIST at full size, as far as a budget of time allows.\n"
         "Runs whose data are not at hand are left out. The same command goes on with what is left.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     parser.add_argument("--budget", type=seconds_of, required=True, help="a time, as in 90min or 8h")
     parser.add_argument("--out", default="runs/training/paper", help="folder of the runs (default: %(default)s)")

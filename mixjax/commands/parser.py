@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import mixjax
 from mixjax.commands.options import Configurable, did_you_mean
@@ -18,7 +18,10 @@ FORMATS = ("png", "pdf", "svg")  # of pictures
 
 
 class Parser(argparse.ArgumentParser):
-    """An argument parser whose errors are one sentence."""
+    """An argument parser whose errors are one sentence, and which takes options by their whole names only."""
+
+    def __init__(self, prog: str, **options: Any):
+        super().__init__(prog, allow_abbrev=False, **options)
 
     def error(self, message: str) -> NoReturn:
         """Raise a RunError."""
@@ -87,7 +90,7 @@ class CommandLine:
 
     def _formats(self, words: list[str]) -> tuple[dict[str, tuple[str, ...]], list[str]]:
         """Split --format png,pdf from other words, if it is there."""
-        parser = Parser(f"{self.prog} figures", add_help=False, allow_abbrev=False)
+        parser = Parser(f"{self.prog} figures", add_help=False)
         parser.add_argument("--format", type=_formats, dest="formats", default=argparse.SUPPRESS)
         options, others = parser.parse_known_args(words)
         return vars(options), others

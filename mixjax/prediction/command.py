@@ -46,7 +46,6 @@ def _parser() -> argparse.ArgumentParser:
         "gap, ECE and NLL of a logistic fit to N rows from the features alone. Only --check fits anything.",
         epilog=FILES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     parser.add_argument("file", type=Path, metavar="FILE", help="features and labels: .npz, .csv or .parquet")
     parser.add_argument("--n", type=whole, required=True, metavar="N", help="rows to fit, of both classes together")

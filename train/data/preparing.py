@@ -32,7 +32,6 @@ def _parser(prog: str) -> Parser:
         "Nothing is downloaded, and TensorFlow is not needed.",
         epilog="\n".join(f"{name}: {known.advice}." for name, known in KNOWN.items()),
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     parser.add_argument("dataset", metavar="DATASET", help=", ".join(KNOWN))
     archives = "cifar-10-binary.tar.gz, cifar-100-binary.tar.gz, or the folder with the archive or the four IDX files"
