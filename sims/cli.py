@@ -88,7 +88,7 @@ def _options(name: str, show: Show, **options: Any) -> ExecutionOptions:
     """Return the options of a run whose progress a bar shows, and which tells what it does."""
 
     def progress(done: int, total: int) -> None:
-        stage = " (compiling)" if done == 0 else " (making the table)" if done == total else ""
+        stage = " (compiling)" if done == 0 < total else " (making the table)" if done == total else ""
         show(done, total, f"{name}{stage}, {done:,}/{total:,} units")
 
     return ExecutionOptions(progress=progress, announce=tell, warn=tell, **options)
@@ -107,9 +107,10 @@ def _conclude(name: str, out: Location) -> int:
     for picture in pictures[1:]:
         print(f"figure: {picture}")
     print(f"table: {out / 'dataset.nc'}")
-    print(
-        f"figure: {pictures[0]}" if pictures else "no figure: a map needs at least two values of p/n and of theta_norm"
-    )
+    if pictures:
+        print(f"figure: {pictures[0]}")
+    elif study.figures:
+        print("no figure: a map needs at least two values of p/n and of theta_norm")
     return 0
 
 

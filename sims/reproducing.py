@@ -1,6 +1,6 @@
 """Run a published result again, and compare each of its tables with the new one.
 
-A comparison tells something of this code only if this code made the new tables: a run that other code finished is
+A comparison says something about this code only if this code made the new tables. So a run that other code finished is
 refused.
 """
 

@@ -29,7 +29,7 @@ def images_and_targets(module_key):
 
 @pytest.mark.medium
 def test_cutmix_targets_are_the_areas(images_and_targets):
-    """Report 2, decoded from the pixels: one box of the partner's, and targets in the proportion of the areas."""
+    """Decoded from the pixels: one box of the partner's, and targets in the proportion of the areas."""
     images, targets = images_and_targets
     images, rows = images[..., 0].astype(int), np.arange(ROWS)
     inside = images != rows[:, None, None]

@@ -6,6 +6,8 @@ there is one, of one lambda, outside of `jit`.
 
 from __future__ import annotations
 
+from typing import get_args
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -13,7 +15,7 @@ import pytest
 from scipy import stats
 
 from mixjax import mixup
-from mixjax.mixing import MixupDraw, cutmix, draw_cutmix, draw_mixup, regmixup
+from mixjax.mixing import MixupDraw, Weight, cutmix, draw_cutmix, draw_mixup, regmixup
 
 TARGETS = np.eye(6)
 
@@ -30,10 +32,11 @@ def mix(draw, rows):
     return jax.tree.map(draw.mix, rows)
 
 
-@pytest.mark.slow
-def test_no_mixup_is_the_identity_to_the_last_bit(key):
+@pytest.mark.medium
+@pytest.mark.parametrize("weight", get_args(Weight))
+def test_no_mixup_is_the_identity_to_the_last_bit(weight, key):
     inputs = {"image": TARGETS, "extra": np.full((6,), np.inf)}
-    out = mixup(key, inputs, TARGETS, alpha=0.0)
+    out = mixup(key, inputs, TARGETS, alpha=0.0, weight=weight)
     jax.tree.map(np.testing.assert_array_equal, out, (inputs, TARGETS))
 
 
@@ -59,7 +62,7 @@ def test_pairings(key, pairing):
 @pytest.mark.few(1)
 @pytest.mark.parametrize(("alpha", "beta"), [(0.2, None), (1.0, 3.0), (4.0, None)])
 def test_the_lambda_of_a_batch_is_beta(key, alpha, beta):
-    """Report 1: of 200 batches; Kolmogorov and Smirnov at level 1e-6 each."""
+    """Of 200 batches; Kolmogorov and Smirnov at level 1e-6 each."""
     keys = [jax.random.fold_in(key, number) for number in range(200)]
     draws = [draw_mixup(each, 6, alpha=alpha, beta=beta, pairing="roll").lam for each in keys]
     assert draws[0].shape == ()
@@ -91,7 +94,7 @@ def test_folded_rows_keep_at_least_half(key):
 
 
 def test_one_lambda_a_batch_or_one_a_sample(key):
-    """Report 12; and half precision computes lambda in float32."""
+    """Half precision computes lambda in float32."""
     for weight, shape in (("batch", ()), ("sample", (7,))):
         draw = jax.eval_shape(lambda key, weight=weight: draw_mixup(key, 7, alpha=np.float16(1), weight=weight), key)
         assert (draw.lam.shape, draw.lam.dtype, draw.partner.shape) == (shape, np.float32, (7,))
@@ -101,7 +104,7 @@ def test_one_lambda_a_batch_or_one_a_sample(key):
 
 @pytest.mark.medium
 def test_batches_of_one_and_of_none(key):
-    """Report 13: one row is mixed with itself."""
+    """One row is mixed with itself."""
     for pairing in ("permutation", "reverse", "roll"):
         assert draw_mixup(key, 1, alpha=1.0, pairing=pairing).partner.tolist() == [0]
     out = jax.eval_shape(lambda key: mixup(key, np.zeros((0, 2)), np.zeros((0, 3)), alpha=1.0), key)
@@ -120,7 +123,7 @@ def test_batches_of_one_and_of_none(key):
         ({"targets": np.arange(6) - 1, "num_classes": 5}, ValueError, "got -1 in row 0; leave rows without a label"),
         ({"targets": np.arange(6) + 2**40, "num_classes": 5}, ValueError, "got 2147483647 or more in row 0"),
         ({"num_classes": 6}, TypeError, r"must be whole numbers, got float64 \(num_classes= is for labels; leave it"),
-        ({"inputs": np.zeros((6, 2), np.uint8)}, TypeError, "inputs must be floating, got uint8"),  # report 7
+        ({"inputs": np.zeros((6, 2), np.uint8)}, TypeError, "inputs must be floating, got uint8"),
         ({"inputs": np.zeros((5, 2))}, ValueError, "one leading axis in common"),
         ({"inputs": np.float64(1)}, ValueError, "one leading axis in common"),
     ],
@@ -155,7 +158,7 @@ def test_labels_are_rows_of_the_unit_matrix(key):
 
 
 def test_shares_go_to_the_row_and_to_its_partner(rng):
-    """Reports 3 and 4: lambda = 1 is the row, 0 the partner exactly, 0.9 puts 0.9 on the row; NaN is NaN."""
+    """Lambda = 1 is the row, 0 the partner exactly, 0.9 puts 0.9 on the row; NaN is NaN."""
     rows = rng.normal(size=(5, 2))
     before, partner = rows.copy(), np.array([1, 2, 3, 4, 0])
     mixed = {lam: np.asarray(mix(MixupDraw(np.float64(lam), partner), rows)) for lam in (0.0, 0.9, 1.0, np.nan)}
@@ -167,7 +170,7 @@ def test_shares_go_to_the_row_and_to_its_partner(rng):
 
 
 def test_half_precision_is_mixed_with_the_lambda_of_the_targets(rng):
-    """Reports 6 and 7: .998 is 1 in bfloat16, which is mixed in float32 and rounded once; targets keep their dtype."""
+    """.998 is 1 in bfloat16, which is mixed in float32 and rounded once; targets keep their dtype."""
     rows, targets = rng.normal(size=(300, 5)).astype(jnp.bfloat16), np.eye(300, dtype=np.float32)
     wide, partner = np.asarray(rows, np.float64), np.arange(300)[::-1]
     mixed, mixed_targets = mix(MixupDraw(np.float32(0.998), partner), (rows, targets))

@@ -70,7 +70,8 @@ def run(
       data_dir: folder of the data set, as for `mixjax.datasets.load`.
       keep_checkpoints: whether the last checkpoint of each job stays when the job is done.
       keep_features: whether features of the test images are written, of each job that this call ends.
-      checkpoint_seconds: least time between two checkpoints; 0 keeps every epoch.
+      checkpoint_seconds: least time between two checkpoints, which are written after an epoch; 0 writes one after every
+        epoch, as several processes do at any number. The last two of a job are kept.
       progress: called with the steps done, their total, and a line of text.
       warn: called with a sentence on each file that is damaged.
       command: recorded as the origin of the run.

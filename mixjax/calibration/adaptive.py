@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from mixjax.calibration.rows.bins import Bins, NumBins, bin_sums
+from mixjax.calibration.rows.bins import DEFAULT_BINS, Bins, NumBins, bin_sums
 from mixjax.calibration.rows.clean import Rows
 from mixjax.calibration.rows.predictions import Predictions
 from mixjax.numerics.meshes import jitted
@@ -28,7 +28,7 @@ def ace(
     probs: ArrayLike,
     labels: ArrayLike,
     *,
-    num_bins: NumBins = 15,
+    num_bins: NumBins = DEFAULT_BINS,
     weights: ArrayLike | None = None,
     where: ArrayLike | None = None,
 ) -> Float[Array, ""]:
@@ -56,7 +56,7 @@ def tace(
     probs: ArrayLike,
     labels: ArrayLike,
     *,
-    num_bins: NumBins = 15,
+    num_bins: NumBins = DEFAULT_BINS,
     threshold: Real = 0.01,
     weights: ArrayLike | None = None,
     where: ArrayLike | None = None,

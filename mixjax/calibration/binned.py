@@ -18,7 +18,7 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Float
 
-from mixjax.calibration.rows.bins import Binning, Bins, BinSums, Closed, NumBins, bin_sums
+from mixjax.calibration.rows.bins import DEFAULT_BINS, Binning, Bins, BinSums, Closed, NumBins, bin_sums
 from mixjax.calibration.rows.clean import Rows
 from mixjax.calibration.rows.predictions import Predictions
 from mixjax.numerics.elementary import root
@@ -31,7 +31,7 @@ def ece(
     confidence: ArrayLike,
     correct: ArrayLike,
     *,
-    num_bins: NumBins = 15,
+    num_bins: NumBins = DEFAULT_BINS,
     binning: Binning = "equal-width",
     edges: ArrayLike | None = None,
     norm: Real = 1,
@@ -82,7 +82,7 @@ def mce(
     confidence: ArrayLike,
     correct: ArrayLike,
     *,
-    num_bins: NumBins = 15,
+    num_bins: NumBins = DEFAULT_BINS,
     binning: Binning = "equal-width",
     edges: ArrayLike | None = None,
     closed: Closed = "left",
@@ -131,7 +131,7 @@ def top_label_ece(
     probs: ArrayLike,
     labels: ArrayLike,
     *,
-    num_bins: NumBins = 15,
+    num_bins: NumBins = DEFAULT_BINS,
     binning: Binning = "equal-width",
     edges: ArrayLike | None = None,
     norm: Real = 1,
@@ -174,7 +174,7 @@ def classwise_ece(
     probs: ArrayLike,
     labels: ArrayLike,
     *,
-    num_bins: NumBins = 15,
+    num_bins: NumBins = DEFAULT_BINS,
     binning: Binning = "equal-width",
     edges: ArrayLike | None = None,
     norm: Real = 1,

@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from mixjax.calibration.binned import error_of
-from mixjax.calibration.rows.bins import Binning, Bins, BinSums, Closed, NumBins, bin_sums
+from mixjax.calibration.rows.bins import DEFAULT_BINS, Binning, Bins, BinSums, Closed, NumBins, bin_sums
 from mixjax.calibration.rows.predictions import Predictions
 from mixjax.numerics.meshes import jitted
 from mixjax.numerics.options import check_norm
@@ -23,7 +23,7 @@ def class_conditional_ece(
     probs: ArrayLike,
     labels: ArrayLike,
     *,
-    num_bins: NumBins = 15,
+    num_bins: NumBins = DEFAULT_BINS,
     binning: Binning = "equal-width",
     edges: ArrayLike | None = None,
     norm: float = 1,

@@ -10,7 +10,7 @@ from typing import Any
 from jaxtyping import Array, Float
 
 from mixjax.calibration.batches import Batches, Given
-from mixjax.calibration.rows.bins import Closed
+from mixjax.calibration.rows.bins import DEFAULT_BINS, Closed
 from mixjax.calibration.state import CalibrationState
 from mixjax.typing import ArrayLike, Real
 
@@ -26,7 +26,7 @@ __all__ = ["calibration_error"]
 def calibration_error(
     given: Given = "logits",
     *,
-    num_bins: int = 15,
+    num_bins: int = DEFAULT_BINS,
     edges: ArrayLike | None = None,
     norm: Real = 1,
     closed: Closed = "left",

@@ -14,6 +14,7 @@ J. Brocker (Climate Dynamics 2012); C. A. T. Ferro, T. Fricker (QJRMS 2012); A. 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Literal, NamedTuple
 
 import jax
@@ -21,7 +22,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from mixjax.calibration.rows.bins import Binning, Bins, Closed, NumBins, sums_of_rows
+from mixjax.calibration.rows.bins import DEFAULT_BINS, Binning, Bins, Closed, NumBins, sums_of_rows
 from mixjax.calibration.rows.clean import Rows
 from mixjax.numerics.elementary import root
 from mixjax.numerics.meshes import jitted
@@ -49,7 +50,7 @@ def debiased_ece2(
     confidence: ArrayLike,
     correct: ArrayLike,
     *,
-    num_bins: NumBins = 15,
+    num_bins: NumBins = DEFAULT_BINS,
     form: Form = "u-statistic",
     binning: Binning = "equal-width",
     edges: ArrayLike | None = None,
@@ -85,17 +86,20 @@ def debiased_ece2(
     return rows.raise_if_invalid(_debiased(rows, bins, form))
 
 
+# The square that each row adds, and the variance of the rows of a bin, given the means of squares and of residuals.
+_FORMS: Mapping[Form, tuple[Callable[[Rows], jax.Array], Callable[[jax.Array, jax.Array], jax.Array]]] = {
+    "u-statistic": (lambda rows: rows.residual**2, lambda square, gap: square - gap**2),
+    "kumar": (lambda rows: (rows.correct == 1).astype(np.int32), lambda rate, _: rate * (1.0 - rate)),
+}
+
+
 @jitted(static=("bins", "form"))
 def _debiased(rows: Rows, bins: Bins, form: Form) -> DebiasedError:
-    def values(rows: Rows) -> tuple[jax.Array, ...]:
-        square = (rows.correct == 1).astype(np.int32) if form == "kumar" else rows.residual**2
-        return rows.counted, rows.residual, square
-
-    counts, *sums = sums_of_rows(rows, bins, values)
+    square_of, noise_of = _FORMS[form]
+    counts, *sums = sums_of_rows(rows, bins, lambda rows: (rows.counted, rows.residual, square_of(rows)))
     mass = counts.astype(rows.confidence.dtype)
     gap, square = (part.astype(mass.dtype) / jnp.maximum(mass, 1.0) for part in sums)  # empty bins: their sums are 0
-    noise = square * (1.0 - square) if form == "kumar" else square - gap**2
-    debiased = gap**2 - noise / jnp.maximum(mass - 1.0, 1.0)
+    debiased = gap**2 - noise_of(square, gap) / jnp.maximum(mass - 1.0, 1.0)
     alone = 0.0 * gap  # a bin with one row counts for nothing, unless it is NaN
     paired = jnp.where(counts > 1, mass, 0.0)
     squared = jnp.sum(jnp.where(counts > 1, mass * debiased, alone)) / jnp.sum(paired)

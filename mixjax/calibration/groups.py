@@ -14,7 +14,7 @@ from jaxtyping import PRNGKeyArray
 
 from mixjax.calibration.intervals import Interval, bootstrap_intervals
 from mixjax.calibration.reliability_table import clopper_pearson
-from mixjax.calibration.rows.bins import Binning, Closed, NumBins
+from mixjax.calibration.rows.bins import DEFAULT_BINS, Binning, Closed, NumBins
 from mixjax.calibration.rows.clean import Rows, as_mask
 from mixjax.numerics.arguments import as_array, is_missing
 from mixjax.numerics.threefry import single
@@ -47,7 +47,7 @@ def group_intervals(
     correct: ArrayLike,
     groups: ArrayLike | Sequence[str],
     *,
-    num_bins: NumBins = 15,
+    num_bins: NumBins = DEFAULT_BINS,
     binning: Binning = "equal-width",
     edges: ArrayLike | None = None,
     closed: Closed = "left",
@@ -60,7 +60,7 @@ def group_intervals(
     Args:
       key: of the bootstraps.
       confidence, correct: as for `ece`.
-      groups: of each row the name or the number of its group, of the shape of `confidence`.
+      groups: the name or the number of each row's group, in the shape of `confidence`.
       num_bins, binning, edges, closed, where, replicates, level: as for `bootstrap_intervals`; equal-mass bins are each
         group's own.
 
@@ -69,8 +69,8 @@ def group_intervals(
 
     Raises:
       ValueError: for groups of another shape, and for a missing one (NaN, None, pandas' NA).
-      TypeError: for groups that cannot be sorted, as names and numbers together.
-      As `bootstrap_intervals`.
+      TypeError: for groups that cannot be sorted, such as names mixed with numbers.
+      Also what `bootstrap_intervals` raises.
 
     Cost: a pass over all rows for each group.
 

@@ -23,7 +23,7 @@ import numpy as np
 from jaxtyping import PRNGKeyArray
 
 from mixjax.calibration.reliability_table import check_level
-from mixjax.calibration.rows.bins import Binning, Bins, Closed, NumBins
+from mixjax.calibration.rows.bins import DEFAULT_BINS, Binning, Bins, Closed, NumBins
 from mixjax.calibration.rows.clean import Rows, as_mask
 from mixjax.calibration.rows.resampling import (
     bootstrap_counts,
@@ -78,7 +78,7 @@ def bootstrap_intervals(
     confidence: ArrayLike,
     correct: ArrayLike,
     *,
-    num_bins: NumBins = 15,
+    num_bins: NumBins = DEFAULT_BINS,
     binning: Binning = "equal-width",
     edges: ArrayLike | None = None,
     closed: Closed = "left",

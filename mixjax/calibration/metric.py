@@ -11,7 +11,7 @@ import jax
 from jaxtyping import Array, Float
 
 from mixjax.calibration.batches import Batches, Given
-from mixjax.calibration.rows.bins import Closed
+from mixjax.calibration.rows.bins import DEFAULT_BINS, Closed
 from mixjax.calibration.state import CalibrationState
 from mixjax.typing import ArrayLike, Real
 
@@ -50,7 +50,7 @@ class CalibrationMetric(nnx.Metric):
         self,
         given: Given = "logits",
         *,
-        num_bins: int = 15,
+        num_bins: int = DEFAULT_BINS,
         edges: ArrayLike | None = None,
         norm: Real = 1,
         closed: Closed = "left",

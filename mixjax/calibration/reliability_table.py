@@ -20,7 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from mixjax.calibration.rows.bins import Binning, Bins, Closed, NumBins, binned
+from mixjax.calibration.rows.bins import DEFAULT_BINS, Binning, Bins, Closed, NumBins, binned
 from mixjax.calibration.rows.clean import Rows
 from mixjax.calibration.rows.scatter import sum_by_bin
 from mixjax.numerics.arguments import float_dtype, shown
@@ -80,7 +80,7 @@ def reliability(
     confidence: ArrayLike,
     correct: ArrayLike,
     *,
-    num_bins: NumBins = 15,
+    num_bins: NumBins = DEFAULT_BINS,
     binning: Binning = "equal-width",
     edges: ArrayLike | None = None,
     closed: Closed = "left",

@@ -20,7 +20,7 @@ from jax import lax
 from jaxtyping import Array, Float
 
 from mixjax.calibration.binned import error_of
-from mixjax.calibration.rows.bins import BinSums, NumBins, check_num_bins
+from mixjax.calibration.rows.bins import DEFAULT_BINS, BinSums, NumBins, check_num_bins
 from mixjax.calibration.rows.clean import Rows, positive_scalar
 from mixjax.numerics.meshes import jitted
 from mixjax.numerics.options import check_norm
@@ -33,7 +33,7 @@ def soft_ece(
     confidence: ArrayLike,
     correct: ArrayLike,
     *,
-    num_bins: NumBins = 15,
+    num_bins: NumBins = DEFAULT_BINS,
     temperature: ArrayLike | None = None,
     norm: Real = 1,
     weights: ArrayLike | None = None,

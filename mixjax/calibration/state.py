@@ -17,7 +17,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from mixjax.calibration.binned import error_of
-from mixjax.calibration.rows.bins import Bins, BinSums, Closed
+from mixjax.calibration.rows.bins import DEFAULT_BINS, Bins, BinSums, Closed
 from mixjax.calibration.rows.clean import Rows, known_nan, refuse
 from mixjax.calibration.rows.predictions import Predictions
 from mixjax.calibration.rows.scatter import sums_by_bin
@@ -52,7 +52,7 @@ class CalibrationState:
     @classmethod
     def empty(
         cls,
-        num_bins: int = 15,
+        num_bins: int = DEFAULT_BINS,
         *,
         edges: ArrayLike | None = None,
         closed: Closed = "left",

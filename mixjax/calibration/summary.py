@@ -14,7 +14,7 @@ from jaxtyping import Array, Float
 
 from mixjax.calibration.binned import classwise_ece, ece, mce
 from mixjax.calibration.debiased import debiased_ece2
-from mixjax.calibration.rows.bins import Binning, Bins, Closed, NumBins
+from mixjax.calibration.rows.bins import DEFAULT_BINS, Binning, Bins, Closed, NumBins
 from mixjax.calibration.rows.clean import Rows, as_scores
 from mixjax.calibration.rows.predictions import Predictions
 from mixjax.calibration.rows.sums import mean
@@ -34,7 +34,7 @@ def calibration_summary(
     confidence: ArrayLike | None = None,
     labels: ArrayLike | None = None,
     correct: ArrayLike | None = None,
-    num_bins: NumBins = 15,
+    num_bins: NumBins = DEFAULT_BINS,
     binning: Binning = "equal-width",
     edges: ArrayLike | None = None,
     closed: Closed = "left",

@@ -14,7 +14,7 @@ from jax import lax
 from jaxtyping import Array, Float
 
 from mixjax.calibration.reliability_table import Reliability, reliability
-from mixjax.calibration.rows.bins import Binning, Bins, Closed, NumBins
+from mixjax.calibration.rows.bins import DEFAULT_BINS, Binning, Bins, Closed, NumBins
 from mixjax.calibration.rows.clean import as_shares
 from mixjax.numerics.arguments import as_floats
 from mixjax.numerics.meshes import jitted
@@ -59,7 +59,7 @@ def fit_histogram_binning(
     confidence: ArrayLike,
     correct: ArrayLike,
     *,
-    num_bins: NumBins = 15,
+    num_bins: NumBins = DEFAULT_BINS,
     binning: Binning = "equal-width",
     edges: ArrayLike | None = None,
     closed: Closed = "left",

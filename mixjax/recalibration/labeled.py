@@ -176,7 +176,7 @@ class LabeledLogits(NamedTuple):
         return result.parameters_or_reason(self, reasons)
 
     def _right_logits(self) -> jax.Array:
-        """Return whether each row is finite, but for classes of probability 0, of which the label is none."""
+        """Return whether each row is finite; classes other than the label may have probability 0."""
         if self.logits.ndim == 1:
             return jnp.isfinite(self.logits)
         below = jnp.all(self.logits < jnp.inf, axis=-1)

@@ -9,7 +9,7 @@ import jax
 import numpy as np
 
 from mixjax.calibration.groups import group_names
-from mixjax.calibration.rows.bins import Binning, Closed
+from mixjax.calibration.rows.bins import DEFAULT_BINS, Binning, Closed
 from mixjax.calibration.rows.clean import Rows, as_mask, as_scores
 from mixjax.calibration.rows.predictions import Predictions
 from mixjax.calibration.summary import Kind, kind_given
@@ -41,7 +41,7 @@ def of_arrays(
     where: ArrayLike | None = None,
     groups: ArrayLike | Sequence[str] | None = None,
     classes: Sequence[Any] | None = None,
-    num_bins: int = 15,
+    num_bins: int = DEFAULT_BINS,
     binning: Binning = "equal-width",
     closed: Closed = "left",
     level: float = 0.95,

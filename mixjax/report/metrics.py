@@ -17,7 +17,7 @@ from mixjax import calibration, scores
 from mixjax.calibration.groups import GroupIntervals, group_intervals
 from mixjax.calibration.intervals import Interval, bootstrap_intervals
 from mixjax.calibration.reliability_table import Reliability, check_level, clopper_pearson, reliability
-from mixjax.calibration.rows.bins import Binning, Bins, Closed
+from mixjax.calibration.rows.bins import DEFAULT_BINS, Binning, Bins, Closed
 from mixjax.calibration.significance import CalibrationTest, calibration_test
 from mixjax.numerics.options import check_size
 from mixjax.report.losses import loss_intervals
@@ -28,7 +28,7 @@ from mixjax.report.reading import FilePredictions
 class Settings:
     """The options of a report; wrong ones raise ValueError."""
 
-    num_bins: int = 15
+    num_bins: int = DEFAULT_BINS
     binning: Binning = "equal-width"
     closed: Closed = "left"
     level: float = 0.95

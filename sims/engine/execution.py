@@ -105,7 +105,7 @@ def compute_missing(
     missing = [name for name in mine if name not in found.stored]
     for remark in [*found.remarks(), *_gaps(mine, found)]:
         options.warn(f"{directory.path}: {remark}")
-    _announce(work, options, layout, len(missing), len(mine))
+    _announce(work, options, layout, len(names), len(mine), len(missing))
     progress = options.progress or (lambda done, total: None)
     progress(len(mine) - len(missing), len(mine))
     compute = partial(options.cluster.compute, work) if options.cluster else work.compute
@@ -116,17 +116,20 @@ def compute_missing(
     return len(missing), len(mine)
 
 
-def _announce(work: Work, options: ExecutionOptions, layout: Mapping[str, int], left: int, number: int) -> None:
+def _announce(
+    work: Work, options: ExecutionOptions, layout: Mapping[str, int], number: int, mine: int, left: int
+) -> None:
     """Announce what will be computed, and the least time that it takes."""
     if options.announce is None:
         return
-    stored = "" if left == number else f", {left:,} of them left" if left else ", all of them stored"
-    options.announce(f"{work.study.name}: {work.size(number)}{stored}")
+    here = "" if mine == number else f", {mine:,} of them in this part"
+    stored = "" if left == mine else f", {left:,} left" if left else ", all stored"
+    options.announce(f"{work.study.name}: {work.size(number)}{here}{stored}")
     seconds = work.seconds(layout, left, options.warn) if left and not options.cluster else None
     if seconds is not None:
         threads = several(default_threads(), "thread")
         options.announce(
-            f"at least {duration(seconds)} with {threads} here, at the rate of a first tile and with its compilation; "
+            f"at least {duration(seconds)} with {threads} here, estimated from the first tile, compilation included; "
             "the table comes after that"
         )
 

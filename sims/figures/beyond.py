@@ -158,7 +158,7 @@ def _turns(table: xr.Dataset) -> str:
 
 
 def _draw_class_change(ax: Any, row: xr.Dataset, number: int, factor: int) -> None:
-    """Draw the limit of one K as a line, and training sets as points at their p/n, of which p is K at least."""
+    """Draw the limit of one K as a line, and training sets as points at their p/n, where p is at least K."""
     n, count = int(row.attrs["n"]), int(row["classes"])
     realized = np.maximum(count, np.rint(row["classes_ratio"].values * n)) / n
     color = (*COLORS, "0.3")[number % 7]

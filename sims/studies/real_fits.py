@@ -83,7 +83,7 @@ def settings_of(config: RealFits) -> list[Setting]:
 
 
 def fitted_settings(config: RealFits, n: int) -> list[bool]:
-    """Return which settings are fitted at n: without Mixup all, and of Mixup what takes not too long."""
+    """Return which settings are fitted at n: all without Mixup, and those with Mixup that do not take too long."""
     alphas = positive_axis(config, "alpha")
     middle = alphas[len(alphas) // 2]
     return [

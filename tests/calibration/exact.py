@@ -81,9 +81,11 @@ def debiased_square(
         if form == "u-statistic":
             pairs = sum(r * s for j, r in enumerate(residuals) for k, s in enumerate(residuals) if j != k)
             square += Fraction(pairs) / (size - 1)
-        else:
+        elif form == "kumar":
             right = Fraction(sum(int(correct[i]) for i in rows), size)
             square += size * ((sum(residuals) / size) ** 2 - right * (1 - right) / (size - 1))
+        else:
+            raise ValueError(form)
     return float(square / n) if n else float("nan")
 
 

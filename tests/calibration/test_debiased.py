@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import jax
 import numpy as np
 import pytest
@@ -9,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mixjax.calibration import debiased_ece2, ece
+from mixjax.calibration.debiased import Form
 from tests.calibration.exact import debiased_square
 from tests.calibration.test_binned import SAMPLES, SIZE, close
 
@@ -54,7 +57,7 @@ def test_it_has_no_bias(true, rng):
 
 
 @pytest.mark.medium
-@pytest.mark.parametrize("form", ["u-statistic", "kumar"])
+@pytest.mark.parametrize("form", get_args(Form))
 def test_few_rows_in_many_bins_have_no_bias_either(form, rng):
     """f uniform, P(correct | f) = f^2: the bins' squared error, 1/30 but for what varies within them; 20,000
     samples of 10 rows in 15 bins, of which 2 % have no two rows in a bin. Five standard errors fail once in two million
@@ -75,6 +78,10 @@ def test_bins_of_one_row_are_left_out():
     squared, root = debiased_ece2(np.array([0.1, 0.1, 0.9]), [1, 1, 0], num_bins=2)
     np.testing.assert_allclose([squared, root], [0.81, 0.9], rtol=1e-15)
     assert np.isnan(debiased_ece2([0.3], [1])).all()
+
+
+def test_every_form_is_compared_with_its_definition():
+    assert {choice["form"] for choice in CHOICES} == set(get_args(Form))
 
 
 def test_wrong_options_are_refused():

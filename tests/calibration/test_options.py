@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mixjax import calibration, recalibration
+from mixjax import calibration, cli, recalibration
 from mixjax.calibration import (
     CalibrationState,
     bootstrap_intervals,
@@ -28,7 +28,11 @@ from mixjax.calibration import (
     tace,
     top_label_ece,
 )
+from mixjax.calibration.clu_metric import calibration_error
+from mixjax.calibration.metric import CalibrationMetric
 from mixjax.calibration.rows.bins import DEFAULT_BINS
+from mixjax.report import of_arrays
+from mixjax.report.metrics import Settings
 
 ROWS = ([0.3, 0.8, 0.5], [1, 0, 1])
 PROBS = ([[0.3, 0.7], [0.8, 0.2]], [1, 0])
@@ -131,9 +135,11 @@ def test_whole_numbers_are_printed_as_they_are():
         ece(*ROWS, where=[1, 123_456_789, 0])
 
 
-def test_every_default_is_of_15_bins():
+def test_every_default_number_of_bins_is_the_same():
     public = [getattr(package, name) for package in (calibration, recalibration) for name in package.__all__]
+    public += [CalibrationState.empty, CalibrationMetric, calibration_error, of_arrays, Settings]
     signatures = [inspect.signature(each).parameters for each in public]
     defaults = [parameters["num_bins"].default for parameters in signatures if "num_bins" in parameters]
-    assert len(defaults) > 10
-    assert set(defaults) == {DEFAULT_BINS}
+    assert len(defaults) > 15
+    command = cli._parser().parse_args(["rows.csv", "--binary"])
+    assert {*defaults, command.num_bins} == {DEFAULT_BINS}

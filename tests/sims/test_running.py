@@ -97,8 +97,9 @@ def test_killed_again_and_again_at_any_moment(tmp_path, rng):
 
 
 @pytest.mark.slow
-def test_a_run_at_work_is_not_disturbed_and_ends_on_request(tmp_path):
-    """Another start is refused, its status can be read, and SIGTERM leaves what goes on."""
+@pytest.mark.parametrize("request_to_end", [signal.SIGINT, signal.SIGTERM])
+def test_a_run_at_work_is_not_disturbed_and_ends_on_request(request_to_end, tmp_path):
+    """Another start is refused, the status can be read, and a signal leaves a run that can be resumed."""
     out = tmp_path / "run"
     command = [sys.executable, "-m", "sims", "phase_diagram", "--out", str(out), *OPTIONS, "--replicates", "2000000"]
     environment = {**os.environ, "JAX_PLATFORMS": "cpu", "JAX_ENABLE_X64": "1"}
@@ -109,9 +110,9 @@ def test_a_run_at_work_is_not_disturbed_and_ends_on_request(tmp_path):
         with pytest.raises(RunError, match=rf"another run is working in .*process {child.pid}\)"):
             sims.run("phase_diagram", out, **{**AXES, "replicates": 2_000_000})
         assert status(out).state == "running"
-        child.send_signal(signal.SIGTERM)
+        child.send_signal(request_to_end)
         said = child.stderr.read()
-        assert child.wait() == 128 + signal.SIGTERM
+        assert child.wait() == 128 + request_to_end
     assert said.endswith("\nInterrupted. Finished work is stored; the same command resumes from it.\n")
     assert "Traceback" not in said
     found = status(out)

@@ -92,7 +92,7 @@ def test_from_experiment_to_published_figures(capsys, tmp_path, monkeypatch):
 
 
 def test_the_table_names_shifts_and_severities_and_marks_chance(capsys):
-    """A severity of 0 is named as well, and a net near chance (report 29)."""
+    """A severity of 0 is named as well, and a net near chance."""
     common = {"job": "mlp", "net": "mlp-3x1", "classes": 10, "arm": "erm", "seed": 0, "epoch": 1}
     metrics = dict.fromkeys(METRICS, 0.25)
     rows = [("test", {}, 0.9), ("noise", {"severity": 0.0}, 0.9), ("noise", {"severity": 0.5}, 0.2)]

@@ -52,7 +52,7 @@ def start(name: str, out: Path, options: dict[str, object], cache: Path) -> subp
 @pytest.mark.parametrize("name", KILLED)
 @pytest.mark.slow
 def test_killed_three_times_it_ends_with_the_same_bytes(tmp_path, name):
-    """Report 35: SIGKILL, and the same command again; records and summary beside those of an undisturbed run."""
+    """SIGKILL, and the same command again; records and summary beside those of an undisturbed run."""
     options, moments = KILLED[name]
     whole = start(name, tmp_path / "whole", options, tmp_path / "cache")
     assert whole.communicate(timeout=300) and whole.returncode == 0
@@ -82,7 +82,7 @@ def copied(finished, tmp_path):
 
 @pytest.mark.medium
 def test_what_a_run_leaves(finished):
-    """Reports 8, 20 and 24: every option, the data, the settings of the metrics, versions and device."""
+    """Every option, the data, the settings of the metrics, versions and device."""
     manifest = json.loads((finished / "manifest.json").read_text())
     spec, environment = manifest["spec"], manifest["environment"]
     assert spec["options"]["weight_decay"] == 0 and spec["options"]["epochs"] == 2 and spec["options"]["alpha"] == 1
@@ -102,7 +102,7 @@ def test_what_a_run_leaves(finished):
         right = (stored["logits"].argmax(1) == stored["labels"]).mean()
     last = next(r for r in tested if (r["arm"], r["seed"], r["epoch"]) == ("mixup", 0, 2))
     np.testing.assert_allclose(last["accuracy"], right, atol=1e-6)
-    assert {"nll", "ece", "accuracy", "signed_gap"} <= last.keys()  # report 29
+    assert {"nll", "ece", "accuracy", "signed_gap"} <= last.keys()
 
 
 @pytest.mark.medium

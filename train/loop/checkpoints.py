@@ -1,7 +1,7 @@
 """The state of a job after an epoch, on disk.
 
 A checkpoint is written after an epoch if the last one is older than SECONDS, and older than _SHARE times what writing
-it took: writing costs at most a twentieth of the time. The last two are kept, in case that one is damaged.
+it took: writing costs at most a twentieth of the time. The last two are kept, in case one is damaged.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ class Checkpoints:
     Args:
       folder: made if it is not there.
       warn: called with a sentence on a checkpoint that cannot be read.
-      seconds: the least time between two checkpoints, longer where writing takes long; 0 keeps every epoch.
+      seconds: the least time between two checkpoints, longer where writing takes long; 0 writes one after every epoch,
+        as several processes do at any number.
       keep_last: whether the last epoch is kept in any case, for those who want the parameters.
 
     Raises:

@@ -1,8 +1,8 @@
 """Bins of confidence: the bin of a score, and the sums of rows in each.
 
-Equal-width edges are k/M, correctly rounded in the dtype of the confidences, as edges of one's own are; [l, r) with the
-last bin closed, or (l, r] with the first closed. Equal-mass bins are in `mass`. One sum of residuals replaces those of
-confidence and of correctness, whose difference would cancel.
+Equal-width edges are k/M, correctly rounded in the dtype of the confidences; given edges are rounded to it. Bins are
+[l, r), the last one closed, or (l, r], the first one closed. Equal-mass bins are in `mass`. One sum of residuals
+replaces those of confidence and of correctness, whose difference would cancel.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from mixjax.typing import ArrayLike, Real
 Binning = Literal["equal-width", "equal-mass"]
 Closed = Literal["left", "right"]
 NumBins = int | Literal["cube_root"]
-DEFAULT_BINS = 15  # of every public function; beside edges of one's own it says nothing
+DEFAULT_BINS = 15  # of every public function; ignored where edges are given
 
 
 class BinSums(NamedTuple):
     """For each bin: how many rows (int32) or their weight, and the sum of weight * (correct - confidence).
 
-    `total` is the mass of all bins, added where the sums are made: an error that needs no more costs no other pass.
+    `total` is the mass of all bins, added where the sums are made, so that most errors take a single pass.
     """
 
     mass: jax.Array
@@ -59,7 +59,7 @@ class Bins:
         *,
         num_rows: int | None = None,
     ) -> Bins:
-        """Check the options of a public function; `num_rows` is what "cube_root" is of.
+        """Check the options of a public function; "cube_root" takes the root of `num_rows`.
 
         Raises:
           TypeError, ValueError: for wrong options.

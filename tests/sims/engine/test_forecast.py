@@ -1,5 +1,7 @@
 """What is said of a run before it starts, and what is refused then."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -21,12 +23,15 @@ def test_the_plan_comes_first_and_says_what_it_costs(tmp_path):
     size, cost, *progress = order
     assert size == "phase_diagram: 6 cells x 2 settings x 2,500 replicates = 30,000, in 3 units"
     assert cost.startswith("at least ")
-    assert "at the rate of a first tile" in cost
+    assert "estimated from the first tile" in cost
     assert progress == [(0, 3), (1, 3), (2, 3), (3, 3)]
     (tmp_path / "dataset.nc").unlink()
     order.clear()
     execute(planned(), tmp_path, options)
-    assert order == [f"{size}, all of them stored", (3, 3)]
+    assert order == [f"{size}, all stored", (3, 3)]
+    order.clear()
+    execute(planned(), tmp_path / "part", replace(options, part=(2, 2)))
+    assert order[0] == f"{size}, 1 of them in this part"
 
 
 def test_the_forecast_is_a_tile_times_their_number(monkeypatch):

@@ -1,4 +1,4 @@
-"""Crops and flips: each image its own, in the direction that they should have (reports 18 and 19)."""
+"""Crops and flips: each image its own, in the direction that they should have."""
 
 from __future__ import annotations
 

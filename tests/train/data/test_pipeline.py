@@ -85,7 +85,7 @@ def test_a_constant_channel_is_zero():
 
 
 def test_evaluation_does_not_depend_on_the_batch_size(rng):
-    """Reports 22, 23: of 355 test digits each is scored once, by a linear map in whole numbers: sums are exact."""
+    """Of 355 test digits each is scored once, by a linear map in whole numbers: sums are exact."""
     inputs, weights = load("digits").test_inputs, rng.integers(-3, 4, (64, 10)).astype(np.float32)
 
     def logits(images):

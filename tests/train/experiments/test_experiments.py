@@ -60,7 +60,6 @@ def jobs_of(name: str, **options: Any) -> dict[tuple[str, ...], Any]:
 
 @pytest.mark.parametrize(("name", "option"), CASES)
 def test_each_option_reaches_what_it_names_and_nothing_else(name, option):
-    """Report 10."""
     value, target = OTHER[option]
     before, after = jobs_of(name), jobs_of(name, **{option: value})
     changed = {path for path in before.keys() | after.keys() if before.get(path) != after.get(path)}

@@ -91,7 +91,6 @@ def test_one_seed_is_said_to_be_one(name, rng):
 
 
 def test_nets_at_chance_are_hollow_and_the_caption_says_so(rng):
-    """Report 29."""
     for accuracy, hollow in ((0.9, False), (0.2, True)):
         stored = stored_of(records_of("width", 2, rng, accuracy))
         (ax, *_) = drawn("width", stored).axes

@@ -22,7 +22,7 @@ def reference(logits: np.ndarray, labels: np.ndarray) -> np.ndarray:
 
 
 def test_soft_targets_are_the_two_terms_of_the_reference_code(rng, logits):
-    """Report 14: lambda CE(own) + (1 - lambda) CE(partner's), to 1e-6 of the loss."""
+    """It is lambda CE(own) + (1 - lambda) CE(partner's), to 1e-6 of the loss."""
     own, other, lam = rng.integers(0, CLASSES, 40), rng.integers(0, CLASSES, 40), rng.beta(1, 1, 40)
     targets = lam[:, None] * np.eye(CLASSES)[own] + (1 - lam)[:, None] * np.eye(CLASSES)[other]
     expected = lam * reference(logits, own) + (1 - lam) * reference(logits, other)
@@ -45,7 +45,6 @@ def test_smoothed_labels_are_those_of_the_paper_and_of_the_theory(logits):
 
 
 def test_labels_count_as_one_hot_vectors(rng, logits):
-    """Report 15."""
     labels = rng.integers(0, CLASSES, 40).astype(np.int32)
     by_label = cross_entropy(jnp.asarray(logits), jnp.asarray(labels))
     np.testing.assert_array_equal(
@@ -59,7 +58,7 @@ def test_a_row_without_a_label_counts_nothing():
 
 
 def test_bfloat16_logits_are_computed_with_in_float32():
-    """Report 30: of logits that bfloat16 holds exactly, the loss is that of float32."""
+    """Of logits that bfloat16 holds exactly, the loss is that of float32."""
     logits = np.array([[20.0, 1.5, -3.0], [40.0, 39.5, 0.25]], np.float32)
     found = cross_entropy(jnp.asarray(logits, jnp.bfloat16), jnp.array([1, 1], jnp.int32))
     assert found.dtype == np.float32
@@ -74,6 +73,6 @@ def test_large_logits_overflow_nothing():
 @pytest.mark.few(1)
 @pytest.mark.parametrize("shape", [(3,), (1, 3), (2, 4), (1, 2, 3)])
 def test_targets_of_another_shape(shape):
-    """Report 15: a wrong rank or size raises."""
+    """A wrong rank or size raises."""
     with pytest.raises(ValueError, match=r"targets must be labels \[N\] or have the shape of the logits, \(2, 3\)"):
         cross_entropy(jnp.zeros((2, 3), jnp.float32), jnp.zeros(shape, jnp.float32))

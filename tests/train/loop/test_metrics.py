@@ -26,7 +26,7 @@ def case():
 
 @pytest.mark.medium
 def test_metrics_by_their_definitions(case):
-    """Report 24: fractions, 15 bins closed at the left."""
+    """Fractions, 15 bins closed at the left."""
     logits, labels = case
     found, probs = scored(logits, labels), softmax(logits.astype(np.float64), axis=1)
     confidence, correct = probs.max(1), probs.argmax(1) == labels
@@ -50,7 +50,6 @@ def test_metrics_by_their_definitions(case):
 
 @pytest.mark.medium
 def test_a_perfect_net_has_no_error():
-    """Report 25."""
     labels = np.arange(200) % 4
     found = scored(np.where(np.eye(4)[labels], 200.0, -200.0), labels)
     assert found["accuracy"] == 1
@@ -60,7 +59,7 @@ def test_a_perfect_net_has_no_error():
 
 @pytest.mark.medium
 def test_confidence_is_of_the_predicted_class():
-    """Report 26: the confidence is the largest of the probabilities, never that of class 1."""
+    """The confidence is the largest of the probabilities, never that of class 1."""
     logits, labels = np.array([[2.0, 0.0, -200.0, -200.0]] * 200), np.zeros(200, int)
     found = scored(logits, labels)
     np.testing.assert_allclose(found["ece"], 1 - softmax([2.0, 0.0])[0], atol=1e-6)

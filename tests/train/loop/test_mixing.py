@@ -41,7 +41,7 @@ def targets(rng):
 @pytest.mark.parametrize("drawn", ["by hand", pytest.param("by chance", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kind", KINDS)
 def test_alpha_0_leaves_the_batch_and_the_hidden_values(key, images, targets, kind, drawn):
-    """Report 11, to the last bit; targets are one-hot exactly (report 8)."""
+    """To the last bit; targets are one-hot exactly."""
     chance = partial(draw_step, Mixing(kind), key, 0.0, SIZE, SHAPE, LAYERS)
     draw = draw_by_hand(kind, 1.0) if drawn == "by hand" else jax.jit(chance)()
     mixed, labels, hook = mix_batch(Mixing(kind), draw, images, targets)
@@ -56,7 +56,7 @@ def test_alpha_0_leaves_the_batch_and_the_hidden_values(key, images, targets, ki
 @pytest.mark.few(2)
 @pytest.mark.parametrize("kind", KINDS)
 def test_images_and_targets_are_mixed_alike(kind):
-    """Report 2: the rows are unit vectors, as pixels and as targets, so that both must show the same shares."""
+    """The rows are unit vectors, as pixels and as targets, so that both must show the same shares."""
     rows = jnp.eye(SIZE, dtype=jnp.float32)
     images = jnp.broadcast_to(rows[:, None, None], (SIZE, *SHAPE, SIZE))
     draw = draw_by_hand(kind)
@@ -133,7 +133,7 @@ def test_layers_are_uniform_and_apart_from_pairs(key, calls):
 
 
 def test_hidden_values_of_bfloat16_are_mixed_in_float32(images, targets):
-    """Report 7: rounded once, after the mix."""
+    """Rounded once, after the mix."""
     _, _, hook = mix_batch(Mixing("manifold"), draw_by_hand("manifold", 0.7), images, targets)
     values = images.astype(jnp.bfloat16)
     plain = np.asarray(values, np.float32)

@@ -77,7 +77,7 @@ def test_a_step_of_the_optimizer_is_pytorchs():
 
 @pytest.mark.slow
 def test_no_mixup_is_plain_training(digits, both):
-    """Report 11: beside a training loop that knows no mixing; float32 against float64."""
+    """Beside a training loop that knows no mixing; float32 against float64."""
     training, _, nets, _ = both
     found, begun = (
         [np.asarray(leaf[0]) for leaf in jax.tree.leaves(tree.params)] for tree in (nets, training.start([0]))
@@ -106,7 +106,6 @@ def unmixed(digits):
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["mixup", *(pytest.param(k, marks=pytest.mark.slow) for k in ("cutmix", "manifold"))])
 def test_alpha_0_has_the_bits_of_a_program_without_mixing(digits, unmixed, kind):
-    """Report 11."""
     recipe, (plain, expected) = dataclasses.replace(RECIPE, mixing=Mixing(kind)), unmixed
     _, _, mixed, losses = trained(recipe, digits, ARMS[:1], seeds=(0, 1), epochs=1)
     np.testing.assert_array_equal(losses, expected)
@@ -125,7 +124,7 @@ def test_arms_begin_alike_and_part(both):
 
 @pytest.mark.medium
 def test_equal_seeds_are_equal_to_the_last_bit(digits, both):
-    """Report 17: parameters and losses of a second run."""
+    """Parameters and losses of a second run."""
     _, _, nets, losses = both
     _, _, other, repeated = trained(RECIPE, digits)
     np.testing.assert_array_equal(losses, repeated)
@@ -134,7 +133,7 @@ def test_equal_seeds_are_equal_to_the_last_bit(digits, both):
 
 @pytest.mark.medium
 def test_each_seed_epoch_and_step_has_a_lambda_and_erm_has_none(both):
-    """Reports 12 and 17: one a batch, of the draws that the steps take, [steps, members]; those of ERM are 1."""
+    """One a batch, of the draws that the steps take, [steps, members]; those of ERM are 1."""
     training, members, _, _ = both
     draws = lambda members, epoch: np.asarray(training.compiled.draws(44, members, np.uint32(epoch)).pairs.lam)  # noqa: E731
     lam = draws(members, 0)
@@ -161,7 +160,7 @@ def test_the_labels_of_a_step_are_smoothed(digits, both):
 
 @pytest.mark.slow
 def test_evaluation_does_not_depend_on_the_batch_size(digits, both, monkeypatch):
-    """Reports 22 and 23: 355 rows in batches of 64, beside all of them at once."""
+    """355 rows in batches of 64, beside all of them at once."""
     training, _, nets, _ = both
     monkeypatch.setattr(step, "_ROWS_AT_ONCE", 64)
     found = jax.jit(partial(step.logits_of, training.spec, training.images.scale))(
@@ -173,7 +172,7 @@ def test_evaluation_does_not_depend_on_the_batch_size(digits, both, monkeypatch)
 
 @pytest.mark.medium
 def test_evaluating_changes_nothing(digits, both):
-    """Report 27: twice the same logits, and nets as before."""
+    """Twice the same logits, and nets as before."""
     training, _, nets, _ = both
     before = jax.tree.map(np.asarray, nets)
     first = training.logits(nets, digits.test_inputs)
@@ -183,7 +182,7 @@ def test_evaluating_changes_nothing(digits, both):
 
 @pytest.mark.slow
 def test_the_loss_under_mixup_has_a_floor(digits):
-    """Report 14: 0.45 on average on ten balanced classes, where ERM's goes to 0. 100 epochs of a net that fits.
+    """0.45 on average on ten balanced classes, where ERM's goes to 0. 100 epochs of a net that fits.
 
     The mean of the last 200 batches is above 0.4 whatever the net does (five standard errors: 0.45 - 5 * 0.21 / 14).
     """
@@ -194,7 +193,7 @@ def test_the_loss_under_mixup_has_a_floor(digits):
 
 
 def test_convolutions_on_a_cpu_are_not_put_in_a_loop():
-    """Report 34: inside `lax.scan` they are 16 to 43 times slower."""
+    """Inside `lax.scan` they are 16 to 43 times slower."""
     assert jax.default_backend() == "cpu"
     specs = [StepSpec(Recipe(net), (8, 8, 1), 10) for net in (ResNetShape(0.01), RECIPE.net)]
     at_once = [program.compiled(spec).steps_at_once for spec in specs]

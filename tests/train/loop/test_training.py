@@ -47,7 +47,7 @@ def undisturbed(digits, tmp_path_factory):
 
 @pytest.mark.parametrize("name", NETS)
 def test_stopped_after_each_epoch_and_resumed(digits, tmp_path, undisturbed, name):
-    """Report 35: N epochs and then the others are all of them, across the pseudo-labels and the start of Mixup."""
+    """N epochs and then the others are all of them, across the pseudo-labels and the start of Mixup."""
     calls = []
 
     def stop(history, epoch):
@@ -177,7 +177,7 @@ def test_a_supervised_net_never_has_the_hidden_labels(digits, tmp_path):
 
 @pytest.mark.medium
 def test_training_metrics_are_of_what_they_say(digits, tmp_path, monkeypatch):
-    """Report 16: `train_mix_accuracy` weighs with lambda; `train_accuracy` is of the rows as they are, at the end."""
+    """`train_mix_accuracy` weighs with lambda; `train_accuracy` is of the rows as they are, at the end."""
     steps, original = [], TrainingProgram.epoch
 
     def epoch(self, *arguments):

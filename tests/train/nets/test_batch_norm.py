@@ -16,7 +16,7 @@ from mixjax.train.nets.batch_norm import BatchNorm, normalize
 
 @pytest.mark.medium
 def test_a_step_as_pytorch_makes_it(rng):
-    """Report 33: a tenth of the way to the batch's mean and unbiased variance; normalised by the biased one."""
+    """A tenth of the way to the batch's mean and unbiased variance; normalised by the biased one."""
     images = (3 + 2 * rng.normal(size=(4, 3, 3, 2))).astype(np.float32)
     norm = BatchNorm(2)
     out = norm(jnp.asarray(images))
@@ -30,7 +30,7 @@ def test_a_step_as_pytorch_makes_it(rng):
 
 @pytest.mark.medium
 def test_evaluation_uses_the_running_statistics_and_leaves_them(rng):
-    """Reports 27 and 28: twice the same, whatever else is in the batch."""
+    """Twice the same, whatever else is in the batch."""
     norm = BatchNorm(2)
     norm(jnp.asarray(rng.normal(2, 3, (50, 2)), jnp.float32))
     norm.eval()

@@ -19,7 +19,7 @@ FAN_IN = 400
 
 @pytest.mark.medium
 def test_torch_is_uniform_in_weights_and_biases(key):
-    """Report 32: sd 1/sqrt(3n) to 2 %, bound 1/sqrt(n), biases not 0. Kolmogorov and Smirnov at level 1e-6."""
+    """Uniform up to 1/sqrt(n), biases too, by Kolmogorov and Smirnov at level 1e-6; deviations to 2 %."""
     kernel, bias = layer_initializers("torch", FAN_IN)
     weights, biases = np.asarray(kernel(key, (FAN_IN, 300))), np.asarray(bias(key, (300,)))
     assert weights.dtype == biases.dtype == np.float32

@@ -58,7 +58,7 @@ def numpy_logits(net: MLP, rows: np.ndarray, train: bool) -> np.ndarray:
 @pytest.mark.parametrize("norm", ["none", "batch"])
 @pytest.mark.parametrize("train", [False, True])
 def test_logits_are_those_of_the_definition(rng, norm, train):
-    """Report 28: in evaluation mode batch normalisation uses the running statistics; float32 against float64."""
+    """In evaluation mode batch normalisation uses the running statistics; float32 against float64."""
     net = MLP(12, 5, 7, 3, norm, "torch", rngs=nnx.Rngs(0))
     for each in net.norms:
         each.mean[...] = jnp.asarray(rng.normal(size=7), jnp.float32)
@@ -71,7 +71,7 @@ def test_logits_are_those_of_the_definition(rng, norm, train):
 
 @pytest.mark.slow
 def test_logits_are_float32_under_bfloat16(rng):
-    """Report 30: the products are bfloat16, whose eight bits show; parameters and logits are float32."""
+    """The products are bfloat16, whose eight bits show; parameters and logits are float32."""
     rows = jnp.asarray(rng.normal(size=(4, 2, 2, 3)), jnp.float32)
     nets = [MLP(12, 5, 7, 2, dtype=dtype, rngs=nnx.Rngs(0)) for dtype in (jnp.float32, jnp.bfloat16)]
     full, half = (net(rows) for net in nets)

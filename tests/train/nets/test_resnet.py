@@ -14,7 +14,7 @@ from flax import nnx
 from mixjax.train.nets import PreActResNet18
 from mixjax.train.nets.shapes import ResNetShape, check_net
 
-COUNTS = {  # classes, channels, final norm: by hand, and of public PyTorch code (report 31)
+COUNTS = {  # classes, channels, final norm: by hand, and of public PyTorch code
     (10, 3, False): 11_171_146,
     (100, 3, False): 11_217_316,
     (10, 1, False): 11_169_994,
@@ -27,7 +27,6 @@ STAGES = ((64, 1), (128, 2), (256, 2), (512, 2))
 
 @pytest.mark.parametrize(("classes", "channels", "final_norm"), COUNTS)
 def test_parameter_counts(classes, channels, final_norm):
-    """Report 31."""
     count = ResNetShape(final_norm=final_norm).parameter_count((32, 32, channels), classes)
     assert count == COUNTS[classes, channels, final_norm]
 
@@ -128,7 +127,7 @@ def numpy_logits(net: PreActResNet18, images: np.ndarray, train: bool) -> np.nda
     ids=["odd sizes, final norm", "training", "full", "28x28"],
 )
 def test_logits_are_those_of_the_definition(rng, multiplier, final_norm, shape, train):
-    """Report 31; to 1e-4, float32 against float64."""
+    """To 1e-4, float32 against float64."""
     net = lived_in(multiplier, shape[-1], final_norm, rng)
     images = rng.normal(size=shape).astype(np.float32)
     expected = numpy_logits(net, images, train)
@@ -140,7 +139,7 @@ def test_logits_are_those_of_the_definition(rng, multiplier, final_norm, shape, 
 @pytest.mark.medium
 @pytest.mark.parametrize("dtype", [jnp.float32, jnp.bfloat16])
 def test_the_hook_is_given_the_images_and_the_inputs_of_the_stages(dtype):
-    """Report 30: hidden values are bfloat16 where it is asked for, and logits float32."""
+    """Hidden values are bfloat16 where it is asked for, and logits float32."""
     seen = {}
 
     def look(values, layer):

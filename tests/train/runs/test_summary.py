@@ -45,7 +45,7 @@ def test_one_seed_has_no_interval():
 
 
 def test_the_last_epoch_is_reported(records):
-    """Report 21: never the best one, in whatever order the records come."""
+    """Never the best one, in whatever order the records come."""
     for order in (records, records[::-1]):
         last = last_epochs(order)
         assert {row["epoch"] for row in last} == {2}
@@ -72,7 +72,7 @@ def test_every_two_arms_are_compared(records):
 
 @pytest.mark.parametrize(("accuracy", "chance"), [(0.29, True), (0.31, False)])
 def test_a_net_below_three_times_chance_is_marked(accuracy, chance):
-    """Report 29: one of its seeds is enough."""
+    """One of its seeds is enough."""
     (cell,) = cells_of([record("erm", 0), record("erm", 1, accuracy=accuracy)])
     assert cell.at_chance is chance
     assert summary_csv([record("erm", 0, accuracy=accuracy)]).splitlines()[1].split(",")[5] == str(int(chance))
