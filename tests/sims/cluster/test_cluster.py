@@ -189,7 +189,7 @@ def test_a_scheduler_that_is_gone_is_one_sentence(elsewhere, tmp_path):
 @pytest.mark.slow
 def test_no_scheduler_is_one_sentence(dask, capsys, tmp_path, monkeypatch):
     monkeypatch.setattr(Cluster.__init__, "__kwdefaults__", {**Cluster.__init__.__kwdefaults__, "patience": 1.0})
-    for address in ("tcp://127.0.0.1:1", "nowhere://1", "tcp://[::1]:1"):
+    for address in ("tcp://127.0.0.1:1", "nowhere://host:1", "tcp://[::1]:1"):
         assert main(["phase_diagram", "--scheduler", address, "--out", str(tmp_path / "run")]) == 2
         error = capsys.readouterr().err
         assert error.startswith(f"error: no Dask scheduler answers at {address}")
