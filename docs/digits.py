@@ -42,7 +42,7 @@ class Net(NamedTuple):
 
 
 def initial(key: jax.Array) -> Net:
-    """He's initialisation."""
+    """He's initialization."""
     first, second = jax.random.split(key)
     hidden = jax.random.normal(first, (64, WIDTH)) * np.sqrt(2 / 64)
     output = jax.random.normal(second, (WIDTH, 10)) * np.sqrt(2 / WIDTH)

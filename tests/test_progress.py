@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from mixjax.commands.progress import ProgressBar, tell
-from mixjax.sims.cli import _doing
+from mixjax.sims.cli import _options
 
 
 @pytest.mark.parametrize("place", ["a reader that is gone", "a disk that is full"])
@@ -26,9 +26,10 @@ def test_a_run_goes_on_though_nothing_can_be_shown(place, monkeypatch):
 
 def test_the_bar_says_what_is_done_before_and_after_the_units(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "120")
+    said = []
     with ProgressBar() as shown:
-        for done in range(3):
-            shown(done, 2, _doing("map", done, 2))
-    said = [_doing("map", done, 2) for done in range(3)]
+        for show in (shown, lambda *state: said.append(state[-1])):
+            for done in range(3):
+                _options("map", show).progress(done, 2)
     assert said == ["map (compiling), 0/2 units", "map, 1/2 units", "map (making the table), 2/2 units"]
     assert "map (making the table), 2/2 units" in capsys.readouterr().err

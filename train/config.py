@@ -100,7 +100,7 @@ class MLPConfig(Config):
 
     width: tuple[int, ...] = option((400,), "units of a hidden layer; several are separated by commas")
     depth: tuple[int, ...] = option((8,), "hidden layers; several are separated by commas")
-    norm: Norm = option("none", "batch normalisation before each ReLU, or none")
+    norm: Norm = option("none", "batch normalization before each ReLU, or none")
     init: Init = option("he", "variance of the first weights: he, lecun (Flax's) or torch (PyTorch's)")
 
     def __post_init__(self) -> None:
@@ -119,7 +119,7 @@ class ResNetConfig(Config):
     """The options of the pre-activation ResNet-18."""
 
     width_multiplier: float = option(1.0, "of 64, 128, 256 and 512 channels")
-    final_norm: bool = option(False, "normalise before the mean over pixels")
+    final_norm: bool = option(False, "normalize before the mean over pixels")
     init: Init = option("torch", "variance of the first weights")
 
     def __post_init__(self) -> None:

@@ -1,7 +1,7 @@
 """The final nets of a run, from the checkpoints that `--keep-checkpoints` leaves.
 
     DIR/checkpoints/JOB/          the last checkpoint of each job, which Orbax reads: nets, labels and history
-    DIR/checkpoints/images.json   the shape of an image, and the mean and sd by which its channels are normalised
+    DIR/checkpoints/images.json   the shape of an image, and the mean and sd by which its channels are normalized
 
 The data set is not needed. A checkpoint whose files are not those that were written is never parsed.
 """
@@ -45,7 +45,7 @@ class TrainedNet:
 
     Attributes:
       net, arm, seed: which net it is, as in records.jsonl.
-      params, statistics: its parameters, and the running statistics of normalisation, as `flax.nnx` states.
+      params, statistics: its parameters, and the running statistics of normalization, as `flax.nnx` states.
       scale: mean and sd of each channel, in units of a stored pixel.
     """
 
@@ -60,7 +60,7 @@ class TrainedNet:
     def logits(
         self, images: UInt8[np.ndarray, "M H W C"] | Float32[Array | np.ndarray, "M H W C"]
     ) -> Float[Array, "M K"]:
-        """Return the logits of images as they are stored: raw pixels, which are normalised here.
+        """Return the logits of images as they are stored: raw pixels, which are normalized here.
 
         Raises:
           ValueError: for images of another shape than those of the run, and for none.
@@ -71,7 +71,7 @@ class TrainedNet:
         return _logits(self._spec, self.scale, Nets(self.params, self.statistics, None), images)
 
     def module(self) -> Any:
-        """Return the `nnx.Module` in evaluation mode; it takes images that are normalised, (pixels - mean) / sd."""
+        """Return the `nnx.Module` in evaluation mode; it takes images that are normalized, (pixels - mean) / sd."""
         return net_of(self._spec, Nets(self.params, self.statistics, None))
 
 

@@ -136,7 +136,7 @@ def follow(task: Task, dataset: Dataset, epoch: Epoch, dtype: torch.dtype) -> Fo
 
 
 class ReLUInputs:
-    """The inputs of all ReLUs of a net in its last call: what normalisations and hidden linear layers give."""
+    """The inputs of all ReLUs of a net in its last call: what normalizations and hidden linear layers give."""
 
     def __init__(self, net: nn.Module):
         self._nearest: list[float] = []

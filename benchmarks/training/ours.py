@@ -1,4 +1,4 @@
-"""The steps of `train` as they run in an experiment: order, batches, normalisation, and Mixup's draws (alpha = 0)."""
+"""The steps of `train` as they run in an experiment: order, batches, normalization, and Mixup's draws (alpha = 0)."""
 
 from __future__ import annotations
 

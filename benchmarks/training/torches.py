@@ -53,7 +53,7 @@ def resnet(net: ResNet) -> nn.Module:
 
 
 class Torch:
-    """One epoch at a time: shuffled rows, normalised, SGD with momentum.
+    """One epoch at a time: shuffled rows, normalized, SGD with momentum.
 
     Args:
       net, pixels, labels: pixels are [N, H, W, C].

@@ -1,4 +1,4 @@
-r"""Calibration error by kernel density: the chance of being right at a confidence, as its neighbours have it.
+r"""Calibration error by kernel density: the chance of being right at a confidence, as its neighbors have it.
 
     ratio_j = sum_{i != j} k(f_j; f_i) y_i / sum_{i != j} k(f_j; f_i),    CE_p = (1/n sum_j |ratio_j - f_j|^p)^(1/p)
 
@@ -147,9 +147,9 @@ class _Centers(NamedTuple):
         return cls(f, counts, h, constant, digamma(a + 1))
 
     def of_others(self, j: jax.Array, g: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
-        """Return kernels at g over their largest (row j's is 0), its log, and the centres' least mass where g has 0.
+        """Return kernels at g over their largest (row j's is 0), its log, and the centers' least mass where g has 0.
 
-        Only centres of the least such mass count: the density itself is 0 unless it is.
+        Only centers of the least such mass count: the density itself is 0 unless it is.
         """
         others = self.counts & (lax.iota(np.int32, self.f.shape[1]) != j)
         apart = jnp.where(others, jnp.sum(jnp.where(g[:, None] > 0, 0.0, lax.stop_gradient(self.f)), axis=0), jnp.inf)

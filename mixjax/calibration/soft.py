@@ -1,6 +1,6 @@
 r"""Soft-binned calibration error: every row belongs a little to every bin, so that the error can be trained on.
 
-A row with confidence s belongs to bin b, of centre xi_b = (b - 1/2) / M, by the share
+A row with confidence s belongs to bin b, of center xi_b = (b - 1/2) / M, by the share
 
     u_b(s) = exp(-(s - xi_b)^2 / T) / sum_c exp(-(s - xi_c)^2 / T),    S_b = sum_i u_b(s_i),
 
@@ -45,7 +45,7 @@ def soft_ece(
       confidence, correct, weights, where: shape [N], as for `ece`.
       num_bins: M >= 1, or "cube_root", as for `ece`; static.
       temperature: T > 0, a scalar in units of squared confidence. None: 1 / (M^2 log 2), with which a score at the
-        centre of a bin belongs half as much to the next ones; decay by a factor d a bin is T = 1 / (M^2 log d).
+        center of a bin belongs half as much to the next ones; decay by a factor d a bin is T = 1 / (M^2 log d).
       norm: p >= 1, or `inf`; the root is taken. Static.
 
     Returns:

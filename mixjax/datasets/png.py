@@ -13,7 +13,7 @@ from jaxtyping import UInt8
 from mixjax.datasets.packages import import_optional
 
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
-_COLOR_TYPES = {1: 0, 3: 2}  # channels: grey or red, green, blue; 8 bits each
+_COLOR_TYPES = {1: 0, 3: 2}  # channels: gray or red, green, blue; 8 bits each
 _WHAT = "a PNG image"
 
 

@@ -10,10 +10,10 @@ The paper, a file each:
     expectations           the expected errors of the same, without sampling
     limits, capacity       p/n -> c: Theorems 3.1, 3.2, 5.1, 5.2; derivatives at no Mixup: Theorems 3.3, 5.3
     ood                    Theorem 3.4: test data of another mean
-    pseudo_label           Algorithm 1, Theorems 4.1 to 4.3; many unlabelled points in `pseudo_label_limits`
+    pseudo_label           Algorithm 1, Theorems 4.1 to 4.3; many unlabeled points in `pseudo_label_limits`
     claims                 every theorem as a signed number: `claims.CLAIMS["4.3"]`
 
-Beyond the paper, in `logistic`: the classifier that people train, penalised logistic regression with Mixup and label
+Beyond the paper, in `logistic`: the classifier that people train, penalized logistic regression with Mixup and label
 smoothing, and its exact limit. In `beyond`: any linear estimator (`linear`), finitely many pairs (`random_pairs`), a
 ridge, temperature scaling on held-out points (`temperature`, `temperature_limits`), a weight chosen from the training
 set (`estimated_weight`), classes of unequal size (`imbalance`, `imbalanced_ece`), more than two (`classes`,

@@ -176,15 +176,15 @@ def mixed_rows(
 def pseudo_label_estimators(
     x: ArrayLike, y: ArrayLike, unlabeled: ArrayLike, t: ArrayLike
 ) -> dict[str, Float[Array, " p"]]:
-    """Run Algorithm 1 (Section 4): estimate, label the unlabelled data by the sign of its score, estimate from all.
+    """Run Algorithm 1 (Section 4): estimate, label the unlabeled data by the sign of its score, estimate from all.
 
     Args:
-      x, y: labelled data, shapes [n, p] and [n].
+      x, y: labeled data, shapes [n, p] and [n].
       unlabeled: n_u >= 0 further inputs, shape [n_u, p].
       t: Mixup weight of the last step, in [0, 1], one number.
 
     Returns:
-      "init", the plain estimator of the labelled data; "final", that of all data with pseudo-labels; "mix", the
+      "init", the plain estimator of the labeled data; "final", that of all data with pseudo-labels; "mix", the
       Mixup estimator of these; each of shape [p].
 
     Example:

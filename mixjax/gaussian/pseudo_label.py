@@ -1,9 +1,9 @@
-r"""Pseudo-labels: the exact law of Algorithm 1's classifiers, at a cost of a few scalars an unlabelled point.
+r"""Pseudo-labels: the exact law of Algorithm 1's classifiers, at a cost of a few scalars an unlabeled point.
 
 Paper: Algorithm 1 and Theorems 4.1 to 4.3; the law is not in the paper. Take sigma = 1, u = theta_init / |theta_init|
-and b = <u, theta_u>, theta_u being the mean of the unlabelled data (theta itself, or that of another domain). For an
-unlabelled point, m = y u'x ~ N(b, 1) is independent of y, and its pseudo-label is y' = y sgn m. So y' is a fair sign
-independent of m, and the sums over unlabelled points are
+and b = <u, theta_u>, theta_u being the mean of the unlabeled data (theta itself, or that of another domain). For an
+unlabeled point, m = y u'x ~ N(b, 1) is independent of y, and its pseudo-label is y' = y sgn m. So y' is a fair sign
+independent of m, and the sums over unlabeled points are
 
     along u:       sum x y' = sum |m|,                    sum x = sum y' |m|,
     across it:     sum x y' = (sum sgn m) theta_u + G,    sum x = (sum y) theta_u + H,    y = y' sgn m,
@@ -64,7 +64,7 @@ def sample_pseudo_label_scores(
         n_unlabeled; its skewness is off by about 1/sqrt(n_unlabeled) (tests/gaussian/test_pseudo_label.py).
 
     Returns:
-      "init", trained on the labelled data; "final", on all, with pseudo-labels; "mix", with Mixup in this last step.
+      "init", trained on the labeled data; "final", on all, with pseudo-labels; "mix", with Mixup in this last step.
       Each of shape broadcast(n_labeled, p, theta_norm, t, unlabeled_norm, cosine) + (replicates,). NaN where p = 1 and
       |cosine| < 1. Reference: Algorithm 1, Theorems 4.1 to 4.3.
 
@@ -112,7 +112,7 @@ def _sample_pseudo_label_scores(
 
 
 class _Start(NamedTuple):
-    """The labelled estimator, and theta and theta_u in coordinates that begin with its direction u.
+    """The labeled estimator, and theta and theta_u in coordinates that begin with its direction u.
 
     length: |theta_init|. signal: of theta along u and w_1. b, across: of theta_u along u, and along w_1 and w_2.
     """
@@ -180,7 +180,7 @@ def _pool(
     n_u: jax.Array,
     p: jax.Array,
 ) -> _Pooled:
-    """Average labelled and unlabelled points; in every direction across u the noises are G and n D + H."""
+    """Average labeled and unlabeled points; in every direction across u the noises are G and n D + H."""
     spread = (1.0 - label) * (1.0 + label)
     share = unlabeled.pseudo_label / jnp.maximum(n_u, 1.0)  # the correlation of G and H
     g_scale = jnp.sqrt(n_u)

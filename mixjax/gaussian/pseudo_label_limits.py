@@ -1,12 +1,12 @@
-r"""Pseudo-labels of very many unlabelled points: Algorithm 1's final classifier in closed form.
+r"""Pseudo-labels of very many unlabeled points: Algorithm 1's final classifier in closed form.
 
 Paper: Theorems 4.1 to 4.3, whose proofs work in this limit. As n_labeled grows with p / n_labeled -> c_l, |theta_init|
 tends to l = sqrt(|theta|^2 + c_l) and b = <u, theta_u> to <theta, theta_u> / l (sigma = 1), theta_u being the mean of
-the unlabelled data: theta, or that of another domain. Over n_unlabeled points with p / n_unlabeled -> c_u,
+the unlabeled data: theta, or that of another domain. Over n_unlabeled points with p / n_unlabeled -> c_u,
 
     mean of x y' = k theta_u + s u + noise,    k = 2 Phi(b) - 1,    s = 2 phi(b),    |noise|^2 = c_u,
 
-and the final estimator is f theta_init + (1 - f) (k theta_u + s u + noise), with f = c_u / (c_l + c_u) the labelled
+and the final estimator is f theta_init + (1 - f) (k theta_u + s u + noise), with f = c_u / (c_l + c_u) the labeled
 share and noise orthogonal to everything. Mixup multiplies it by 1 - t. Pseudo-labels take away so much of the noise
 that mean / var = rho can exceed 1: an under-confident classifier, which no Mixup repairs. The paper's proof of Theorem
 4.3 takes rho < 1 for granted.
@@ -38,7 +38,7 @@ def limit_pseudo_label_scores(
 
     Args:
       labeled_ratio: c_l >= 0.
-      unlabeled_ratio: c_u >= 0; 0 where unlabelled points by far outnumber p and the labelled ones.
+      unlabeled_ratio: c_u >= 0; 0 where unlabeled points by far outnumber p and the labeled ones.
       theta_norm: |theta| >= 0.
       t: Mixup weight in [0, 1], of "mix".
       unlabeled_norm: |theta_u| >= 0; None is |theta|.

@@ -1,4 +1,4 @@
-r"""Sums over unlabelled points with pseudo-labels, given b = <u, theta_u>, which determine the classifier.
+r"""Sums over unlabeled points with pseudo-labels, given b = <u, theta_u>, which determine the classifier.
 
 Paper: Algorithm 1 (`pseudo_label` says how the sums enter). For m ~ N(b, 1) and an independent fair sign y', the
 pseudo-label, four sums matter:

@@ -107,7 +107,7 @@ def _density_error(bins: ScoreBins, classifiers: jax.Array, theta: jax.Array) ->
 
 
 def _normal_masses(edges: jax.Array) -> jax.Array:
-    """Return the mass of N(0, 1) between neighbouring edges, without cancellation in the upper tail."""
+    """Return the mass of N(0, 1) between neighboring edges, without cancellation in the upper tail."""
     low, high = edges[..., :-1], edges[..., 1:]
     return jnp.where(low > 0, ndtr(-low) - ndtr(-high), ndtr(high) - ndtr(low))
 

@@ -1,6 +1,6 @@
 """The affine map that gives both classes the right means and, on average, the right covariance.
 
-Learning h_hat starts here: at the minimiser of the criterion over affine maps as far as two moments go (for two
+Learning h_hat starts here: at the minimizer of the criterion over affine maps as far as two moments go (for two
 Gaussians of one covariance, W_2 depends on these alone). Like Section 3.4, it leaves the remaining rotation open.
 
 `gaussian.fit_whitening` is the compiled, shrunk whitening of rows in their own units. This one is in double precision

@@ -22,7 +22,7 @@ DIAGONAL: dict[str, Any] = {"color": "0.5", "linewidth": 0.8, "linestyle": "-", 
 
 
 class Look(NamedTuple):
-    """The color, marker and line of a model, which differ all three so that models differ in a grey print too."""
+    """The color, marker and line of a model, which differ all three so that models differ in a gray print too."""
 
     color: str
     marker: str

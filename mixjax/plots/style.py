@@ -52,7 +52,7 @@ def paper_style() -> AbstractContextManager[Any]:
 def panels(
     count: int, columns: int, *, height: Real, share_y: bool | Literal["row"] = True, width: Real = COLUMN_WIDTH
 ) -> tuple[Any, Sequence[Axes]]:
-    """Make a figure of panels with a common x axis, labelled below the lowest of each column.
+    """Make a figure of panels with a common x axis, labeled below the lowest of each column.
 
     Args:
       count: of panels, > 0.

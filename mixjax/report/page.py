@@ -97,7 +97,7 @@ def _caption(report: Report) -> str:
     level = report.settings.level
     return (
         "Each point is a bin with rows, at its mean confidence and accuracy. Points below the diagonal are "
-        "overconfident. Bars are Clopper and Pearson's intervals. The grey band, where drawn, shows where the points "
+        "overconfident. Bars are Clopper and Pearson's intervals. The gray band, where drawn, shows where the points "
         f"of calibrated scores lie. Both have level {level:g}, for each bin by itself. Below: the histogram of "
         "confidence."
     )

@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
+from mixjax.runs.errors import explained
 from mixjax.runs.storage import Location
 from mixjax.runs.untrusted import read_json
 from mixjax.runs.writing import write_atomically
@@ -40,10 +41,15 @@ class Sittings:
         self._started = self._recorded = time.perf_counter()
 
     def record(self, *, at_once: bool = True) -> None:
-        """Store the seconds so far; not at once, only if the last record is older than a few seconds."""
+        """Store the seconds so far; not at once, only if the last record is older than a few seconds.
+
+        Raises:
+          RunError: if they cannot be written.
+        """
         now = time.perf_counter()
         if at_once or now - self._recorded >= self._pause:
-            write_atomically(self._path, json.dumps(self._seconds(), indent=2).encode())
+            with explained(self._path.parent):
+                write_atomically(self._path, json.dumps(self._seconds(), indent=2).encode())
             self._recorded = now
 
     def total(self) -> dict[str, float | int]:

@@ -67,8 +67,8 @@ def _pairs_caption(table: xr.Dataset) -> str:
     return (
         f"Mean ECE over training sets of n = {int(table.attrs['n'])} (exact law) of Mixup with finitely many random "
         f"pairs, each with its own lambda, against their number over n. {BARS}Lines: the limit as n grows. "
-        "Dashed: the paper's Mixup, the expectation over pairs. Grey: no Mixup. Few pairs are worse than no "
-        "Mixup wherever a point is above the grey line."
+        "Dashed: the paper's Mixup, the expectation over pairs. Gray: no Mixup. Few pairs are worse than no "
+        "Mixup wherever a point is above the gray line."
     )
 
 

@@ -14,7 +14,7 @@ NAMES = {"ece": "ECE", "rms_ece": "ECE$_2$", "mce": "MCE"}
 PLAIN_NAMES = {"ece": "ECE", "rms_ece": "ECE_2", "mce": "MCE"}
 BARS = "Bars: 95 % intervals (1.96 standard errors to either side). "
 SHARE_BARS = "Bars of shares: 95 % intervals (Wilson). "
-MOST = 6  # panels of a figure, and lines of a panel: as many as there are colours that differ for every reader
+MOST = 6  # panels of a figure, and lines of a panel: as many as there are colors that differ for every reader
 
 
 def representatives(values: np.ndarray, most: int = MOST) -> list[int]:
@@ -36,8 +36,8 @@ def panel_positions(table: xr.Dataset, *dims: str) -> list[dict[str, int]]:
 
 
 def scale_text(largest: float, linear: float | None = None) -> str:
-    """Return the sentence about the colours of a map of differences."""
-    return f"Colours: symmetric logarithmic scale, linear within {linear or linear_within(largest):g} of 0. "
+    """Return the sentence about the colors of a map of differences."""
+    return f"Colors: symmetric logarithmic scale, linear within {linear or linear_within(largest):g} of 0. "
 
 
 def omitted(what: str, shown: int, size: int) -> str:

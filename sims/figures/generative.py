@@ -134,7 +134,7 @@ def _excess_caption(table: xr.Dataset) -> str:
     return (
         "ECE with the learned h_hat minus ECE with the exact inverse of g, same training sets, mean over n, against "
         "the number of pairs that h_hat is learned from; bars are 95 % intervals (Student's t, over training seeds). "
-        f"Grey: up to {BAR:g}. {_settings(table)}"
+        f"Gray: up to {BAR:g}. {_settings(table)}"
     )
 
 

@@ -1,4 +1,4 @@
-"""Maps of what Mixup does to a logistic fit, over p/n and |theta|, with literal fits as discs of the same colours."""
+"""Maps of what Mixup does to a logistic fit, over p/n and |theta|, with literal fits as discs of the same colors."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _near(name: str, table: xr.Dataset) -> str:
 
 
 def _points(ax: Any, mesh: Any, change: xr.DataArray) -> None:
-    """Draw each simulated point as a disc whose colour is on the same scale."""
+    """Draw each simulated point as a disc whose color is on the same scale."""
     x, y = np.meshgrid(change["point_ratio"].values, change["point_theta_norm"].values)
     values = change.transpose("point_theta_norm", "point_ratio").values
     ax.scatter(x, y, c=values, s=16, norm=mesh.norm, cmap=mesh.cmap, edgecolors="black", linewidths=0.6, zorder=3)
@@ -65,7 +65,7 @@ def _caption(name: str, table: xr.Dataset) -> str:
     largest = largest_size((table[f"{name}_mix"] - table[name]).values)
     label = LABELS[name].replace("$", "").replace("  ", " ")
     return (
-        f"{label}: penalised logistic regression with Mixup over all pairs, against the same fit without, in the limit "
+        f"{label}: penalized logistic regression with Mixup over all pairs, against the same fit without, in the limit "
         f"of n and p (line: no change). {scale_text(largest)}Discs: means over {int(table.attrs['replicates'])} "
         f"literal training sets of n = {int(table.attrs['n'])}, on the same scale. mu is the penalty."
     )

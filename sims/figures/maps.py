@@ -1,6 +1,6 @@
 """Maps over p/n and |theta| of the difference that Mixup makes, and P(mix better) beside the boundary of the limit.
 
-The colours show the first n. Where a run has several n, each has its boundary, so that the approach to the limit shows.
+The colors show the first n. Where a run has several n, each has its boundary, so that the approach to the limit shows.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def _drawn(table: xr.Dataset) -> tuple[list[int], list[int]]:
 
 
 def _laid_out(panel: xr.Dataset) -> xr.Dataset:
-    """Sort the map of one n by realised p/n, each once, and by |theta|."""
+    """Sort the map of one n by realized p/n, each once, and by |theta|."""
     _, first = np.unique(panel["realized_ratio"].values, return_index=True)
     return panel.isel({"ratio" if "ratio" in panel.dims else "p": first}).sortby("theta_norm")
 
@@ -168,7 +168,7 @@ def _agreement(table: xr.Dataset, settings: list[int]) -> str:
 
 def _lines_text(table: xr.Dataset, measured: str) -> str:
     first = int(table["n"][0])
-    each = f"; colours: n = {first}; other black lines: the same contour at the other n" if table.sizes["n"] > 1 else ""
+    each = f"; colors: n = {first}; other black lines: the same contour at the other n" if table.sizes["n"] > 1 else ""
     return f"Black, solid: {measured}{each}; yellow, dashed: the boundary in the limit p/n -> c (critical ratio). "
 
 

@@ -1,4 +1,4 @@
-"""Lines, colours, names of axes, colour bars and legends that several figures share."""
+"""Lines, colors, names of axes, color bars and legends that several figures share."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LIMIT: dict[str, Any] = {"color": "#F0E442", "casing": "black", "linestyle": (0,
 
 
 def legend(figure: Any, handles: Any, columns: int, *, where: str = "upper", **style: Any) -> None:
-    """Name marks above the panels, or below: a list of entries, or the labelled marks of a panel.
+    """Name marks above the panels, or below: a list of entries, or the labeled marks of a panel.
 
     The title of a figure, which says what it shows, is that of its legend: both have their place above the panels.
     """
@@ -36,7 +36,7 @@ def name_axes(axes: Any, columns: int, x: str, y: str = "") -> None:
 
 
 def color_bar(figure: Any, mesh: Any, axes: Any, label: str, **style: Any) -> Any:
-    """Draw the bar of a map's colours below the panels: of one column, or of two."""
+    """Draw the bar of a map's colors below the panels: of one column, or of two."""
     wide = {"shrink": 0.6, "aspect": 45} if figure.get_size_inches()[0] > 4 else {"shrink": 0.95, "aspect": 35}
     bar = figure.colorbar(mesh, ax=axes, location="bottom", pad=0.02, **wide, **style)
     bar.set_label(label)
@@ -58,7 +58,7 @@ def difference_bar(figure: Any, mesh: Any, axes: Any, label: str, largest: float
 
 
 def linear_within(largest: float) -> float:
-    """Return the size up to which the colour of a difference is linear: about a thirtieth of the largest."""
+    """Return the size up to which the color of a difference is linear: about a thirtieth of the largest."""
     return float(f"{largest / 30:.1g}")
 
 

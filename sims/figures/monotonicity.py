@@ -12,7 +12,7 @@ from mixjax.plots import COLORS, Figure, cased_line, decades, level_line, line_k
 from .captions import NAMES, omitted, representatives, scale_text
 from .marks import LIMIT, MEASURED, difference_bar, difference_map, legend
 
-LINEAR = 0.001  # size of the growth up to which its colour is linear
+LINEAR = 0.001  # size of the growth up to which its color is linear
 THEOREMS = {"ece": "3.3", "mce": "5.3"}
 FINDINGS = {  # of the limit, for every theta > 0
     "ece": r"The ECE's slope falls with $p/n$ at some $|\theta|$ only",

@@ -1,4 +1,4 @@
-"""Maps of what pseudo-labels do, and what Mixup then does, over p/n and the number of unlabelled points."""
+"""Maps of what pseudo-labels do, and what Mixup then does, over p/n and the number of unlabeled points."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST_ROWS, MOST_COLUMNS = 3, 2
 
 
 class _Words(NamedTuple):
-    """finding: the title. bar: of the colours. text: of the caption."""
+    """finding: the title. bar: of the colors. text: of the caption."""
 
     finding: str
     bar: str
@@ -29,7 +29,7 @@ _DIFFERENCES = {
     "final_difference": _Words(
         "Where pseudo-labels help (blue) and hurt (red)",
         "ECE(pseudo-labels) $-$ ECE  (blue: better)",
-        "ECE with pseudo-labels - ECE of the labelled data alone. Black: where the simulation has no difference; "
+        "ECE with pseudo-labels - ECE of the labeled data alone. Black: where the simulation has no difference; "
         "yellow, dashed: where the limit has none. ",
     ),
     "best_difference": _Words(
@@ -47,7 +47,7 @@ def pseudo_label_figures() -> tuple[Figure, ...]:
 
 
 def _draw(table: xr.Dataset, name: str) -> Any:
-    """Draw a row for each theta, and a column for each number of labelled points."""
+    """Draw a row for each theta, and a column for each number of labeled points."""
     if min(table.sizes["ratio"], table.sizes["unlabeled_per_label"]) < 2:
         return None
     positions, columns = _positions(table)
@@ -58,7 +58,7 @@ def _draw(table: xr.Dataset, name: str) -> Any:
         mesh = _draw_panel(ax, panel, name, largest)
         ax.set_title(rf"{theta_label(panel['theta_norm'])}, $n = {int(panel['n'])}$", pad=3)
     name_axes(axes, columns, "$p/n$")
-    figure.supylabel("unlabelled points / $n$", fontsize="medium")
+    figure.supylabel("unlabeled points / $n$", fontsize="medium")
     lines = ("no change", "no change, limit") if name == "final_difference" else ("half under-confident", "limit")
     keys = [line_key(line, **style) for line, style in zip(lines, (MEASURED[0], LIMIT), strict=True)]
     legend(figure, keys, 2, handlelength=3.2, title=_DIFFERENCES[name].finding)
@@ -97,19 +97,19 @@ def _caption(table: xr.Dataset, name: str) -> str:
     positions, columns = _positions(table)
     worst = max(float(table[f"{name}_se"].isel(position).max()) for position in positions)
     return (
-        f"Mean over data sets, of n labelled points, of {_DIFFERENCES[name].text}{_shares_text(table)}"
+        f"Mean over data sets, of n labeled points, of {_DIFFERENCES[name].text}{_shares_text(table)}"
         f"{scale_text(_largest(table, name))}The largest standard error of a cell is {worst:.2g}. {_sums_text(table)}"
         f"{omitted('values of theta', len(positions) // columns, table.sizes['theta_norm'])}"
-        f"{omitted('numbers of labelled points', columns, table.sizes['n'])}{settings_text(table, pairs_text(table))}"
+        f"{omitted('numbers of labeled points', columns, table.sizes['n'])}{settings_text(table, pairs_text(table))}"
     )
 
 
 def _sums_text(table: xr.Dataset) -> str:
-    """Say whether the sums over unlabelled points are exact, and up to how many of them."""
+    """Say whether the sums over unlabeled points are exact, and up to how many of them."""
     largest = round(float(table["unlabeled_per_label"].max() * table["n"].max()))
     exact = {"exact": np.inf, "auto": 10_000, "gaussian": 0}[json.loads(table.attrs["config"])["sums"]]
     law = "point by point, which is exact" if largest <= exact else "from the normal law that they tend to"
-    return f"Sums over unlabelled points, {largest:,} at most, are drawn {law}. "
+    return f"Sums over unlabeled points, {largest:,} at most, are drawn {law}. "
 
 
 def _shares_text(table: xr.Dataset) -> str:
@@ -124,6 +124,6 @@ def _shares_text(table: xr.Dataset) -> str:
         f"Of the {hurt.size:,} cells of this grid, by 95 % intervals, pseudo-labels help in "
         f"{100 * float(share('final_difference', -1.0).mean()):.3g} % and hurt in {100 * float(hurt.mean()):.3g} %; "
         f"the best Mixup weight lowers the ECE again in {100 * float(share('best_difference', -1.0).mean()):.3g} %, "
-        f"and in {100 * repaired:.3g} % of those where pseudo-labels hurt to below that of the labelled data alone. "
+        f"and in {100 * repaired:.3g} % of those where pseudo-labels hurt to below that of the labeled data alone. "
         f"More than half of the data sets overshoot in {100 * float((table['overshoot'] > 0.5).mean()):.3g} %. "
     )

@@ -1,4 +1,4 @@
-"""Maps of pseudo-labels of another domain: against the labelled data alone, and against Mixup of these."""
+"""Maps of pseudo-labels of another domain: against the labeled data alone, and against Mixup of these."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ _BARS = {
     "labeled_best_difference": "ECE(both) $-$ ECE(Mixup alone)  (blue: better)",
 }
 _TEXTS = {
-    "final_difference": "ECE with pseudo-labels - ECE of the labelled data alone, both without Mixup",
-    "labeled_best_difference": "ECE with pseudo-labels and Mixup in the last step - ECE of the labelled data with "
+    "final_difference": "ECE with pseudo-labels - ECE of the labeled data alone, both without Mixup",
+    "labeled_best_difference": "ECE with pseudo-labels and Mixup in the last step - ECE of the labeled data with "
     "Mixup (its exact expectation), each with the weight that is best in the limit (at most 1/2)",
 }
 
@@ -47,7 +47,7 @@ def _draw(table: xr.Dataset, name: str) -> Any:
         mesh = _draw_panel(ax, row, name, largest)
         ax.set_title(rf"$p/n = {float(row['ratio']):g}$", pad=3)
         ax.set_ylabel(r"angle to $\theta$ (°)")
-    axes[-1].set_xlabel(r"length of the unlabelled mean, $|\theta_u|/\sigma$")
+    axes[-1].set_xlabel(r"length of the unlabeled mean, $|\theta_u|/\sigma$")
     if len(rows) > 1:
         figure.suptitle(_TITLES[name], fontsize="medium")
     legend(figure, _keys(name), 3, where="lower", handlelength=2.0, columnspacing=1.0)
@@ -96,7 +96,7 @@ def _caption(table: xr.Dataset, name: str) -> str:
         f"Mean over data sets of {_TEXTS[name]}. Black: where there is no difference; {limit}white: where half of the "
         "data sets give an under-confident classifier (rho = mean/var of the score above 1) after pseudo-labels; star: "
         f"no shift. Counts are of the cells of this grid, clear by two standard errors. {shares} "
-        f"{_fixed(table)}The largest standard error of a cell is {worst:.2g}; the colour is linear up to 1/30 of the "
+        f"{_fixed(table)}The largest standard error of a cell is {worst:.2g}; the color is linear up to 1/30 of the "
         "largest difference and logarithmic beyond (symlog). "
         f"{omitted('values of p/n', len(rows), table.sizes['ratio'])}{settings_text(table, pairs_text(table))}"
     )
@@ -113,10 +113,10 @@ def _counts(row: xr.Dataset, name: str) -> str:
     below = worse & (-row["repaired_difference"] > 2.0 * row["repaired_difference_se"])
     return (
         f"{text}; there the best Mixup weight in the last step takes away {100 * float(taken):.2g} % of the harm, "
-        f"summed over cells, and brings the ECE below that of the labelled data without Mixup in {int(below.sum())}."
+        f"summed over cells, and brings the ECE below that of the labeled data without Mixup in {int(below.sum())}."
     )
 
 
 def _fixed(table: xr.Dataset) -> str:
-    names = {"theta_norm": "|theta|/sigma", "unlabeled_per_label": "unlabelled points / n"}
+    names = {"theta_norm": "|theta|/sigma", "unlabeled_per_label": "unlabeled points / n"}
     return ", ".join(f"{words} = {float(table[dim][0]):g}" for dim, words in names.items()) + ". "

@@ -81,9 +81,9 @@ def _caption(table: xr.Dataset) -> str:
     config = json.loads(table.attrs["config"])
     data = ", ".join(dict.fromkeys(map(str, table["data_set"].values)))
     return (
-        "Penalised logistic fits to n rows of two classes: measured on all other rows against predicted from the "
+        "Penalized logistic fits to n rows of two classes: measured on all other rows against predicted from the "
         f"moments of the classes and n, without a fit. A point for each of {table.sizes['pair']} pairs of classes, n, "
-        f"penalty and fit, mean of {sets_text(table)} training sets. {BARS}Grey: within {NEAR:g} of the diagonal. "
+        f"penalty and fit, mean of {sets_text(table)} training sets. {BARS}Gray: within {NEAR:g} of the diagonal. "
         "The change by Mixup is that of the plain fit to the same rows (paired); the ECE is the plug-in of 15 bins of "
         f"equal mass. Settings: {data}; n = {config['n']}, penalties {config['penalty']}, "
         f"alpha = beta = {config['alpha']}, smoothing {config['smoothing']}, seed {config['seed']}. Without units. "

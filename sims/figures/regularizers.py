@@ -79,8 +79,8 @@ def _changes(table: xr.Dataset, criterion: str, kind: str) -> xr.DataArray:
 def _gain_caption(table: xr.Dataset) -> str:
     return (
         "NLL of the best choice of each arm, less that of the best weight decay, in the limit; below 0 it buys "
-        "something. Every choice is tuned by minimisation; Mixup and smoothing alone have a weak penalty, which is not "
-        "chosen. Colours: Sigma = I; where the four lines are at 0, the best choice beside weight decay is none. "
+        "something. Every choice is tuned by minimization; Mixup and smoothing alone have a weak penalty, which is not "
+        "chosen. Colors: Sigma = I; where the four lines are at 0, the best choice beside weight decay is none. "
         f"Vertical scale: symmetric logarithmic, linear within {_LINEAR:g} of 0. Right: after the best temperature, "
         "which leaves only the accuracy."
     )

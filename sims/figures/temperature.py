@@ -54,7 +54,7 @@ def _arms(row: xr.Dataset) -> list[_Arm]:
 
 
 def _rows(table: xr.Dataset) -> list[xr.Dataset]:
-    """Return a panel of the largest weight for each theta, in order of realised p/n, each once, and held-out points."""
+    """Return a panel of the largest weight for each theta, in order of realized p/n, each once, and held-out points."""
     found = []
     for position in representatives(table["theta_norm"].values, MOST_THETAS):
         panel = table.isel(n=0, theta_norm=position, mixup=int(np.argmax(table["t"].values)))
@@ -137,7 +137,7 @@ def _slices(table: xr.Dataset) -> Any:
 
 
 def _ratios(table: xr.Dataset) -> list[float]:
-    """Return the two p/n that divide the range into thirds, or all if there are few; each realised once."""
+    """Return the two p/n that divide the range into thirds, or all if there are few; each realized once."""
     values = _rows(table)[0]["ratio"].values
     return [float(values[position]) for position in representatives(values, MOST_RATIOS)][-3:-1] or [float(values[0])]
 
@@ -203,10 +203,10 @@ def _pooled_caption(table: xr.Dataset) -> str:
     first = table.isel(n=0)
     worst = max(float(first[f"{name}_pooled_difference_se"].max()) for name in ("mix", "estimated"))
     return (
-        "Further labelled points are trained on with Mixup, or held out for a temperature of the classifier without "
+        "Further labeled points are trained on with Mixup, or held out for a temperature of the classifier without "
         "Mixup: ECE of Mixup of n + further points - ECE after temperature scaling of n. Blue: training on them is "
         "better calibrated; black: equal (a strip of one sign that is narrower than the cells is drawn in pieces). "
-        f"The largest standard error of a cell is {worst:.2g}; the colour is linear up to 1/30 of the largest "
+        f"The largest standard error of a cell is {worst:.2g}; the color is linear up to 1/30 of the largest "
         f"difference and logarithmic beyond (symlog), the axes are logarithmic. {_drawn_text(table)}"
     )
 

@@ -144,16 +144,16 @@ def draw_unknown_sigma(table: xr.Dataset) -> Any:
 
 
 def draw_many_labels(table: xr.Dataset) -> Any:
-    """4.2: shares for rates of the unlabelled points."""
+    """4.2: shares for rates of the unlabeled points."""
     figure, ax, row = one_panel(table, "4.2")
     rates = [k for k, cell in cells_of(row).items() if cell["n_u"] != "10 n"]
     share_lines(ax, row, _labels(row, rates, lambda cell: f"$n_u = {tex(cell['n_u']).replace('n', 'n_l')}$"))
-    ax.set(xlabel="labelled sample size $n_l$", ylabel="share that pseudo-labels hurt")
+    ax.set(xlabel="labeled sample size $n_l$", ylabel="share that pseudo-labels hurt")
     return titled(figure, ax, r"4.2 needs $n_u \gg \sqrt{n_l}$", 4, columnspacing=1.0, handlelength=1.6)
 
 
 def draw_mixup_repairs(table: xr.Dataset) -> Any:
-    """4.3: shares against the number of unlabelled points, around the edge of under-confidence."""
+    """4.3: shares against the number of unlabeled points, around the edge of under-confidence."""
     figure, ax, row = one_panel(table, "4.3")
     cells = cells_of(row)
     lines = [("2", wanted) for wanted in (30, 1000, 100_000)] + [("1.2", 1000)]
@@ -167,7 +167,7 @@ def draw_mixup_repairs(table: xr.Dataset) -> Any:
     edge = float(table["overshoot"])
     ax.axvline(edge, color="0.4", linewidth=0.8, linestyle="--", zorder=0)
     ax.text(edge * 1.12, 0.5, "under-confident\n" r"if $|\theta| = 2$", fontsize=7, va="center")
-    ax.set(xscale="log", xlabel="unlabelled points a label, $n_u/n_l$")
+    ax.set(xscale="log", xlabel="unlabeled points a label, $n_u/n_l$")
     share_axis(ax, "share that some Mixup helps")
     plots.decades(ax, x=True)
     return titled(figure, ax, "4.3 fails where pseudo-labels overshoot", 2)

@@ -51,12 +51,12 @@ _DRAWN = {
     ),
     "3.5": (
         draw_unknown_sigma,
-        f"{_SHARES} With the paper's estimate of sigma; dotted lines in the same colour: with sigma known (Theorem "
+        f"{_SHARES} With the paper's estimate of sigma; dotted lines in the same color: with sigma known (Theorem "
         "3.1).",
     ),
     "4.1": (
         draw_few_labels,
-        "Lines: the |theta| from which on pseudo-labels lower the ECE, in the limit, for the n_u of the same colour; "
+        "Lines: the |theta| from which on pseudo-labels lower the ECE, in the limit, for the n_u of the same color; "
         "it must be exceeded at |theta| = C1 sqrt(p/n_l), where C1 is the left end of what is allowed, and up to C2. "
         "Marks: configurations that are measured, filled where pseudo-labels help in 99 % of data sets at the largest "
         "n_l. Hollow ones are below their line: outside of the hypothesis, since theta is not sufficiently large. "
@@ -68,7 +68,7 @@ _DRAWN = {
     ),
     "4.3": (
         draw_mixup_repairs,
-        "Share of data sets of which the statement is true, against the unlabelled points a label, at p = 12 n_l; "
+        "Share of data sets of which the statement is true, against the unlabeled points a label, at p = 12 n_l; "
         "bars: 95 % intervals. Left of the dashed line (for |theta| = 2; everywhere for 1.2) the weight is that which "
         "calibrates in the limit, chosen before the data; right of it the limit is under-confident, and a data set "
         "counts if any of eight weights from .01 to .499 helps.",

@@ -11,7 +11,7 @@ _BETTER = {"ece": ("lower ECE", -1), "accuracy": ("higher accuracy", 1), "nll": 
 def logistic_diagram_report(table: xr.Dataset) -> str:
     """Write the share of the map where Mixup helps, by measure, and how literal fits agree with the limit."""
     rows = [
-        "# Where Mixup helps a penalised logistic fit",
+        "# Where Mixup helps a penalized logistic fit",
         "",
         f"Share of the map (p/n from {_range(table['ratio'])} and |theta| from {_range(table['theta_norm'])}, equal in "
         "their logarithms) where Mixup does better than the same fit without it, in the limit; a share depends on the "

@@ -13,7 +13,7 @@ def regularizers_report(table: xr.Dataset) -> str:
     rows = [
         "# What Mixup buys that weight decay and a temperature do not",
         "",
-        "All in the limit. Every choice minimises the population's NLL: L-BFGS-B in log mu, in the Mixup weight of "
+        "All in the limit. Every choice minimizes the population's NLL: L-BFGS-B in log mu, in the Mixup weight of "
         "alpha = beta and in eps, from the best points of a grid whose ends are the bounds. none, Mixup alone and "
         "smoothing alone have a weak penalty that is not chosen. Scaled: after the best temperature, chosen anew; one "
         f"that is fitted to m held-out points adds 1/(2m) to the NLL, {1 / (2 * _HELD_OUT):g} for {_HELD_OUT}. "

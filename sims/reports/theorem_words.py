@@ -33,7 +33,7 @@ def conditions_text(row: xr.Dataset) -> str:
     """Name what is approximated; nothing where every law that is drawn is exact."""
     if not bool((row["exact"] == 0).any()):
         return ""
-    return "Sums over more than 10,000 unlabelled points are drawn from the normal law that they tend to."
+    return "Sums over more than 10,000 unlabeled points are drawn from the normal law that they tend to."
 
 
 def regime_text(cells: Iterable[str]) -> str:
@@ -92,7 +92,7 @@ def _details(entry: Mapping[str, Any]) -> list[str]:
         "Must be added": entry["condition"],
         "False without it" if entry["condition"] else "False": fails and f"{fails}.",
         "Reading": entry["reading"],
-        "In the authors' favour": entry["favourable"],
+        "In the authors' favor": entry["favorable"],
     }
     listed = (f"* *{name}*: {text}".replace("|", r"\|") for name, text in parts.items() if text)
     return ["", f"**Theorem {entry['theorem']}: {entry['verdict']}.**", "", *listed]

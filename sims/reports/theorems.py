@@ -46,7 +46,7 @@ def verdict(row: xr.Dataset, claim: Claim) -> dict[str, Any]:
         "condition": claim.condition if len(outside) and len(inside) else "",
         "fails": [_share(row, k) for k in outside],
         "reading": claim.reading,
-        "favourable": claim.favourable,
+        "favorable": claim.favorable,
         "estimate": float(last["value"]),
         "standard_error": float(last["value_se"]),
         "approximation": conditions_text(row),

@@ -1,6 +1,6 @@
 r"""Beyond the paper: does Mixup still help where the averaging classifier says so, if the classifier is fitted?
 
-The paper's classifier averages y x. On the same training sets: the ridge-regularised discriminant, whose Mixup is a
+The paper's classifier averages y x. On the same training sets: the ridge-regularized discriminant, whose Mixup is a
 closed form (`ridge`), and the logistic fit, whose Mixup is random pairs here and all pairs in its limit
 (`mixjax.gaussian.logistic`). Data are drawn literally. All that follows sees inner products alone, so that where p > n
 it is done in the space of the rows.

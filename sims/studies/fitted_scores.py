@@ -1,4 +1,4 @@
-"""Measured scores of penalised logistic fits with Mixup and label smoothing: a few training sets of real rows.
+"""Measured scores of penalized logistic fits with Mixup and label smoothing: a few training sets of real rows.
 
 A training set of n rows has as many of either class, drawn without replacement; the fit to it is scored on all other
 rows of the pair. The score is v = w'x / 2, and the confidence s(2 |v|), as in the paper.

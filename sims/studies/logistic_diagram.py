@@ -1,4 +1,4 @@
-"""The phase diagram of the classifier that people train: what Mixup does to a penalised logistic fit.
+"""The phase diagram of the classifier that people train: what Mixup does to a penalized logistic fit.
 
 The paper's map is that of its averaging classifier. This is the same map of the logistic fit, from the limit
 alone (`limit_logistic_scores`), with literal fits to all pairs on it.
@@ -116,7 +116,7 @@ def _table(config: LogisticDiagram, pieces: Mapping[str, HostArrays]) -> xr.Data
 
 STUDY = PiecewiseStudy(
     name="logistic_diagram",
-    summary="where Mixup lowers the ECE of a penalised logistic fit: the limit, and literal fits",
+    summary="where Mixup lowers the ECE of a penalized logistic fit: the limit, and literal fits",
     config=LogisticDiagram,
     presets={
         "quick": {"ratio": "0.05:8:12:log", "theta_norm": "0.25:4:12:log", "alpha": "1", "n": 50, "replicates": 10},

@@ -1,7 +1,7 @@
 """Pseudo-labels: where they help, hurt and overshoot, and where Mixup in the last step repairs what they do.
 
 Paper: Algorithm 1 and Theorems 4.1 to 4.3, over p / n_labeled, n_unlabeled / n_labeled and |theta|. The exact law over
-data sets is `sample_pseudo_label_scores`: point by point up to MOST_EXACT unlabelled points, and beyond with normal
+data sets is `sample_pseudo_label_scores`: point by point up to MOST_EXACT unlabeled points, and beyond with normal
 sums, or as the option `sums` asks. Overshooting is rho = mean/var of the score above 1: an under-confident classifier.
 """
 
@@ -37,7 +37,7 @@ from ..grid import LARGEST, AxisValue, Grid, axis, grid_of, with_axes
 from ..study import GridStudy
 from .comparison import as_variable, fraction_variables, grid_dataset, mean_or_nan, mean_variables
 
-MOST_EXACT = 10_000  # unlabelled points that are drawn one by one by default
+MOST_EXACT = 10_000  # unlabeled points that are drawn one by one by default
 MOST_RATIO = 1e30  # p / n_unlabeled, as large as if there were none
 
 
@@ -45,19 +45,19 @@ MOST_RATIO = 1e30  # p / n_unlabeled, as large as if there were none
 class PseudoLabelConfig:
     """Axes are start:stop:count, start:stop:count:log, or values separated by commas."""
 
-    n: AxisValue = option("20,100", "Labelled training points")
+    n: AxisValue = option("20,100", "Labeled training points")
     ratio: AxisValue = option("0.1:30:18:log", "p/n; p is max(1, round(ratio n))")
     theta_norm: AxisValue = option("0.5,1,2", "Signal |theta| / sigma")
-    unlabeled_per_label: AxisValue = option("0.3:100:14:log", "Unlabelled points / n")
+    unlabeled_per_label: AxisValue = option("0.3:100:14:log", "Unlabeled points / n")
     alpha: AxisValue = option("0.2,1", "alpha of lambda ~ Beta(alpha, beta) in the last step; 0 is no Mixup")
     beta: AxisValue = option("same", "beta, one for each alpha or one for all; 'same' is alpha")
-    sums: str = option("auto", "Over unlabelled points: exact, gaussian, or auto, exact up to 10,000 of them")
+    sums: str = option("auto", "Over unlabeled points: exact, gaussian, or auto, exact up to 10,000 of them")
     replicates: int = option(1000, "Data sets a cell")
     seed: int = option(0, "Of every draw")
 
 
 def experiment_of(grid: Grid) -> Experiment:
-    """Return the experiment with the sums over unlabelled points that the grid asks for."""
+    """Return the experiment with the sums over unlabeled points that the grid asks for."""
     return _experiment(grid.options["sums"])
 
 
@@ -97,7 +97,7 @@ def _score(laws: dict[str, ScoreLaw], settings: Arrays) -> Arrays:
 
 
 _LABELS = {
-    "ece": "ECE of the labelled data's classifier",
+    "ece": "ECE of the labeled data's classifier",
     "ece_final": "ECE with pseudo-labels",
     "ece_mix": "ECE with pseudo-labels and Mixup",
     "ece_best": "ECE with pseudo-labels and the Mixup weight that is best in the limit",
@@ -111,7 +111,7 @@ _LABELS = {
 
 
 def pseudo_label_grid(config: PseudoLabelConfig) -> Grid:
-    """Return the cells of the Gaussian model at every number of unlabelled points, which are of the same domain."""
+    """Return the cells of the Gaussian model at every number of unlabeled points, which are of the same domain."""
     grid = with_axes(grid_of(config), unlabeled_per_label=axis("unlabeled_per_label", config.unlabeled_per_label))
     points = np.rint(grid.cells["unlabeled_per_label"] * grid.cells["n"])
     same = {"unlabeled_norm": grid.cells["theta_norm"], "angle": np.zeros_like(points)}
@@ -128,9 +128,9 @@ def _sums(chosen: str, points: float) -> SumsLaw:
     if chosen not in ("auto", "exact", "gaussian"):
         raise RunError(f"sums must be auto, exact or gaussian, got {chosen!r}")
     if points > LARGEST:
-        raise RunError(f"unlabelled points must be at most {LARGEST:g}, got {points:g}")
+        raise RunError(f"unlabeled points must be at most {LARGEST:g}, got {points:g}")
     if chosen == "exact" and points > 2**24:
-        raise RunError(f"exact sums are for up to 2^24 unlabelled points, got {points:g}; give --sums gaussian")
+        raise RunError(f"exact sums are for up to 2^24 unlabeled points, got {points:g}; give --sums gaussian")
     exact = chosen == "exact" or (chosen == "auto" and points <= MOST_EXACT)
     return "exact" if exact else "gaussian"
 
@@ -145,13 +145,13 @@ def pseudo_label_table(config: PseudoLabelConfig, grid: Grid, moments: Mapping[s
 
 
 def _against_labeled(grid: Grid, mixed: Moments) -> dict[str, xr.Variable]:
-    """Compare pseudo-labels and Mixup with Mixup of the labelled data alone, whose expected ECE is exact."""
+    """Compare pseudo-labels and Mixup with Mixup of the labeled data alone, whose expected ECE is exact."""
     n, p, theta = (grid.cells[name].reshape(*grid.shape[:3], -1)[..., :1] for name in ("n", "p", "theta_norm"))
     with jax.enable_x64(True):
         t = np.minimum(np.asarray(best_weight(p / n, theta)), 0.5)
         labeled = np.asarray(expected_errors(n=n, p=p, theta_norm=theta, t=t).ece)
     labeled = np.broadcast_to(labeled, (*grid.shape[:3], np.prod(grid.shape[3:], dtype=int))).ravel()
-    label = "ECE of the labelled data with the Mixup weight that is best in the limit"
+    label = "ECE of the labeled data with the Mixup weight that is best in the limit"
     difference = f"{_LABELS['ece_best']} - {label}"
     return {
         "ece_labeled_best": as_variable(grid, labeled, f"{label}, its exact expectation"),

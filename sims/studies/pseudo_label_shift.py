@@ -1,4 +1,4 @@
-"""Pseudo-labels of another domain: what unlabelled data of mean theta_u do to calibration on data of mean theta.
+"""Pseudo-labels of another domain: what unlabeled data of mean theta_u do to calibration on data of mean theta.
 
 The paper leaves this question open (its Section 6). The laws, their limits and all that is measured are those of
 `pseudo_label`, over the length of theta_u and its angle to theta.
@@ -22,11 +22,11 @@ from .pseudo_label import PseudoLabelConfig, experiment_of, pseudo_label_grid, p
 class PseudoLabelShiftConfig(PseudoLabelConfig):
     """Axes are start:stop:count, start:stop:count:log, or values separated by commas."""
 
-    n: AxisValue = option("50", "Labelled training points")
+    n: AxisValue = option("50", "Labeled training points")
     ratio: AxisValue = option("1,5", "p/n; p is max(1, round(ratio n)), 2 at least")
     theta_norm: AxisValue = option("1.5", "Signal |theta| / sigma")
-    unlabeled_per_label: AxisValue = option("20", "Unlabelled points / n")
-    unlabeled_norm: AxisValue = option("0.2:6:20:log", "|theta_u| / sigma of the unlabelled data")
+    unlabeled_per_label: AxisValue = option("20", "Unlabeled points / n")
+    unlabeled_norm: AxisValue = option("0.2:6:20:log", "|theta_u| / sigma of the unlabeled data")
     angle: AxisValue = option("0:180:19", "Degrees between theta_u and theta, 0 to 180")
 
 
@@ -40,7 +40,7 @@ def _grid(config: PseudoLabelShiftConfig) -> Grid:
 
 STUDY = GridStudy(
     name="pseudo_label_shift",
-    summary="pseudo-labels of unlabelled data of another domain, over the length and angle of its mean",
+    summary="pseudo-labels of unlabeled data of another domain, over the length and angle of its mean",
     config=PseudoLabelShiftConfig,
     presets={
         "quick": {"ratio": "5", "unlabeled_norm": "0.2:6:8:log", "angle": "0:180:7", "replicates": 300},

@@ -1,6 +1,6 @@
 r"""Logistic fits to real features, predicted from means, covariance and n alone, and measured.
 
-Not in the paper. For two classes of real rows `predict_logistic_scores` gives the law of the score of a penalised
+Not in the paper. For two classes of real rows `predict_logistic_scores` gives the law of the score of a penalized
 logistic fit with Mixup or label smoothing from the moments of `class_moments`; nothing is fitted. Beside it: the fits
 themselves, scored on the other rows, and what the paper's averaging classifier says of Mixup on the same features.
 """

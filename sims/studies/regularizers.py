@@ -1,7 +1,7 @@
-"""What Mixup buys that weight decay and a temperature do not, for a penalised logistic fit in the limit.
+"""What Mixup buys that weight decay and a temperature do not, for a penalized logistic fit in the limit.
 
 At each (p/n, |theta|) the best penalty, the best Mixup and the best label smoothing, each alone and together, all
-found by minimisation of the population's NLL (`tuned_fits`), without and with temperature scaling on held-out points,
+found by minimization of the population's NLL (`tuned_fits`), without and with temperature scaling on held-out points,
 for Sigma = I, and at |theta| = 1 for eigenvalues that decay. A temperature leaves only
 z^2 = mean^2 / var of a score, which is its accuracy; fitted to m points it adds 1 / (2m) to the NLL, to leading order,
 since it is one parameter of a right model. The maps over (p/n, mu, alpha) show what Mixup does to that accuracy.

@@ -1,4 +1,4 @@
-"""The configurations at which the theorems are measured: rates of p and of unlabelled points, and |theta| down to 0."""
+"""The configurations at which the theorems are measured: rates of p and of unlabeled points, and |theta| down to 0."""
 
 from __future__ import annotations
 

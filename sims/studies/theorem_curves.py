@@ -26,7 +26,7 @@ DERIVATIVE_NORM = np.array([0.3, 1.0, 2.0, 3.0, 5.0])
 DERIVATIVE_RATIO = np.geomspace(0.01, 300.0, 80)
 SLOPE = np.concatenate([np.geomspace(0.001, 0.2, 30)[:-1], np.linspace(0.2, 0.999, 60)])
 RELATIVE_NORM = np.geomspace(0.05, 2.5, 60)
-PER_LABEL = np.array([0.0, 1.0, 10.0, 200.0])  # unlabelled points a label; 0 where they grow more slowly
+PER_LABEL = np.array([0.0, 1.0, 10.0, 200.0])  # unlabeled points a label; 0 where they grow more slowly
 
 
 def curves() -> HostArrays:

@@ -36,7 +36,7 @@ from .theorem_curves import curve_variables, curves, margins
 class Theorems:
     """Training sample sizes at which every claim is measured."""
 
-    n: AxisValue = option("10:10000000:13:log", "Training sample sizes (of 4.1 to 4.3: labelled ones)")
+    n: AxisValue = option("10:10000000:13:log", "Training sample sizes (of 4.1 to 4.3: labeled ones)")
     replicates: int = option(4_000, "Training sets of a size and configuration")
     seed: int = option(0, "Of every draw")
 

@@ -61,7 +61,7 @@ index_of = jax.jit(Bins.index, static_argnums=0)
     *((bins, np.float32) for bins in (1, 2, 15, 49, 64, 65, 1000)), (15, np.float64), (1000, np.float64),
 ])  # fmt: skip
 def test_every_edge_is_in_its_bin(num_bins, dtype):
-    """k/M, and its neighbours on both sides; edges are correctly rounded."""
+    """k/M, and its neighbors on both sides; edges are correctly rounded."""
     edges = Bins(num_bins).edges(np.dtype(dtype))
     ks = np.arange(num_bins + 1)
     for k in ks[:: max(1, num_bins // 50)]:

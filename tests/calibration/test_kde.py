@@ -99,7 +99,7 @@ def test_on_the_boundary_kernels_are_limits(ends, rng):
 
 @pytest.mark.slow
 def test_vectors_on_the_boundary():
-    """A corner sees the centres with least mass off it: those of the corner, or the nearest."""
+    """A corner sees the centers with least mass off it: those of the corner, or the nearest."""
     probs = np.array([[1.0, 0, 0], [1, 0, 0], [0.5, 0.5, 0], [0, 0.25, 0.75]])
     value = kde_ece_canonical(probs, [0, 1, 2, 1], bandwidth=0.1)
     ratios = np.array([[0, 1, 0], [1, 0, 0], [0.5, 0.5, 0], [0, 0, 1]])  # the last is nearest to row 2

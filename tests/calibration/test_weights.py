@@ -92,7 +92,7 @@ def test_equal_mass_bins_of_weights_are_those_of_repeated_rows(total, num_bins):
     65_536, 2**20, *(pytest.param(number, marks=pytest.mark.slow) for number in (46_341, 100_003)),
 ])  # fmt: skip
 def test_equal_mass_with_very_many_bins(num_bins):
-    """k (N mod M) is beyond 32 bits; M > N leaves each row in a bin of its own, M < N puts neighbours together."""
+    """k (N mod M) is beyond 32 bits; M > N leaves each row in a bin of its own, M < N puts neighbors together."""
     size = 100_000
     confidence = np.linspace(0, 1, size).astype(np.float32)
     rank = np.searchsorted(confidence, confidence)

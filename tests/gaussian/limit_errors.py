@@ -1,4 +1,4 @@
-"""Errors in the limit p/n -> c, integrated or maximised from the definitions: the independent answer of the tests.
+"""Errors in the limit p/n -> c, integrated or maximized from the definitions: the independent answer of the tests.
 
 A score is v ~ N(m, w), m = (1-t) |theta|^2, w = (1-t)^2 (|theta|^2 + c).
 """

@@ -25,7 +25,7 @@ def widest_gap(mean, gap):
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("dtype, tolerance", [(np.float64, 1e-14), (np.float32, 2e-7)])
-def test_mce_by_maximisation(dtype, tolerance):
+def test_mce_by_maximization(dtype, tolerance):
     """The docstring's accuracy, over rho from 1e-8 to 1e8."""
     law = grid_law(dtype)
     positive = np.flatnonzero((law.mean > 0) & (law.gap != 0))

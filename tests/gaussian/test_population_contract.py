@@ -76,7 +76,7 @@ BATCH = ScoreLaw(
 @pytest.mark.medium
 @pytest.mark.parametrize("quantity", ["errors", pytest.param("nll", marks=pytest.mark.slow)])
 def test_batched_equals_looped(quantity):
-    """An entry does not see its neighbours; 1e-13 for another order of operations."""
+    """An entry does not see its neighbors; 1e-13 for another order of operations."""
     batched = COMPILED[quantity](BATCH)
     assert batched.shape == SHAPE
     for i, j in np.ndindex(SHAPE):

@@ -1,4 +1,4 @@
-"""Algorithm 1: the exact law against the literal algorithm, and sums over unlabelled points against their moments."""
+"""Algorithm 1: the exact law against the literal algorithm, and sums over unlabeled points against their moments."""
 
 from __future__ import annotations
 

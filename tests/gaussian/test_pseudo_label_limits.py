@@ -1,4 +1,4 @@
-"""Very many unlabelled points: the closed form against samples, and where the final classifier is under-confident."""
+"""Very many unlabeled points: the closed form against samples, and where the final classifier is under-confident."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ from collections import Counter
 
 from tests.pages import logistic, temperature, training
 from tests.pages.tables import table
-from tests.pages.theorems import entries, favoured
+from tests.pages.theorems import entries, favored
 
 STATED = {
     logistic: ("settings", "nll.none", "decay.nll", "decay.scaled", "Mixup.accuracy", "plain.accuracy"),
@@ -27,6 +27,6 @@ def numbers() -> dict[str, float]:
     verdicts = Counter(entry["verdict"] for entry in entries().values())
     fits = table("real_fits/pair-n-penalty-fit.csv", "signed == signed")
     near = ((fits.signed_predicted - fits.signed).abs() <= 0.03).sum()
-    values |= {name: verdicts[verdict] for name, verdict in VERDICTS.items()} | {"favoured": favoured()}
+    values |= {name: verdicts[verdict] for name, verdict in VERDICTS.items()} | {"favored": favored()}
     values |= {f"units.300{end}": -values[f"units.300{end}"] for end in ("", ".low", ".high")}  # what it is lowered by
     return values | {"near": near, "cells": len(fits)}

@@ -24,7 +24,7 @@ def clear(rows: pd.DataFrame, name: str, sign: int) -> pd.Series:
 def same_domain() -> dict[str, float]:
     cells = table(SAME, alpha=1)
     hurts, overshoot = clear(cells, "final_difference", 1), cells[cells.overshoot > 0.5]
-    mixed = cells.assign(against=cells.ece_best - labelled_mixup(cells), against_se=cells.ece_best_se)
+    mixed = cells.assign(against=cells.ece_best - labeled_mixup(cells), against_se=cells.ece_best_se)
     many = hurts & (cells.ratio < 3)
     assert (cells[hurts & ~many].unlabeled_per_label == 0.3).all()
     assert (overshoot.theta_norm == 2).all()
@@ -47,8 +47,8 @@ def same_domain() -> dict[str, float]:
     }
 
 
-def labelled_mixup(cells: pd.DataFrame) -> np.ndarray:
-    """Return the exact expected ECE of the labelled data with the best Mixup weight of the limit, at most 1/2."""
+def labeled_mixup(cells: pd.DataFrame) -> np.ndarray:
+    """Return the exact expected ECE of the labeled data with the best Mixup weight of the limit, at most 1/2."""
     sizes = cells[["n", "p", "theta_norm"]].to_numpy(float)
     (n, p, theta), place = (part.T for part in np.unique(sizes, axis=0, return_inverse=True))
     with jax.enable_x64(True):
@@ -67,7 +67,7 @@ def counts() -> dict[str, float]:
         for name, difference in (("alone", "final_difference"), ("mixup", "labeled_best_difference")):
             for word, sign in (("better", -1), ("worse", 1)):
                 values[f"shift.{ratio}.{name}.{word}"] = clear(cells, difference, sign).sum()
-        values[f"shift.{ratio}.labelled"] = cells.ece_labeled_best.mean()
+        values[f"shift.{ratio}.labeled"] = cells.ece_labeled_best.mean()
     return values | {"shift.1.cells": len(of_ratio(1))}
 
 

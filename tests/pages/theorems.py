@@ -49,7 +49,7 @@ def first(theorem: str, configuration: str) -> int:
 def verdicts() -> dict[str, float]:
     values = {f"{name}.n": entry["n"] for name, entry in entries().items() if entry["n"] is not None}
     text = (FOLDER / "README.md").read_text()
-    return values | {"favoured": favoured(), "replicates": int(re.search(r"replicates = (\d+)", text)[1])}
+    return values | {"favored": favored(), "replicates": int(re.search(r"replicates = (\d+)", text)[1])}
 
 
 def interval(name: str, row: Any) -> dict[str, float]:
@@ -57,7 +57,7 @@ def interval(name: str, row: Any) -> dict[str, float]:
     return {name: row.share, f"{name}.low": row.share_low, f"{name}.high": row.share_high}
 
 
-def favoured() -> int:
+def favored() -> int:
     """Return how many theorems that need a condition hold as their authors may have meant them.
 
     One theta other than 0 at a time, p in proportion to n where it is to be comparable (3.4), n_u in proportion to n_l.

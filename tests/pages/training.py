@@ -58,9 +58,9 @@ def speed() -> dict[str, float]:
     file = ROOT / "results" / "benchmarks" / "training" / "training.json"
     results = json.loads(file.read_text())["results"]
     ratios = results["steps"]["ratios"] | results["convolutions"]["ratios"]
-    names = {"mlp.grey": "MLP 784-400x8", "mlp.color": "MLP 3072-400x8"}
+    names = {"mlp.gray": "MLP 784-400x8", "mlp.color": "MLP 3072-400x8"}
     for part in ("0.25", "1"):
-        for short, shape in (("grey", "28x28x1"), ("color", "32x32x3")):
+        for short, shape in (("gray", "28x28x1"), ("color", "32x32x3")):
             names[f"x{part}.{short}"] = f"ResNet-18, x{part} channels, {shape}"
     rows = {row["net"]: row for part in ("steps", "convolutions") for row in results[part]["rows"]}
     libraries = ("mixjax", "torch", "torch channels last")

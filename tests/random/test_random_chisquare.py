@@ -1,4 +1,4 @@
-"""Centred chi-square draws against SciPy's distribution, and against Edgeworth's series where that fails.
+"""Centered chi-square draws against SciPy's distribution, and against Edgeworth's series where that fails.
 
 The rate of false alarms is that of `tests/random/goodness_of_fit.py`.
 """

@@ -102,7 +102,7 @@ def test_weights_masks_units_and_classes(smoothing, rng):
 @pytest.mark.medium
 @pytest.mark.parametrize("unit", [1e-3, 1.0, 1e30])
 def test_the_unit_of_the_weights_is_nothing(unit):
-    """Normalised weights are as good as none; Platt's targets took their sum for a number of rows."""
+    """Normalized weights are as good as none; Platt's targets took their sum for a number of rows."""
     logits, labels = np.array([-2.0, 1.0, -1.0, 2.0]), np.array([0, 0, 1, 1])
     fitted = fit_platt(logits, labels, weights=np.full(4, unit))
     np.testing.assert_allclose(fitted(logits), expit(best(logits, labels, True)), atol=1e-9)

@@ -1,10 +1,11 @@
 """The seconds of a run: those of every sitting, whatever ended it, and of merged parts each once."""
 
+import errno
 import json
 
 import pytest
 
-from mixjax.runs import RunDirectory, Sittings, sittings
+from mixjax.runs import RunDirectory, RunError, Sittings, sittings
 from mixjax.runs.storage import located
 from tests.runs.run_folder import RUN, SPEC
 
@@ -40,6 +41,16 @@ def test_records_are_seconds_apart(tmp_path, clock):
         if (tmp_path / "sittings.json").exists():
             written.append(next(iter(json.loads((tmp_path / "sittings.json").read_text()).values())))
     assert sorted(set(written)) == [2.0, 4.0]
+
+
+def test_a_full_disk_is_one_sentence(tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    one = Sittings(tmp_path)
+    monkeypatch.setattr("os.replace", full)
+    with pytest.raises(RunError, match=f"^cannot write to {tmp_path}: the disk is full; finished work is kept"):
+        one.record()
 
 
 def test_in_a_store(clock):

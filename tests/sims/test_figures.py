@@ -100,7 +100,7 @@ def test_a_map_has_the_boundary_of_each_n(table_of):
     figure, caption = drawn(repeated(table_of("phase_diagram"), "n", 2), "ece_difference")
     key = [text.get_text() for text in figure.legends[0].get_texts()]
     assert key == ["simulation, $n = 200$", "simulation, $n = 2000$", "limit $n \\to \\infty$"]
-    assert "colours: n = 200" in caption
+    assert "colors: n = 200" in caption
     assert "n = 200, 2000" in caption
 
 

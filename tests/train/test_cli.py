@@ -104,7 +104,7 @@ def test_the_table_names_shifts_and_severities_and_marks_chance(capsys):
 
 @pytest.mark.medium
 def test_a_run_in_which_a_net_diverges_ends_with_status_1_and_its_name(capsys, tmp_path, monkeypatch, spoil):
-    """The others are trained, summarised and drawn; the same command again says the same."""
+    """The others are trained, summarized and drawn; the same command again says the same."""
     monkeypatch.setitem(EXPERIMENTS, "width", dataclasses.replace(EXPERIMENTS["width"], figures=FIGURES))
     spoil(1, 1, 4)
     for again in (False, True):

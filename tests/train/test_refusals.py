@@ -47,7 +47,7 @@ WRONG = {
     "a billion nets": (("width",), {"seeds": 10**9}, "seeds times epochs must be at most 262144, got 1000000000"),
     "a billion epochs": (("width",), {"epochs": 10**9}, "seeds times epochs must be at most 262144"),
     "many in all": (("width",), {"seeds": 300}, "288,000 nets and epochs are more than the 262,144 that a run may"),
-    "no variance": (("width",), {"norm": "batch", "batch_size": 1}, "batch normalisation needs more than one value"),
+    "no variance": (("width",), {"norm": "batch", "batch_size": 1}, "batch normalization needs more than one value"),
     "a huge net": (("width",), {"width": (10**6,)}, r"parameters, which is more than 2\^31"),
     "data set": (("width",), {"dataset": "imagenet"}, "name must be one of digits, .* got 'imagenet'"),
     "no file": (("width",), {"dataset": "nowhere.npz"}, "there is no file nowhere.npz"),

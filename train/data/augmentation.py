@@ -1,6 +1,6 @@
 """Random crops and horizontal flips of a batch of images, each image with draws of its own.
 
-Conventions, torchvision's: an image is padded with zeros before it is normalised (black, not the mean), cropped back
+Conventions, torchvision's: an image is padded with zeros before it is normalized (black, not the mean), cropped back
 to its size at an offset that is uniform on 0..2 padding in either direction, and mirrored left to right with
 probability 1/2.
 """

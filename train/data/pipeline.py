@@ -1,7 +1,7 @@
 """A data set on the device, and its batches: order is a function of (seed, epoch), a batch of (order, step).
 
 The whole set lies on the device as uint8, as it was stored (CIFAR-10: 154 MB; a fourth of what float32 would take), and
-is normalised after a batch is taken. There is no iterator, hence no state to save. All functions are pure, run under
+is normalized after a batch is taken. There is no iterator, hence no state to save. All functions are pure, run under
 `jit`, inside `lax.scan` and under `vmap` over seeds, and their shapes depend on sizes only.
 """
 
@@ -38,7 +38,7 @@ def channel_scale(inputs: UInt8[np.ndarray, "N H W C"]) -> Scale:
     """Return the mean and sd of each channel over all pixels of the training set.
 
     Exact up to one rounding to float32: whole numbers are counted and summed. A channel that is constant has sd 1, so
-    that it is 0 when normalised.
+    that it is 0 when normalized.
     """
     values = range(256)
     moments = []
@@ -104,7 +104,7 @@ def in_batches(
     Args:
       function: of a batch of raw images, such as a net in evaluation mode; copies of the last row fill the last batch,
         and their results are left out.
-      inputs: images [N, H, W, C], not normalised.
+      inputs: images [N, H, W, C], not normalized.
       batch_size: static; only memory and speed depend on it.
 
     Returns:

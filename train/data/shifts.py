@@ -30,7 +30,7 @@ class Shift(NamedTuple):
 
 
 def rotated(images: Images, degrees: float, max_pixel: int) -> Shifted:
-    """Rotate counter-clockwise about the centre, by bilinear interpolation, with 0 beyond the border."""
+    """Rotate counter-clockwise about the center, by bilinear interpolation, with 0 beyond the border."""
     height, width = images.shape[1:3]
     angle = np.deg2rad(degrees)
     y, x = np.mgrid[:height, :width].astype(np.float32)

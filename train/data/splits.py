@@ -17,7 +17,7 @@ Rows = Int32[np.ndarray, " _"]
 
 
 def split_half(labels: Int[np.ndarray, " N"], seed: int) -> tuple[Rows, Rows]:
-    """Divide a training set into (labelled, unlabelled) rows; of an odd number the unlabelled half has one more.
+    """Divide a training set into (labeled, unlabeled) rows; of an odd number the unlabeled half has one more.
 
     Args:
       labels: whole numbers, at least two.

@@ -74,7 +74,7 @@ DEPTH = Experiment(
     departures=(
         *_UNSAID,
         "It does not say which depths lie between 1 and 24.",
-        "It mentions no normalisation. We depart with `--norm batch`, since 24 plain layers diverge here; `--norm "
+        "It mentions no normalization. We depart with `--norm batch`, since 24 plain layers diverge here; `--norm "
         "none` gives the nets that it describes.",
     ),
 )

@@ -2,7 +2,7 @@
 
 Half of the training rows have labels. All arms train on these for the first half of the epochs, which is done once for
 all of them. Then the net labels the other half itself (hard labels, no threshold, images as they are, in evaluation
-mode), once, and trains on all rows; the supervised arm keeps to the labelled ones.
+mode), once, and trains on all rows; the supervised arm keeps to the labeled ones.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def jobs(config: ResNetConfig) -> tuple[Job, ...]:
 
 PSEUDO_LABEL = Experiment(
     name="pseudo_label",
-    summary="a ResNet whose unlabelled half gets pseudo-labels at the midpoint, without and with Mixup "
+    summary="a ResNet whose unlabeled half gets pseudo-labels at the midpoint, without and with Mixup "
     f"(paper: {paper_figures('epochs')})",
     config=ResNetConfig,
     presets={

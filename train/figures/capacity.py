@@ -118,7 +118,7 @@ def _value(row: Row, stored: Stored, metric: str) -> SeedSummary:
 
 
 def ratio_of_means(above: SeedSummary, below: SeedSummary, change: SeedSummary, seeds: int) -> SeedSummary:
-    r"""Summarise the ratio of two means over the same seeds, from what a table holds.
+    r"""Summarize the ratio of two means over the same seeds, from what a table holds.
 
     .. math:: r = \bar a / \bar b, \quad \mathrm{sd} = \frac1{\bar b}\sqrt{s_a^2 - 2 r c + r^2 s_b^2},
               \quad c = (s_a^2 + s_b^2 - s_{a-b}^2) / 2

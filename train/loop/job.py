@@ -51,7 +51,7 @@ class Recipe:
 class Phase:
     """Epochs that are trained alike.
 
-    Their rows are the "first" of the division (the labelled half, or those not held out), or "all", where the other
+    Their rows are the "first" of the division (the labeled half, or those not held out), or "all", where the other
     half gets the labels that the net gives it when the phase begins.
     """
 
@@ -83,7 +83,7 @@ class Member(NamedTuple):
 class Job:
     """Nets that are trained together: every arm with every seed, through the phases one after another.
 
-    The division of the training rows is "none"; "halves" (labelled and unlabelled); or "held-out", a tenth held out to
+    The division of the training rows is "none"; "halves" (labeled and unlabeled); or "held-out", a tenth held out to
     fit a temperature.
     """
 

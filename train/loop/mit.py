@@ -8,7 +8,7 @@ mixed:
 
 D.-B. Wang, L. Li, P. Zhao, P.-A. Heng, M.-L. Zhang, "On the pitfall of Mixup for uncertainty calibration" (CVPR 2023).
 As in its code, :math:`\lambda_1 \ge 1/2 \ge \lambda_2` are drawn anew until they are half apart. Unlike it, batch
-normalisation sees both mixed batches together.
+normalization sees both mixed batches together.
 """
 
 from __future__ import annotations

@@ -68,7 +68,7 @@ class TrainingProgram:
             yield nets, metrics
 
     def logits(self, nets: Nets, inputs: np.ndarray | Pixels) -> Float[Array, "members M K"]:
-        """Return the logits of images [M, H, W, C] that are not normalised, by nets in evaluation mode."""
+        """Return the logits of images [M, H, W, C] that are not normalized, by nets in evaluation mode."""
         return self.compiled.logits(self.images.scale, nets, inputs)
 
     def features(self, nets: Nets, inputs: np.ndarray | Pixels) -> Float[Array, "members M F"]:

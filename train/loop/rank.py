@@ -10,7 +10,7 @@ Row i itself comes first, with :math:`r_{i0} = 1`, and then its mixes by falling
 class in the mixed label.
 
 J. Noh, H. Park, J. Lee, B. Ham, "RankMixup: ranking-based Mixup training for network calibration" (ICCV 2023), whose
-code takes M = 3 and w = 0.1. Unlike it, batch normalisation sees rows and mixes together.
+code takes M = 3 and w = 0.1. Unlike it, batch normalization sees rows and mixes together.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ _ROWS_AT_ONCE = 500  # of an evaluation
 
 
 class Nets(NamedTuple):
-    """The state of training: parameters, running statistics, and the optimiser's momentum."""
+    """The state of training: parameters, running statistics, and the optimizer's momentum."""
 
     params: Any
     statistics: Any
@@ -53,7 +53,7 @@ class StepMetrics(NamedTuple):
 
 
 class Images(NamedTuple):
-    """The raw training images on the device, and the scale by which any images are normalised."""
+    """The raw training images on the device, and the scale by which any images are normalized."""
 
     pixels: UInt8[Array, "N H W C"]
     scale: Scale
@@ -129,7 +129,7 @@ def step(
 
 
 def logits_of(spec: StepSpec, scale: Scale, nets: Nets, inputs: Pixels) -> Float[Array, "M K"]:
-    """Return the logits of images that are not normalised, by the net in evaluation mode, a batch at a time."""
+    """Return the logits of images that are not normalized, by the net in evaluation mode, a batch at a time."""
     return _evaluated(spec, scale, net_of(spec, nets), inputs)
 
 
@@ -141,7 +141,7 @@ def features_of(spec: StepSpec, scale: Scale, nets: Nets, inputs: Pixels) -> Flo
 
 
 def net_of(spec: StepSpec, nets: Nets) -> Any:
-    """Return the net in evaluation mode; it takes images that are normalised."""
+    """Return the net in evaluation mode; it takes images that are normalized."""
     net = nnx.merge(_structure(spec), nets.params, nets.statistics)
     net.eval()
     return net
@@ -154,7 +154,7 @@ def _evaluated(spec: StepSpec, scale: Scale, net: Any, inputs: Pixels) -> jax.Ar
 def _batch(
     spec: StepSpec, images: Images, member: Members, order: jax.Array, epoch: jax.Array, index: jax.Array
 ) -> tuple[Float[Array, "B H W C"], Float[Array, "B K"]]:
-    """Return normalised images and targets of a step, one-hot or smoothed."""
+    """Return normalized images and targets of a step, one-hot or smoothed."""
     recipe = spec.recipe
     inputs, labels = batch(images.pixels, member.labels, order, index, recipe.batch_size)
     if recipe.augment != "none":

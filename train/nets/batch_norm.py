@@ -1,4 +1,4 @@
-"""Batch normalisation as PyTorch does it, which the reference nets were trained with.
+"""Batch normalization as PyTorch does it, which the reference nets were trained with.
 
 Running averages move by a tenth of the way to each batch, and the running variance takes the batch's *unbiased* one;
 Flax's own layer moves by a hundredth and takes the biased one. Statistics are computed in float32 at any dtype.
@@ -37,7 +37,7 @@ class BatchNorm(nnx.Module):
         self.use_running_average = False
 
     def __call__(self, inputs: jax.Array) -> jax.Array:
-        """Return the normalised inputs, in their shape and dtype."""
+        """Return the normalized inputs, in their shape and dtype."""
         values, scale, bias = inputs.astype(jnp.float32), self.scale[...], self.bias[...]
         if self.use_running_average:
             factor = scale * lax.rsqrt(self.var[...] + _EPSILON)
@@ -49,14 +49,14 @@ class BatchNorm(nnx.Module):
 
     def _move(self, mean: jax.Array, var: jax.Array, count: int) -> None:
         if count == 1:
-            raise ValueError("batch normalisation needs more than one value of each channel to train; take more rows")
+            raise ValueError("batch normalization needs more than one value of each channel to train; take more rows")
         self.mean[...] = (1 - _MOVE) * self.mean[...] + _MOVE * mean
         self.var[...] = (1 - _MOVE) * self.var[...] + _MOVE * (var * (count / (count - 1)))
 
 
 @jax.custom_jvp
 def normalize(values: jax.Array, scale: jax.Array, bias: jax.Array) -> Normed:
-    """Return the values normalised by their mean and variance, and these two, which count as constants in derivatives.
+    """Return the values normalized by their mean and variance, and these two, which count as constants in derivatives.
 
     The derivative is written out, as its transpose: XLA is slow on a CPU at the sums that it would make of it.
     """

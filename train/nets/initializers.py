@@ -32,14 +32,14 @@ _BLOCK = 1 << 15
 
 
 class LayerInitializers(NamedTuple):
-    """The initialisers of a layer."""
+    """The initializers of a layer."""
 
     kernel: Any
     bias: Any
 
 
 def layer_initializers(init: Init, fan_in: int, *, rectified: bool = True) -> LayerInitializers:
-    """Return the initialisers of a layer.
+    """Return the initializers of a layer.
 
     Args:
       init: a name in the table above.
@@ -57,7 +57,7 @@ def layer_initializers(init: Init, fan_in: int, *, rectified: bool = True) -> La
 
 
 def _scaled(draw: Callable[..., jax.Array], scale: float) -> Any:
-    """Return an initialiser as Flax calls it."""
+    """Return an initializer as Flax calls it."""
 
     def initial(key: jax.Array, shape: tuple[int, ...], dtype: Any = jnp.float32, *_: Any) -> jax.Array:
         size = math.prod(shape)

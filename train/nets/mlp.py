@@ -30,7 +30,7 @@ class MLP(nnx.Module):
       width: units of a hidden layer, at least 1.
       depth: number of hidden layers, at least 1. The paper counts inputs and outputs as well: its 3 to 26 layers are
         1 to 24.
-      norm: "batch" puts a batch normalisation before each ReLU.
+      norm: "batch" puts a batch normalization before each ReLU.
       init: "he", "lecun" or "torch" (`mixjax.train.nets.initializers`).
       dtype: of the products of the hidden layers; parameters and logits are always float32.
       rngs: `nnx.Rngs(seed)`.

@@ -3,8 +3,8 @@
 K. He, X. Zhang, S. Ren, J. Sun, "Identity mappings in deep residual networks" (ECCV 2016), in the form that "the
 standard pre-activation ResNet with 18 layers" has in public code for CIFAR: a 3x3 convolution of stride 1, four stages
 of two blocks (64, 128, 256, 512 channels; strides 1, 2, 2, 2), the mean over pixels, a linear layer. A shortcut that
-changes shape is a 1x1 convolution of what the block's first normalisation gives; any other is the block's input. There
-is no normalisation before the first block, nor after the last one unless `final_norm` asks for it, as He et al. do.
+changes shape is a 1x1 convolution of what the block's first normalization gives; any other is the block's input. There
+is no normalization before the first block, nor after the last one unless `final_norm` asks for it, as He et al. do.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class PreActResNet18(nnx.Module):
       num_classes: K.
       in_channels: C.
       width_multiplier: multiplies the channels of the four stages, rounded to at least 1 each; 1/8 trains on a laptop.
-      final_norm: whether a normalisation and a ReLU precede the mean over pixels.
+      final_norm: whether a normalization and a ReLU precede the mean over pixels.
       init: "torch", as in the reference code; or "he" or "lecun".
       dtype: of the convolutions; parameters, statistics and logits are always float32.
       rngs: `nnx.Rngs(seed)`.

@@ -96,7 +96,7 @@ def check_net(net: NetShape, image_shape: ImageShape, num_classes: int, batch_si
     """Refuse a net that cannot be built and trained in batches of this size.
 
     Raises:
-      ValueError: for more layers or parameters than can be, and for a batch that has no variance to normalise by.
+      ValueError: for more layers or parameters than can be, and for a batch that has no variance to normalize by.
     """
     if isinstance(net, MLPShape) and net.depth > _MOST_LAYERS:
         raise ValueError(f"depth must be at most {_MOST_LAYERS}, because each layer is compiled, got {net.depth}")

@@ -116,7 +116,7 @@ def divergence(record: dict[str, Any]) -> str:
 
 
 def summarize(values: np.ndarray) -> SeedSummary:
-    """Summarise independent values, one a seed."""
+    """Summarize independent values, one a seed."""
     values = np.asarray(values, np.float64)
     count = len(values)
     mean = float(values.mean()) if count else np.nan

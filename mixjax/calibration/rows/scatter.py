@@ -41,7 +41,7 @@ def sums_by_bin(
     `bin_values` turns `columns`, a pytree of arrays [N], into a tuple of bins and values, a block of rows at a time:
     nothing of the size of the rows is written. Equal values round alike: runs of additions are short (`_TURNS`), or
     with many bins in two parts of which equal ones add exactly (`_parts`); the rest is added in a tree, and blocks as
-    pairs of floats. Rows are in `_STREAMS` streams of neighbours, if that divides their number, so that what is
+    pairs of floats. Rows are in `_STREAMS` streams of neighbors, if that divides their number, so that what is
     sharded over as many devices, or fewer, is added where it is.
     """
     scattered = partial(_scattered, bin_values, num_bins)

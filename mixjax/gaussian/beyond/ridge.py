@@ -1,4 +1,4 @@
-"""Ridge-regularised least squares with Mixup in expectation over pairs and lambda, and its limit: both closed forms.
+"""Ridge-regularized least squares with Mixup in expectation over pairs and lambda, and its limit: both closed forms.
 
 Not in the paper, whose classifier averages y x (Section 3.1). Here coefficients w are fitted to mixed rows by squared
 loss. With pairs (i, j) drawn uniformly, i = j allowed, and t = E 2 lambda (1 - lambda) the paper's weight, the moments
@@ -30,7 +30,7 @@ from mixjax.typing import ArrayLike
 
 
 def ridge_coefficients(x: ArrayLike, y: ArrayLike, t: ArrayLike, *, penalty: ArrayLike) -> Float[Array, " p"]:
-    """Minimise E (yt - w'xt)^2 + penalty |w|^2 over mixed rows.
+    """Minimize E (yt - w'xt)^2 + penalty |w|^2 over mixed rows.
 
     Args:
       x: inputs, shape [n, p].

@@ -1,7 +1,7 @@
 """Temperature scaling fitted on held-out points, exact at every size: the rival of Mixup in the Gaussian model.
 
 Not in the paper, whose Mixup estimator is nearly a temperature itself, 1/(1-t) (`limits`). A temperature T divides
-the score; the fit minimises the negative log likelihood of m held-out points, mean log(1 + exp(-2 y v / T)). Given
+the score; the fit minimizes the negative log likelihood of m held-out points, mean log(1 + exp(-2 y v / T)). Given
 theta_hat, y v ~ N(m, w), so that y v / sqrt(w) = z + N(0, 1) with z = m / sqrt(w), and in b = sqrt(w) / T
 
     b = argmin over [0, inf] of sum_i log(1 + exp(-2 b u_i)),    u_i = z + noise_i,
@@ -111,7 +111,7 @@ def scale_on_held_out(sets: TrainingSets, law: ScoreLaw, *, n_held_out: ArrayLik
     Args:
       sets: training sets, shape [*cell, replicates].
       law: of their scores, at any weights; of a shape that broadcasts with [*cell, replicates].
-      n_held_out: labelled points for the fit, beside the n that are trained on; whole numbers from 1 to 1e7, of a shape
+      n_held_out: labeled points for the fit, beside the n that are trained on; whole numbers from 1 to 1e7, of a shape
         that broadcasts with [*cell]; data, so that changing it does not recompile.
 
     Returns:

@@ -1,4 +1,4 @@
-r"""Whitening of labelled rows: two classes as close to Definition 3.1 as two moments make them.
+r"""Whitening of labeled rows: two classes as close to Definition 3.1 as two moments make them.
 
 Paper: the generative model of Definition 3.2 has x = g(z) with z | y ~ N(y theta, I), and classifies h_hat(x). For real
 data nobody knows g; the affine h_hat that gives the rows it is fitted on the first two moments of z is

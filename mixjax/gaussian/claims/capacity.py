@@ -75,5 +75,5 @@ THEOREM_5_3 = Claim(
     "takes a decreasing function for an increasing one. That v* lies beyond the peak is exact: at v* the slopes of "
     "both curves agree, so that v sech^2 v takes the same value at rho v* and at v*, to either side of its one peak. "
     "At theta = 0 D is 0 for every p/n.",
-    favourable="Half of it holds: D is negative at every theta other than 0.",
+    favorable="Half of it holds: D is negative at every theta other than 0.",
 )

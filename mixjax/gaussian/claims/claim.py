@@ -86,7 +86,7 @@ class Claim(NamedTuple):
       met: whether it satisfies what must be added too.
       condition: what must be added to the hypothesis; empty if nothing is.
       reading: how the quantifiers are read, and what another reading would change.
-      favourable: what is true under the reading that is most favourable to the authors, where it is more.
+      favorable: what is true under the reading that is most favorable to the authors, where it is more.
       special: the special case that is tested, if it is not the whole theorem.
       exact: (n, **configuration) -> whether the law that is drawn is exact, at each size.
 
@@ -107,6 +107,6 @@ class Claim(NamedTuple):
     met: Callable[..., bool] = lambda **_: True
     condition: str = ""
     reading: str = ""
-    favourable: str = ""
+    favorable: str = ""
     special: str = ""
     exact: Callable[..., Flags] = _always_exact

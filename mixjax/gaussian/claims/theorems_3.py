@@ -157,7 +157,7 @@ THEOREM_3_2 = Claim(
     **hurts(population_ece),
     condition=BOUNDED_BELOW.format(without="lowers the ECE"),
     reading=TAU,
-    favourable=ONE_THETA.format(regime="rate p = n^a with a < 1"),
+    favorable=ONE_THETA.format(regime="rate p = n^a with a < 1"),
 )
 THEOREM_3_4 = Claim(
     "3.4",
@@ -173,7 +173,7 @@ THEOREM_3_4 = Claim(
     "go to infinity, as Section 3.1 says. A fixed p is outside of that and fails too. No choice of a weight before "
     "the data does better at theta' = theta than Phi(p/(sqrt(n) |theta|)), the probability that the classifier is "
     "over-confident.",
-    favourable="With p in proportion to n it holds.",
+    favorable="With p in proportion to n it holds.",
 )
 THEOREM_3_5 = Claim(
     "3.5",

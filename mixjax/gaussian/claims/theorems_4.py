@@ -1,7 +1,7 @@
 """Theorems 4.1 to 4.3 as signed numbers: Algorithm 1's classifiers against each other.
 
-Sums over unlabelled points are drawn point by point up to `EXACT_UP_TO` of them, and beyond from the normal law that
-they tend to (`sample_pseudo_label_scores`). Sizes that a configuration gives as a `Rate` follow the labelled size n_l.
+Sums over unlabeled points are drawn point by point up to `EXACT_UP_TO` of them, and beyond from the normal law that
+they tend to (`sample_pseudo_label_scores`). Sizes that a configuration gives as a `Rate` follow the labeled size n_l.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from mixjax.gaussian.pseudo_label_limits import limit_pseudo_label_scores
 from mixjax.gaussian.unlabeled_sums import SumsLaw
 from mixjax.typing import ArrayLike, Real
 
-EXACT_UP_TO = 10_000  # unlabelled points; the skewness of a sum is then off by 1 %
+EXACT_UP_TO = 10_000  # unlabeled points; the skewness of a sum is then off by 1 %
 WEIGHTS = np.array([0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, LARGEST_WEIGHT])
 _VANISHING = 1e-9  # p/n at which the limit for p/n -> 0 is taken
-_FEWEST = 1e-3  # unlabelled points a label, for n_u that vanishes beside n_l
+_FEWEST = 1e-3  # unlabeled points a label, for n_u that vanishes beside n_l
 _NO_ECE = 1e-12  # from which on both classifiers are taken for calibrated
 _NORMS = np.geomspace(1e-3, 1e3, 1201)  # |theta| that are tried, .5 % apart
 
 
 def exact_sums(n: ArrayLike, *, n_u: Rate, **_: Real | Rate) -> Flags:
-    """Return whether the sums over unlabelled points are drawn from their exact law, at each size."""
+    """Return whether the sums over unlabeled points are drawn from their exact law, at each size."""
     return n_u.whole(n) <= EXACT_UP_TO
 
 
@@ -190,10 +190,10 @@ THEOREM_4_2 = Claim(
     "ECE(init) - ECE(final) of each data set, at fixed p and n_u = n_l^a.",
     **_hurts_with_many_labels(),
     condition="n_u / sqrt(n_l) -> infinity: the change that pseudo-labels make, of order n_u/n_l, exceeds the noise of "
-    "the labelled classifier, of order 1/sqrt(n_l).",
+    "the labeled classifier, of order 1/sqrt(n_l).",
     reading="The statement lets n_l and n_u tend to infinity at any rates. theta = 0 and |theta| that falls with n "
     "are in the hypothesis, and there it holds too.",
-    favourable="With n_u in proportion to n_l it holds.",
+    favorable="With n_u in proportion to n_l it holds.",
     exact=exact_sums,
 )
 THEOREM_4_3 = Claim(
@@ -208,7 +208,7 @@ THEOREM_4_3 = Claim(
     reading='"For some C1, C2" is read as: whatever they are, as in Theorem 4.1. The paper uses it under the '
     "conditions of Theorem 4.1, and there, at p/n_l = 12, |theta| = 2 and n_u = 100 n_l, it fails: at p = 600, n_l = "
     "50, n_u = 5000 no weight helps.",
-    favourable="With p and n_u in proportion to n_l noise does no harm, but many unlabelled points overshoot where "
+    favorable="With p and n_u in proportion to n_l noise does no harm, but many unlabeled points overshoot where "
     '|theta|^2 > 1.616. Read as "there are C1 and C2", C2^2 < 1.616 saves it.',
     exact=exact_sums,
 )

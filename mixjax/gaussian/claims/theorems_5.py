@@ -15,7 +15,7 @@ THEOREM_5_1 = Claim(
     condition="theta is not 0, and sqrt(n) |theta| -> infinity: without signal the MCE is 1/2 for every weight, and 1 "
     "where <theta_hat, theta> is negative.",
     reading="|theta| < C lets theta be 0, or fall with n.",
-    favourable=ONE_THETA.format(regime="p/n"),
+    favorable=ONE_THETA.format(regime="p/n"),
 )
 THEOREM_5_2 = Claim(
     "5.2",
@@ -25,5 +25,5 @@ THEOREM_5_2 = Claim(
     **hurts(population_mce),
     condition=BOUNDED_BELOW.format(without="leaves the MCE at 1/2"),
     reading=TAU,
-    favourable=ONE_THETA.format(regime="rate p = n^a with a < 1"),
+    favorable=ONE_THETA.format(regime="rate p = n^a with a < 1"),
 )

@@ -1,1 +1,1 @@
-"""Penalised logistic regression with Mixup and label smoothing, which people train, and its limit."""
+"""Penalized logistic regression with Mixup and label smoothing, which people train, and its limit."""

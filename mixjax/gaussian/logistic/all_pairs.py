@@ -1,6 +1,6 @@
 """Logistic regression with Mixup in expectation, over all pairs of rows and over lambda: what the limit describes.
 
-The fit minimises the loss of `pair_loss` on the rows at hand. (Random pairs, as nets see them, are
+The fit minimizes the loss of `pair_loss` on the rows at hand. (Random pairs, as nets see them, are
 `estimators.mixed_rows` and `fit`: with ever more pairs they become this.) A pair of a row with itself is one of them.
 """
 
@@ -29,7 +29,7 @@ def mixup_logistic_coefficients(
     beta: ArrayLike | None = None,
     smoothing: ArrayLike = 0.0,
 ) -> Float[Array, " p"]:
-    r"""Fit w of the penalised logistic loss, averaged over all n^2 pairs and over lambda ~ Beta(alpha, beta).
+    r"""Fit w of the penalized logistic loss, averaged over all n^2 pairs and over lambda ~ Beta(alpha, beta).
 
     Args:
       x: rows, shape [n, p].

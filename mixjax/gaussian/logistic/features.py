@@ -48,7 +48,7 @@ class ClassMoments(NamedTuple):
 
 
 def class_moments(x: ArrayLike, y: ArrayLike) -> ClassMoments:
-    """Estimate what `predict_logistic_scores` needs from labelled rows.
+    """Estimate what `predict_logistic_scores` needs from labeled rows.
 
     Args:
       x: features, shape [rows, p].

@@ -30,7 +30,7 @@ LABELS = Rule("in [-1, 1]", lambda y: (y >= -1.000001) & (y <= 1.000001))  # mix
 
 
 def logistic_coefficients(x: ArrayLike, y: ArrayLike, *, penalty: ArrayLike) -> Float[Array, " p"]:
-    """Fit w of the penalised logistic loss, without an intercept.
+    """Fit w of the penalized logistic loss, without an intercept.
 
     Args:
       x: rows, shape [rows, p].

@@ -1,4 +1,4 @@
-r"""The limit of penalised logistic regression with Mixup and label smoothing: the classifier that people train.
+r"""The limit of penalized logistic regression with Mixup and label smoothing: the classifier that people train.
 
 Not in the paper, whose classifier averages y x. As n, p grow with p/n -> c the score v = w'x / 2 of a test point has
 the law y v ~ N(m/2, q/4), with m and q of `fixed_point`; the loss is that of `pair_loss`. docs/logistic.md derives it,
@@ -35,7 +35,7 @@ def limit_logistic_scores(
 ) -> ScoreLaw:
     r"""Return the law of the score of a logistic fit as p/n -> `ratio`, for sigma = 1.
 
-    The fit minimises the mean logistic loss over all pairs of rows and lambda ~ Beta(alpha, beta), with labels
+    The fit minimizes the mean logistic loss over all pairs of rows and lambda ~ Beta(alpha, beta), with labels
     (1 - eps) y, plus (mu/2) |w|^2: `mixup_logistic_coefficients` in the limit.
 
     Args:
@@ -46,7 +46,7 @@ def limit_logistic_scores(
       smoothing: eps in [0, 1).
 
     Returns:
-      Laws of the broadcast shape, for `population_ece` and its neighbours. Differentiable in every argument, as an
+      Laws of the broadcast shape, for `population_ece` and its neighbors. Differentiable in every argument, as an
       implicit function (twice by `jax.hessian`; `grad` of `grad` raises). NaN where there is no classifier (both ratio
       and theta_norm 0), and where
 

@@ -1,6 +1,6 @@
 r"""The loss of all pairs, and how it pulls at the logit of a training row.
 
-Penalised logistic regression with Mixup and label smoothing eps minimises, over w, with u = X w,
+Penalized logistic regression with Mixup and label smoothing eps minimizes, over w, with u = X w,
 
     E_{i,j,lambda} l(lambda u_i + (1 - lambda) u_j; (1 - eps)(lambda y_i + (1 - lambda) y_j)) + (mu/2) |w|^2,
     l(u; s) = log(1 + e^u) - (1 + s) u / 2,    l'(u; s) = (tanh(u/2) - s) / 2.

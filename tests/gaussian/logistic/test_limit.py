@@ -191,7 +191,7 @@ def test_extremes():
 
 
 def alone(curvature, alpha):
-    """The logit v that minimises E_lambda,e l(lambda v + (1-lambda) e v; lambda + (1-lambda) e) + curvature v^2 / 2."""
+    """The logit v that minimizes E_lambda,e l(lambda v + (1-lambda) e v; lambda + (1-lambda) e) + curvature v^2 / 2."""
     nodes, weights = special.roots_jacobi(60, alpha - 1, alpha - 1)
     lam, weights = (1 + nodes) / 2, weights / weights.sum()
 

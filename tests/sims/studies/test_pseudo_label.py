@@ -1,4 +1,4 @@
-"""The maps of pseudo-labels at a small size: exact against normal sums, without unlabelled points, and the limit."""
+"""The maps of pseudo-labels at a small size: exact against normal sums, without unlabeled points, and the limit."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_unlabeled_data_of_the_same_domain_are_no_shift(table_of):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("study", ["pseudo_label", "pseudo_label_shift"])
-def test_mixup_of_the_labelled_data_alone_is_the_expectation_over_training_sets(table_of, study, key):
+def test_mixup_of_the_labeled_data_alone_is_the_expectation_over_training_sets(table_of, study, key):
     """2,000 training sets beside it, within 5 standard errors; the difference has the error of the mixed classifier."""
     table = table_of(study)
     cell = table.isel(n=0, ratio=0, theta_norm=0)
@@ -73,7 +73,7 @@ def test_mixup_of_the_labelled_data_alone_is_the_expectation_over_training_sets(
 
 
 def test_a_run_of_other_sums_is_another_run():
-    """Of up to 10,000 unlabelled points "auto" is exact, and of more it is normal."""
+    """Of up to 10,000 unlabeled points "auto" is exact, and of more it is normal."""
     few, many = {"n": "20", "unlabeled_per_label": "1,500"}, {"n": "20", "unlabeled_per_label": "1,501"}
     exact, normal = (work_of("pseudo_label", sums=sums, **few) for sums in ("exact", "gaussian"))
     assert exact.spec != normal.spec and exact.experiment != normal.experiment

@@ -205,7 +205,7 @@ def test_points_are_published_with_their_verification(folder_of, tmp_path, monke
 # --- grids -----------------------------------------------------------------------------------------
 
 
-def test_the_cells_of_a_shift_are_a_length_and_an_angle_of_the_unlabelled_mean():
+def test_the_cells_of_a_shift_are_a_length_and_an_angle_of_the_unlabeled_mean():
     grid = STUDIES["pseudo_label_shift"].grid(
         STUDIES["pseudo_label_shift"].config(n="50", ratio="2", theta_norm="1.5", unlabeled_norm="0.5,3", angle="0,90")
     )

@@ -23,7 +23,7 @@ def placed(images: jax.Array) -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.fixture(scope="module")
 def moved() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Row, column and flip of many copies of a 17x17 image with a bright pixel at (8, 6) and a grey column."""
+    """Row, column and flip of many copies of a 17x17 image with a bright pixel at (8, 6) and a gray column."""
     image = np.zeros((17, 17, 2), np.uint8)
     image[8, 6, 0], image[8, 8, 1] = 255, 1  # the second channel marks what lies to the right
     found = np.asarray(augment(stream_key(1, Stream.AUGMENT, 0, 0), jnp.tile(jnp.asarray(image), (MANY, 1, 1, 1))))

@@ -21,7 +21,7 @@ def heights(ax: Any) -> dict[str, np.ndarray]:
     return {line.get_label(): line.get_ydata() for line in ax.lines if len(line.get_ydata()) == 2}
 
 
-def test_the_axis_is_labelled_at_the_sizes_that_were_trained(rng):
+def test_the_axis_is_labeled_at_the_sizes_that_were_trained(rng):
     (ax, *_) = drawn("depth", stored_of(records_of("depth", 2, rng))).axes
     assert [text.get_text() for text in ax.get_xticklabels()] == ["1", "8"]
     assert [float(place) for place in ax.get_xticks()] == [1, 8] and not len(ax.get_xticks(minor=True))

@@ -1,4 +1,4 @@
-"""Batch normalisation with PyTorch's conventions, beside NumPy."""
+"""Batch normalization with PyTorch's conventions, beside NumPy."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mixjax.train.nets.batch_norm import BatchNorm, normalize
 
 @pytest.mark.medium
 def test_a_step_as_pytorch_makes_it(rng):
-    """A tenth of the way to the batch's mean and unbiased variance; normalised by the biased one."""
+    """A tenth of the way to the batch's mean and unbiased variance; normalized by the biased one."""
     images = (3 + 2 * rng.normal(size=(4, 3, 3, 2))).astype(np.float32)
     norm = BatchNorm(2)
     out = norm(jnp.asarray(images))
@@ -55,7 +55,7 @@ def test_statistics_stay_float32_under_bfloat16(rng):
 
 @pytest.mark.medium
 def test_one_value_of_a_channel_has_no_variance():
-    """Refused in training, as PyTorch does, and normalised in evaluation; two pixels of one image are two values."""
+    """Refused in training, as PyTorch does, and normalized in evaluation; two pixels of one image are two values."""
     norm, row = BatchNorm(2), jnp.asarray([[1.0, 2.0]], jnp.float32)
     with pytest.raises(ValueError, match="needs more than one value of each channel to train"):
         norm(row)

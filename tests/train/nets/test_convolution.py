@@ -1,4 +1,4 @@
-"""Convolutions and normalisation beside those of XLA: values, gradients in both modes, other dtypes, and `vmap`."""
+"""Convolutions and normalization beside those of XLA: values, gradients in both modes, other dtypes, and `vmap`."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def numpy_logits(net: MLP, rows: np.ndarray, train: bool) -> np.ndarray:
 @pytest.mark.parametrize("norm", ["none", "batch"])
 @pytest.mark.parametrize("train", [False, True])
 def test_logits_are_those_of_the_definition(rng, norm, train):
-    """In evaluation mode batch normalisation uses the running statistics; float32 against float64."""
+    """In evaluation mode batch normalization uses the running statistics; float32 against float64."""
     net = MLP(12, 5, 7, 3, norm, "torch", rngs=nnx.Rngs(0))
     for each in net.norms:
         each.mean[...] = jnp.asarray(rng.normal(size=7), jnp.float32)

@@ -53,7 +53,7 @@ def test_running_statistics_are_6784():
 
 
 def lived_in(multiplier: float, channels: int, final_norm: bool, rng: np.random.Generator) -> PreActResNet18:
-    """A net whose numbers are not those of a start, statistics, scales and biases of normalisations among them."""
+    """A net whose numbers are not those of a start, statistics, scales and biases of normalizations among them."""
     net = nnx.eval_shape(lambda: PreActResNet18(10, channels, multiplier, final_norm, rngs=nnx.Rngs(0)))
     graph, state = nnx.split(net)
     net = nnx.merge(graph, jax.tree.map(lambda leaf: random_leaf(leaf.shape, rng), state))
