@@ -45,9 +45,10 @@ def start(out, devices, axes=AXES, cells=2, x64="0"):
 
 
 @pytest.mark.slow
-def test_killed_on_one_device_and_finished_on_two_is_the_same_to_the_last_bit(tmp_path, undisturbed):
-    out = tmp_path / "run"
-    first = start(out, devices=1)
+def test_killed_on_one_device_and_finished_on_two_is_the_same_to_the_last_bit(tmp_path):
+    """There are 120 units, so that the kill does not come too late on a busy machine."""
+    out, axes = tmp_path / "run", {**AXES, "replicates": 20_000}
+    first = start(out, devices=1, axes=axes, cells=1, x64="1")
     for line in first.stdout:
         if int(line) >= 2:
             break
@@ -55,15 +56,15 @@ def test_killed_on_one_device_and_finished_on_two_is_the_same_to_the_last_bit(tm
     first.wait()
     first.stdout.close()
     stored = {path.name: path.read_bytes() for path in (out / "shards").glob("*.npz")}
-    assert 2 <= len(stored) < 9
+    assert 2 <= len(stored) < 120
     with pytest.raises(RunError, match="not finished"):
         sims.load(out)
-    second = start(out, devices=2)
+    second = start(out, devices=2, axes=axes, cells=1, x64="1")
     printed, _ = second.communicate(timeout=300)
     assert second.returncode == 0
     assert int(printed.split()[0]) == len(stored)  # nothing is computed again
     assert all((out / "shards" / name).read_bytes() == content for name, content in stored.items())
-    assert_same_bits(undisturbed, sims.load(out))
+    assert_same_bits(sims.run("phase_diagram", layout=Layout(1, 8, 1), **axes), sims.load(out))
 
 
 @pytest.mark.slow
