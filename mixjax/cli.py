@@ -125,7 +125,7 @@ def _report(options: argparse.Namespace) -> int:
     for name, value in (("ignore-label", options.ignore_label), ("classes", options.classes)):
         if value is not None and options.kind == "binary":
             raise RunError(f"--{name} does not apply to --binary, which has no labels")
-    if options.classes and (options.ignore_label or -1) >= 0:
+    if options.classes and options.ignore_label is not None and options.ignore_label >= 0:
         raise RunError("--ignore-label takes a number below 0 beside --classes, such as -100")
     check_paths(filter(None, (options.file, *(options.compare or ()), options.fit, options.out)))
     check_packages(("matplotlib", "rich"), "report", "mixjax report")

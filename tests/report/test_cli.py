@@ -51,10 +51,13 @@ BAD = {
     "sums of logits": (["plain.npz", "--logits", "--normalize"], "--normalize needs --probs"),
     "labels of pairs": (["pairs.csv", "--binary", "--ignore-label", "-1"], "does not apply to --binary"),
     "classes of pairs": (["pairs.csv", "--binary", "--classes", "a,b"], "--classes does not apply to --binary"),
-    "an ignored class": (
-        ["plain.npz", "--logits", "--classes", "a,b,c", "--ignore-label", "1"],
-        "--ignore-label takes a number below 0 beside --classes",
-    ),
+    **{
+        f"ignored class {k}": (
+            ["plain.npz", "--logits", "--classes", "a,b,c", "--ignore-label", k],
+            "--ignore-label takes a number below 0 beside --classes",
+        )
+        for k in ("0", "1")
+    },
     "no text": (["\udcff.npz", "--logits"], "'\\udcff.npz' is not a name in UTF-8, and cannot be shown on a page"),
     "no such place": (["plain.npz", "--logits", "--out", "/proc/nowhere/report"], "cannot write to"),
 }  # fmt: skip

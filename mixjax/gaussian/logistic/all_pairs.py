@@ -71,7 +71,7 @@ def _fit(
 
     def fit(rows: jax.Array) -> jax.Array:
         return lax.cond(
-            jnp.sum(rule.weight) > 0,
+            ~(jnp.sum(rule.weight) <= 0),  # also of NaN
             lambda: damped_newton(rows, penalty, lambda logits: _pair_loss(logits, rows, labels, rule)),
             lambda: fit_rows(rows, labels, penalty),
         )
