@@ -183,4 +183,5 @@ def _separable_ratio(b: jax.Array) -> jax.Array:
 
     x = increasing_root(slope, jnp.zeros_like(safe), jnp.ones_like(safe))
     smallest = tail(safe * x)[2] / (1.0 - x**2)
-    return jnp.where(inside, smallest, jnp.where(b > 0, 0.0, 0.5))
+    outside = jnp.where(b > 0, 0.0, jnp.where(b == 0, 0.5, jnp.nan))
+    return jnp.where(inside, smallest, outside)
