@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from mixjax import recalibration
+from mixjax.recalibration.likelihood import softmax
 from tests.recalibration.samples import N, binary, drawn
 
 pytestmark = pytest.mark.medium
@@ -49,3 +50,8 @@ def test_differences_agree(name, rng):
         np.testing.assert_allclose((by_scores * way).sum(), expected / 2, rtol=1e-6, atol=1e-13)
         expected = summary(scores, weights + of_weights) - summary(scores, weights - of_weights)
         np.testing.assert_allclose((by_weights * of_weights).sum(), expected / 2, rtol=1e-6, atol=1e-13)
+
+
+@pytest.mark.parametrize("derivative", [jax.jacfwd, jax.jacrev])
+def test_probabilities_that_are_nan_have_derivatives_that_are(derivative):
+    assert np.isnan(derivative(softmax)(jnp.array([1.0, np.nan]))).all()
