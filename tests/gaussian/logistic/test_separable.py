@@ -13,10 +13,11 @@ from mixjax.gaussian import separable_ratio
 pytestmark = pytest.mark.medium
 
 
-def test_separable_ratio_at_its_ends():
+def test_separable_ratio_at_its_ends_and_beyond():
     found = separable_ratio(np.array([0.0, 1e-30, 1e-6, 30.0, 1e3]))
     np.testing.assert_allclose(found, [0.5, 0.5, 0.5, 0.0, 0.0], atol=1e-6)
     assert np.isfinite(jax.vmap(jax.grad(separable_ratio))(jnp.array([1e-6, 0.5, 8.0]))).all()
+    assert np.isnan(jax.jit(separable_ratio)(jnp.array([-1.0, np.nan, np.inf]))).all()
 
 
 def separable(rng, n, p, theta_norm):
