@@ -59,7 +59,7 @@ def library(name: str) -> Any:
 def beside_peers(
     data: Rows, estimator: Estimator, others: Mapping[str, Builder], repetitions: int
 ) -> Iterator[tuple[Row, float]]:
-    """A row of times for our estimator and each peer that can be used, and its value."""
+    """Yield a row of times for our estimator and for each peer that can be used, and its value."""
     cases: dict[str, Call] = {OURS: partial(jax.jit(estimator), *map(jnp.asarray, data))}
     cases |= {name: call for name, build in others.items() if (call := build(data)) is not None}
     for name, timing in interleaved(cases, repetitions).items():

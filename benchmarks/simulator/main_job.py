@@ -27,8 +27,8 @@ def phase_diagram(exact: Exact) -> Section:
     def computed() -> list[str]:
         with tempfile.TemporaryDirectory() as folder:
             store = RunDirectory.open(folder, spec={}, environment={}, layout={})
-            write = lambda unit, moments: store.write(unit.name, moments)  # noqa: E731
-            return [unit.name for unit in compute(tiles, units, write)]
+            done = compute(tiles, units, lambda unit, moments: store.write(unit.name, moments))
+            return [unit.name for unit in done]
 
     timing = interleaved({"compute": computed}, max(1, exact.sizes.repetitions // 4))["compute"]
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2 ** (30 if sys.platform == "darwin" else 20)
