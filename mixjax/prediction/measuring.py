@@ -66,7 +66,7 @@ def check_rows(file: FileFeatures, prediction_rows: int, settings: Settings) -> 
 
 
 def measure(file: FileFeatures, prediction: Prediction) -> Check:
-    """Fit and score each cell of `Prediction.cells` on every subset, for which `check_rows` finds enough rows."""
+    """Fit and score each cell of `Prediction.cells` on every subset; `check_rows` says before whether it can."""
     settings = prediction.settings
     x, y = file.of_pair(prediction.pair)
     x = x - np.asarray(prediction.moments.center)
