@@ -2,6 +2,7 @@
 
 import argparse
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,7 +16,8 @@ def test_a_number_is_read_as_it_was(value):
 
 
 def test_few_digits_are_written_where_they_are_enough():
-    assert [exactly(value) for value in (0.1, 3.0, 1e-5, 0.1234567)] == ["0.1", "3", "1e-05", "0.1234567"]
+    numbers = 0.1, 3.0, 1e-5, np.float64(0.1234567)
+    assert [exactly(value) for value in numbers] == ["0.1", "3", "1e-05", "0.1234567"]
 
 
 def test_whole_numbers():

@@ -82,4 +82,4 @@ def whole(text: str) -> int:
 
 def exactly(value: float) -> str:
     """Write a number in the fewest digits from which it can be read again: "0.1", "3", "0.1234567"."""
-    return f"{value:g}" if float(f"{value:g}") == value else repr(value)
+    return f"{value:g}" if float(f"{value:g}") == value else repr(float(value))
