@@ -45,7 +45,7 @@ def _draw(table: xr.Dataset) -> Any:
     figure.supxlabel("predicted from moments and $n$", fontsize="medium")
     figure.supylabel("measured", fontsize="medium")
     near, measured = share_near(table)
-    finding = f"{100 * near / measured:.0f} % of the signed gaps are predicted within {NEAR:g}"
+    finding = f"{100 * near / max(measured, 1):.0f} % of the signed gaps are predicted within {NEAR:g}"
     legend(figure, axes["signed"], 3, markerscale=2, title=finding)
     return figure
 

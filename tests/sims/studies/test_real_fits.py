@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import xarray as xr
+from scipy import stats
 
 from mixjax import sims
 from mixjax.sims.figures.real_fits import real_fits_figures
-from mixjax.sims.reports.real_fits import misses, real_fits_report
+from mixjax.sims.reports.real_fits import misses, rank_correlation, real_fits_report
 from mixjax.sims.studies.real_fits import RealFits, fitted_settings
 
 pytestmark = pytest.mark.medium
@@ -55,6 +57,8 @@ def test_the_figure_has_a_point_for_each_cell(table):
     assert len(drawn.axes) == 5
     assert sum(len(bars[0].get_xdata()) for bars in drawn.axes[0].containers) == 3
     assert [len(bars[0].get_xdata()) for bars in drawn.axes[1].containers] == [1]  # the change: of Mixup alone
+    near = misses(table).sel(n=20) <= 0.03
+    assert f"{100 * float(near.mean()):.0f} % of the signed gaps" in drawn.legends[0].get_title().get_text()
     assert "mean of 20 training sets. Bars: 95 % intervals" in figure.caption(table)
 
 
@@ -62,3 +66,13 @@ def test_where_n_is_large_mixup_is_left_out():
     config = RealFits(every_alpha=100, most_mixed=200)
     kept = [[True] * 6, [True, False, True, False, True, True], [True, False, False, False, True, True]]
     assert [fitted_settings(config, n) for n in (100, 200, 400)] == kept
+
+
+def test_rank_correlations_are_those_of_scipy(rng):
+    """With ties, of the values that both have; there is none where one of them is constant."""
+    first, second = (xr.DataArray(rng.integers(0, 6, 40).astype(float)) for _ in range(2))
+    first[:5], second[3:9] = np.nan, np.inf
+    expected = stats.spearmanr(first[9:], second[9:]).statistic
+    assert rank_correlation(first, second) == pytest.approx(expected)
+    assert np.isnan(rank_correlation(first, xr.ones_like(first)))
+    assert np.isnan(rank_correlation(first[:11], second[:11]))
