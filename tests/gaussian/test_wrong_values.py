@@ -94,7 +94,7 @@ CALLS = {
         for sigma_estimate in ("known", "paper", "pooled")
     },
     "sample_training_sets": (
-        lambda t, **values: gaussian.sample_training_sets(KEY, replicates=3, **values).scores(t),
+        lambda t, replicates=3, **values: gaussian.sample_training_sets(KEY, replicates=replicates, **values).scores(t),
         {**MODEL, "t": 0.3},
     ),
     "scale_on_held_out": (
@@ -160,6 +160,7 @@ SCALARS = {
 LEAST = {
     **{name: {"num_pairs": 1} for name in ("random_pairs_estimator", "mixed_rows")},
     **{name: {"replicates": 1} for name in ("sample_ood_scores", "sample_pseudo_label_scores", "sample_scores, known")},
+    "sample_training_sets": {"replicates": 1},
     **{name: {"num_classes": 2} for name in ("best_class_weight", "limit_class_sets", "class_estimator")},
     "expected_errors": {"num_nodes": 4},
     "sample_pairs_scores": {"n": 1, "replicates": 1},
@@ -203,11 +204,11 @@ def together():
     """Groups of functions whose right and wrong values are the same: XLA compiles what they share once."""
     groups = {}
     for function in CALLS:
-        groups.setdefault(repr([row for *_, row in wrong_rows(function)]), []).append(function)
-    slow = [[pytest.mark.slow] * (not LONG.isdisjoint(group)) for group in groups.values()]
+        long, rows = function in LONG, repr([row for *_, row in wrong_rows(function)])
+        groups.setdefault((long, rows), []).append(function)
     return [
-        pytest.param(group, id=" and ".join(group), marks=marks)
-        for group, marks in zip(groups.values(), slow, strict=True)
+        pytest.param(group, id=" and ".join(group), marks=[pytest.mark.slow] * long)
+        for (long, _), group in groups.items()
     ]
 
 
