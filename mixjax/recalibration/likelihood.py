@@ -42,7 +42,7 @@ def likelihood(margins: Float[Array, "N K"], is_label: Bool[Array, "N K"], possi
 def softmax(scores: Float[Array, "*batch K"]) -> Float[Array, "*batch K"]:
     """Return the probabilities of classes, NaN where a score is: XLA's exp may lose a NaN that is a known constant."""
     wrong = jnp.any(jnp.isnan(scores), axis=-1, keepdims=True)
-    return jax.nn.softmax(scores, axis=-1) + jnp.where(wrong, jnp.nan, 0.0)  # whose derivatives are NaN too
+    return jnp.where(wrong, jnp.nan * scores, jax.nn.softmax(scores, axis=-1))  # the product has derivatives of NaN
 
 
 def one_hot(labels: jax.Array, num_classes: int) -> Bool[Array, "N K"]:
