@@ -166,5 +166,6 @@ def _errors(count: np.ndarray, noise: np.ndarray, cells: _Cells) -> dict[str, np
         unbiased = np.where(paired, (residual**2 - spread) / np.maximum(size - 1, 1), 0)
         errors["ECE"].append(np.abs(residual).sum(axis=1) / rows)
         errors["plain squared error"].append((residual**2 / np.maximum(size, 1)).sum(axis=1) / rows)
-        errors["debiased squared error"].append(unbiased.sum(axis=1) / (size * paired).sum(axis=1))
+        with np.errstate(invalid="ignore"):  # NaN where no bin has two rows
+            errors["debiased squared error"].append(unbiased.sum(axis=1) / (size * paired).sum(axis=1))
     return {name: np.stack(values) for name, values in errors.items()}
