@@ -34,8 +34,8 @@ def separable(rng, n, p, theta_norm):
 def test_training_sets_are_separable_from_there_on(rng, theta_norm, margin):
     """At n = 600 none of four sets below the threshold, and all of them above it.
 
-    The longer theta, the wider is the step in p/n: at 1.5, 15 of 20 sets are separable a fifth above the threshold, and 40
-    of 40 half above it.
+    The longer theta, the wider is the step in p/n: at 1.5, 15 of 20 sets are separable a fifth above the threshold,
+    and 40 of 40 half above it.
     """
     n, threshold = 600, float(separable_ratio(theta_norm))
     for factor, expected in ((1 - margin, False), (1 + margin, True)):
