@@ -211,16 +211,17 @@ def fashion_width() -> dict[str, float]:
 
 
 def augmented() -> dict[str, float]:
+    nets = {str(units): ("width", f"mlp-{units}x8") for units in UNITS}
+    nets |= {f"layers.{layers}": ("depth", f"mlp-80x{layers}") for layers in LAYERS}
     values = {}
-    for units in UNITS:
-        plain, mixed, change = (
-            of("width_fashion_mnist_augmented", arm, net=f"mlp-{units}x8") for arm in ("erm", "mixup", CHANGE)
-        )
-        values |= interval(f"crops.{units}", change)
-        values |= {f"crops.gap.{units}": plain.signed_gap_mean, f"crops.fit.{units}": plain.train_accuracy_mean}
-        for arm, net in (("erm", plain), ("mixup", mixed)):
-            values |= {f"crops.{arm}.ece.{units}": net.ece_mean, f"crops.{arm}.acc.{units}": net.accuracy_mean}
-            values |= {f"crops.{arm}.temperature.{units}": net.test_temperature_mean}
+    for size, (result, net) in nets.items():
+        arms = {arm: of(f"{result}_fashion_mnist_augmented", arm, net=net) for arm in ("erm", "mixup", CHANGE)}
+        values |= interval(f"crops.{size}", arms[CHANGE])
+        for arm in ("erm", "mixup"):
+            for name, metric in (("ece", "ece"), ("acc", "accuracy"), ("temperature", "test_temperature")):
+                values[f"crops.{arm}.{name}.{size}"] = arms[arm][f"{metric}_mean"]
+        values[f"crops.gap.{size}"] = arms["erm"].signed_gap_mean
+        values[f"crops.fit.{size}"] = arms["erm"].train_accuracy_mean
     return values
 
 

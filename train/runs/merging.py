@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -48,7 +49,7 @@ def merge(runs: Sequence[Path], out: Path) -> Path:
         raise RunError(f"{out} is not empty; merge writes into a new folder")
     options: dict[str, Any] = {"layout": {}, "product": "summary.csv"}
     with RunDirectory.open(out, spec=spec, environment=manifests[0]["environment"], **options), explained(out):
-        every = [record for part in records for record in part]
+        every = sorted((record for part in records for record in part), key=lambda record: _size(record["net"]))
         write_records(out / "records.jsonl", every)
         for part in _NETS:
             for run in runs:
@@ -88,6 +89,11 @@ def _merged_spec(specs: Sequence[dict[str, Any]], records: Sequence[Records]) ->
     for name in {"width", "depth"} & options.keys():
         options[name] = sorted({value for spec in specs for value in spec["options"][name]})
     return {**specs[0], "options": options, "jobs": [job for spec in specs for job in spec["jobs"]]}
+
+
+def _size(net: str) -> list[int]:
+    """Return the numbers in the name of a net, so that nets are in order of width and depth: mlp-80x4, mlp-80x16."""
+    return [int(digits) for digits in re.findall(r"\d+", net)]
 
 
 def _origin(runs: Sequence[Path], out: Path) -> dict[str, Any]:

@@ -40,6 +40,16 @@ def test_two_runs_of_a_seed_are_one_run_of_two(finished, second, tmp_path):
 
 
 @pytest.mark.medium
+def test_nets_are_in_order_of_their_size(finished, second, tmp_path):
+    wide = shutil.copytree(finished, tmp_path / "wide")
+    for file in (wide / "records.jsonl", wide / "summary.csv"):
+        file.write_text(file.read_text().replace("mlp-8x1", "mlp-16x1"))
+    merge([wide, second], tmp_path / "both")
+    rows = rows_of((tmp_path / "both" / "summary.csv").read_text())
+    assert [row.net for row in rows] == ["mlp-8x1"] * 3 + ["mlp-16x1"] * 3
+
+
+@pytest.mark.medium
 def test_a_merged_run_is_published_with_all_its_commands(finished, second, tmp_path, capsys):
     assert main(["merge", str(tmp_path / "both"), str(finished), str(second)]) == 0
     assert capsys.readouterr().out == f"{tmp_path / 'both' / 'summary.csv'}\n"
