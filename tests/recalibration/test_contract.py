@@ -84,6 +84,6 @@ def test_jit_and_vmap(name, rng):
     fit, (confidence, correct) = MAPS[name], scored(rng)
     wrong = np.where(np.arange(N) == 3, 1.5, confidence), correct
     (good, found), (bad, nothing) = in_float32(fit, [(confidence, correct), wrong])
-    np.testing.assert_allclose(found, fit(confidence, correct)(confidence), atol=2e-7)
+    np.testing.assert_allclose(found, fit(confidence, correct)(confidence), atol=1e-7)
     assert {leaf.dtype for leaf in (*jax.tree.leaves(good), found)} == {np.dtype(np.float32)}
     assert all(np.isnan(leaf).all() for leaf in (*jax.tree.leaves(bad)[1:], nothing))  # the first are thresholds

@@ -47,9 +47,9 @@ def test_differences_agree(name, rng):
     for _ in range(3):
         way, of_weights = 1e-5 * rng.standard_normal(scores.shape), 1e-5 * rng.standard_normal(N)
         expected = summary(scores + way, weights) - summary(scores - way, weights)
-        np.testing.assert_allclose((by_scores * way).sum(), expected / 2, rtol=1e-6, atol=1e-13)
+        np.testing.assert_allclose((by_scores * way).sum(), expected / 2, rtol=1e-7, atol=1e-13)
         expected = summary(scores, weights + of_weights) - summary(scores, weights - of_weights)
-        np.testing.assert_allclose((by_weights * of_weights).sum(), expected / 2, rtol=1e-6, atol=1e-13)
+        np.testing.assert_allclose((by_weights * of_weights).sum(), expected / 2, rtol=1e-7, atol=1e-13)
 
 
 @pytest.mark.parametrize("derivative", [jax.jacfwd, jax.jacrev])
