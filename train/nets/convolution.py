@@ -1,7 +1,6 @@
 """Convolutions of images, and on a CPU the ways round what XLA does slowly there.
 
-* The gradient in a kernel is a sum over all pixels of a batch. XLA turns the images slowly, and sums in one product
-  that no cache holds; here they are turned as one matrix, and a few rows of pixels are summed at a time.
+* The gradient in a kernel sums over all pixels of a batch, which no cache holds. Here a few images come at a time.
 * A kernel of 1 x 1 is a product of matrices.
 * 3 x 3 with stride 1 and many channels goes by tiles (`mixjax.train.nets.winograd`).
 
@@ -10,6 +9,7 @@ Elsewhere, and in other dtypes than float32 and float64, all is `jax.lax.conv_ge
 
 from __future__ import annotations
 
+import math
 from functools import partial
 from typing import Any
 
@@ -24,9 +24,9 @@ from .winograd import convolve_by_tiles
 __all__ = ["convolve"]
 
 _DIMENSIONS = ("NHWC", "HWIO", "NHWC")
-_MOST_TERMS = 4096  # of a sum in the gradient of a kernel, so that its factors stay in the cache of a core
-_FEWEST_CHANNELS = 8  # for which turning the images pays
-_MANY_CHANNELS = 512  # for which the sums of Winograd's tiles cost less than they save
+_CACHED_VALUES = 2**18  # of a part of a batch, inputs and outputs together: 1 MiB of float32, half of a core's cache
+_MOST_PARTS = 32  # of a batch, each of which is compiled
+_MANY_CHANNELS = 256  # for which the sums of Winograd's tiles cost less than they save
 
 
 def convolve(
@@ -48,11 +48,7 @@ def convolve(
         return images[:, ::stride, ::stride] @ kernel[0, 0]
     if size == 3 and stride == 1 and min(inputs, outputs) >= _MANY_CHANNELS:
         return convolve_by_tiles(images, kernel)
-    number, height, width, _ = images.shape
-    terms = number * -(-height // stride) * -(-width // stride)
-    if terms > _MOST_TERMS and inputs >= _FEWEST_CHANNELS:
-        return _convolve_with_strips(images, kernel, stride)
-    return _convolve(images, kernel, stride)
+    return _convolve_in_parts(images, kernel, stride)
 
 
 def _convolve(images: jax.Array, kernel: jax.Array, stride: int) -> jax.Array:
@@ -61,12 +57,12 @@ def _convolve(images: jax.Array, kernel: jax.Array, stride: int) -> jax.Array:
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(2,))
-def _convolve_with_strips(images: jax.Array, kernel: jax.Array, stride: int) -> jax.Array:
+def _convolve_in_parts(images: jax.Array, kernel: jax.Array, stride: int) -> jax.Array:
     """Return the convolution by XLA; its derivative in the kernel is the transpose of `_kernel_gradient`."""
     return _convolve(images, kernel, stride)
 
 
-@partial(_convolve_with_strips.defjvp, symbolic_zeros=True)
+@partial(_convolve_in_parts.defjvp, symbolic_zeros=True)
 def _differential(stride: int, values: tuple[jax.Array, ...], changes: tuple[Any, ...]) -> tuple[jax.Array, jax.Array]:
     (images, kernel), (of_images, of_kernel) = values, changes
     outputs = _convolve(images, kernel, stride)
@@ -82,19 +78,25 @@ def _differential(stride: int, values: tuple[jax.Array, ...], changes: tuple[Any
 def _kernel_gradient(images: jax.Array, size: int, stride: int, slopes: jax.Array) -> jax.Array:
     """Return the gradient in the kernel, given the slopes [N, h, w, K] in the outputs.
 
-    It is a convolution too: channels are its images, and the images of the batch its channels.
+    It is a convolution too: channels are its images, and the images of a part of the batch its channels.
     """
-    (number, height, width, channels), (rows, columns) = images.shape, slopes.shape[1:3]
-    turned = lax.optimization_barrier(images.reshape(number, -1).T).reshape(height, width, channels, number)
-    sides = (size // 2,) * 2
-    padded = lax.optimization_barrier(jnp.pad(turned, (sides, sides, (0, 0), (0, 0))).transpose(2, 0, 1, 3))
-    weights = lax.optimization_barrier(slopes.transpose(1, 2, 0, 3))
+    before, part = size // 2, _images_of_a_part(images.shape, slopes.shape)
+    ends = [stride * (to - 1) + size - before - of for of, to in zip(images.shape[1:3], slopes.shape[1:3], strict=True)]
 
-    def of_strip(first: int, last: int) -> jax.Array:
-        seen = padded[:, stride * first : stride * last + size, : stride * (columns - 1) + size]
-        strip, apart = weights[first : last + 1], (stride, stride)
-        return lax.conv_general_dilated(seen, strip, (1, 1), "VALID", rhs_dilation=apart, dimension_numbers=_DIMENSIONS)
+    def of_part(first: int) -> jax.Array:
+        turned = lax.optimization_barrier(images[first : first + part].transpose(3, 1, 2, 0))
+        weights = lax.optimization_barrier(slopes[first : first + part].transpose(1, 2, 0, 3))
+        sides, apart = [(before, end) for end in ends], (stride, stride)
+        return lax.conv_general_dilated(
+            turned, weights, (1, 1), sides, rhs_dilation=apart, dimension_numbers=_DIMENSIONS
+        )
 
-    many = max(1, _MOST_TERMS // (columns * number))
-    first, *others = (of_strip(first, min(first + many, rows) - 1) for first in range(0, rows, many))
+    first, *others = map(of_part, range(0, len(images), part))
     return sum(others, first).transpose(1, 2, 0, 3)
+
+
+def _images_of_a_part(images: tuple[int, ...], slopes: tuple[int, ...]) -> int:
+    """Return how many images are summed at a time: a power of two, for which XLA is faster."""
+    cached = _CACHED_VALUES // (math.prod(images[1:]) + math.prod(slopes[1:]))
+    fewest = -(-images[0] // _MOST_PARTS)
+    return 1 << (max(1, cached, 2 * fewest - 1).bit_length() - 1)

@@ -16,20 +16,20 @@ from mixjax.train.nets.winograd import convolve_by_tiles
 
 OPTIONS = {"dimension_numbers": ("NHWC", "HWIO", "NHWC")}
 TOLERANCES = {"float32": 1e-5, "float64": 1e-12}  # of the largest number
-CASES = {  # N, pixels, C, K, size, stride: each way that there is, odd sizes, one image, a last strip that is shorter
-    "strips": (40, 14, 8, 3, 3, 1),
-    "strips, stride 2": (70, 15, 8, 8, 3, 2),
-    "few terms": (1, 7, 3, 8, 3, 2),
-    "few channels": (90, 7, 1, 8, 3, 1),
+CASES = {  # N, pixels, C, K, size, stride: each way that there is, odd sizes, one image, a last part that is smaller
+    "parts": (70, 14, 8, 3, 3, 1),
+    "parts, stride 2": (70, 15, 8, 8, 3, 2),
+    "one image": (1, 7, 3, 8, 3, 2),
+    "one part": (90, 7, 1, 8, 3, 1),
     "1 x 1": (2, 7, 3, 8, 1, 2),
     "1 x 1, even": (1, 8, 8, 4, 1, 2),
 }
-WHOLE = {  # of the ResNet-18 at 28 x 28 and 32 x 32, but for its first, which is XLA's own
+WHOLE = {  # of the ResNet-18 at 28 x 28 and 32 x 32
     f"{pixels}, {inputs} to {outputs}, stride {stride}": (64, pixels, inputs, outputs, 3, stride)
     for pixels, inputs, outputs, stride in (
         (28, 64, 64, 1), (32, 64, 64, 1), (28, 64, 128, 2), (14, 128, 128, 1),
         (14, 128, 256, 2), (7, 256, 256, 1), (8, 256, 256, 1), (7, 256, 512, 2), (4, 512, 512, 1), (7, 512, 512, 1),
-        (28, 16, 16, 1),
+        (28, 16, 16, 1), (28, 1, 64, 1), (32, 3, 64, 1),
     )
 }  # fmt: skip
 
@@ -74,7 +74,7 @@ def check(rng, case, dtype):
 @pytest.mark.parametrize(
     "case",
     [
-        pytest.param(case, id=name, marks=() if name.startswith("strips") else pytest.mark.medium)
+        pytest.param(case, id=name, marks=() if name.startswith("parts") else pytest.mark.medium)
         for name, case in CASES.items()
     ],
 )
@@ -108,10 +108,19 @@ def test_many_channels_are_convolved_by_tiles(rng, monkeypatch):
         assert (isinstance(found, str)) == tiles
 
 
+@pytest.mark.parametrize(
+    ("number", "pixels", "channels", "part"), [(64, 32, 64, 2), (64, 32, 16, 8), (512, 32, 64, 16), (1, 512, 1, 1)]
+)
+def test_parts_are_small_and_few(number, pixels, channels, part):
+    """A part's inputs and outputs are 2^18 values at most, unless it is one image or there would be more than 32."""
+    shape = (number, pixels, pixels, channels)
+    assert convolution._images_of_a_part(shape, shape) == part
+
+
 @pytest.mark.medium
 def test_over_members(rng):
     """Under `vmap`, of both arguments, beside one at a time."""
-    case = CASES["strips"]
+    case = CASES["parts"]
     members = [given(rng, case, "float32") for _ in range(2)]
     found = jax.jit(jax.vmap(ways(convolve, case)))(*(jnp.stack(leaves) for leaves in zip(*members, strict=True)))
     for number, arguments in enumerate(members):
@@ -123,7 +132,7 @@ def test_over_members(rng):
 def test_elsewhere_it_is_xlas(rng, monkeypatch, platform, dtype):
     """On other platforms and in other dtypes the program is the very one."""
     monkeypatch.setattr(jax, "default_backend", lambda: platform)
-    case = CASES["strips"]
+    case = CASES["parts"]
     arguments = given(rng, case, dtype)
     found, expected = (str(jax.make_jaxpr(ways(function, case))(*arguments)) for function in (convolve, by_xla))
     assert found == expected
