@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mixjax.runs import RunError
+from mixjax.runs import RunError, explained
 
 from ..loop.metrics import METRICS
 from .records import read_records
@@ -18,7 +18,7 @@ def write_events(run: Path) -> Path:
     Event files that were written before are replaced: TensorBoard would show each point twice.
 
     Raises:
-      RunError: if tensorboardX is not installed, or there are no records.
+      RunError: if tensorboardX is not installed, there are no records, or the folder cannot be written.
     """
     try:
         from tensorboardX import SummaryWriter
@@ -26,18 +26,17 @@ def write_events(run: Path) -> Path:
         raise RunError("python -m train tensorboard needs tensorboardX: pip install tensorboardX") from None
     folder = run / "tensorboard"
     writers: dict[str, SummaryWriter] = {}
-    records = read_records(run / "records.jsonl")
-    for old in folder.rglob("events.out.tfevents.*"):
-        old.unlink()
-    for record in records:
-        if record["evaluation"] != "test":
-            continue
-        name = f"{record['net']}/{record['arm']}/seed{record['seed']}"
-        if name not in writers:
-            writers[name] = SummaryWriter(str(folder / name))
-        for metric in (*METRICS, "train_mix_loss"):
-            if metric in record:
-                writers[name].add_scalar(metric, record[metric], record["epoch"])
-    for writer in writers.values():
-        writer.close()
+    records = [record for record in read_records(run / "records.jsonl") if record["evaluation"] == "test"]
+    with explained(folder):
+        for old in folder.rglob("events.out.tfevents.*"):
+            old.unlink()
+        for record in records:
+            name = f"{record['net']}/{record['arm']}/seed{record['seed']}"
+            if name not in writers:
+                writers[name] = SummaryWriter(str(folder / name))
+            for metric in (*METRICS, "train_mix_loss"):
+                if metric in record:
+                    writers[name].add_scalar(metric, record[metric], record["epoch"])
+        for writer in writers.values():
+            writer.close()
     return folder
