@@ -4,7 +4,7 @@
 * A kernel of 1 x 1 is a product of matrices.
 * 3 x 3 with stride 1 and many channels goes by tiles (`mixjax.train.nets.winograd`).
 
-Elsewhere, and in other dtypes than float32 and float64, all is `jax.lax.conv_general_dilated`.
+Elsewhere, in other dtypes than float32 and float64, and without images all is `jax.lax.conv_general_dilated`.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def convolve(
       images, kernel: of one dtype.
       strides, padding, options: as `flax.nnx.Conv` gives them to `jax.lax.conv_general_dilated`.
     """
-    if jax.default_backend() != "cpu" or images.dtype not in (jnp.float32, jnp.float64):
+    if jax.default_backend() != "cpu" or images.dtype not in (jnp.float32, jnp.float64) or not images.size:
         return lax.conv_general_dilated(images, kernel, strides, padding, **options)
     size, stride = len(kernel), strides[0]
     inputs, outputs = kernel.shape[2:]

@@ -117,6 +117,12 @@ def test_parts_are_small_and_few(number, pixels, channels, part):
     assert convolution._images_of_a_part(shape, shape) == part
 
 
+def test_no_images_have_no_gradient():
+    images, kernel = jnp.zeros((0, 4, 4, 2)), jnp.ones((3, 3, 2, 2))
+    call = partial(convolve, strides=(1, 1), padding=((1, 1), (1, 1)), **OPTIONS)
+    np.testing.assert_array_equal(jax.grad(lambda kernel: call(images, kernel).sum())(kernel), 0)
+
+
 @pytest.mark.medium
 def test_over_members(rng):
     """Under `vmap`, of both arguments, beside one at a time."""
