@@ -34,7 +34,7 @@ def convolve(
 ) -> Float[Array, "N h w K"]:
     """Return the convolution that `flax.nnx.Conv` asks for: equal strides, an odd k, (k - 1) / 2 zeros on each side.
 
-    Equal to `jax.lax.conv_general_dilated` up to rounding, in value and derivatives.
+    Equal to `jax.lax.conv_general_dilated` up to rounding, in value and derivatives, where all numbers are finite.
 
     Args:
       images, kernel: of one dtype.
