@@ -27,7 +27,7 @@ ImageShape = tuple[int, int, int]
 
 @dataclass(frozen=True)
 class MLPShape:
-    """The shape of an `MLP`. Nets of one shape are trained side by side, many steps in one program."""
+    """The shape of an `MLP`. Nets of one shape are trained in one program, many steps at a time."""
 
     width: int
     depth: int
@@ -48,6 +48,10 @@ class MLPShape:
         return MLP(
             height * width * channels, num_classes, self.width, self.depth, self.norm, self.init, dtype=dtype, rngs=rngs
         )
+
+    def largest_kernel(self, image_shape: ImageShape) -> int:
+        """Return how many weights the largest hidden layer has for images [H, W, C]."""
+        return self.width * max(math.prod(image_shape), self.width if self.depth > 1 else 0)
 
     def parameter_count(self, image_shape: ImageShape, num_classes: int) -> int:
         """Return how many parameters the net has for images [H, W, C], without building it."""

@@ -133,19 +133,47 @@ def test_equal_seeds_are_equal_to_the_last_bit(digits, both):
 
 @pytest.mark.medium
 def test_each_seed_epoch_and_step_has_a_lambda_and_erm_has_none(both):
-    """One a batch, of the draws that the steps take, [steps, members]; those of ERM are 1."""
+    """One a batch, of the draws that the steps take, [members, steps]; those of ERM are 1."""
     training, members, _, _ = both
     draws = lambda members, epoch: np.asarray(training.compiled.draws(44, members, np.uint32(epoch)).pairs.lam)  # noqa: E731
     lam = draws(members, 0)
-    assert lam.shape == (44, 2) and (lam[:, 0] == 1).all()
+    assert lam.shape == (2, 44) and (lam[0] == 1).all()
     changed = np.array([0, 1], np.uint32), np.ones(2, np.float32)
     seed, alpha = (jax.device_put(part, members.seed.sharding) for part in changed)
     seeds = members._replace(seed=seed, alpha=alpha)
-    np.testing.assert_array_equal(draws(seeds, 0)[:, 0], lam[:, 1])
-    several = np.concatenate([draws(seeds, 0), draws(seeds, 1)], axis=1)
+    np.testing.assert_array_equal(draws(seeds, 0)[0], lam[1])
+    several = np.concatenate([draws(seeds, 0), draws(seeds, 1)])
     assert (several < 1).all() and len(np.unique(several)) == several.size
     draw = partial(program.epoch_draws, Mixing(weight="sample"), (16, (8, 8), 2), 44)
-    assert jax.eval_shape(draw, members, np.uint32(0)).pairs.lam.shape == (44, 2, 16)
+    assert jax.eval_shape(draw, members, np.uint32(0)).pairs.lam.shape == (2, 44, 16)
+
+
+@pytest.mark.medium
+def test_nets_in_turn_are_the_nets_side_by_side(digits, both, monkeypatch):
+    """Two nets, each first alone, as on a CPU where the layers are wide: parameters, losses and logits."""
+    monkeypatch.setattr(program, "_in_turn", lambda spec: True)
+    monkeypatch.setattr(program, "compiled", program.compiled.__wrapped__)
+    _, _, nets, losses = both
+    in_turn, _, found, found_losses = trained(RECIPE, digits)
+    np.testing.assert_allclose(found_losses, losses, rtol=1e-5)
+    jax.tree.map(partial(np.testing.assert_allclose, rtol=0, atol=2e-6), found, nets)
+    logits = in_turn.logits(found, digits.test_inputs)
+    _, _, alone, _ = trained(RECIPE, digits, ARMS[1:])
+    jax.tree.map(lambda one, two: np.testing.assert_array_equal(one[0], two[1]), alone, found)
+    np.testing.assert_array_equal(in_turn.logits(alone, digits.test_inputs)[0], logits[1])
+
+
+@pytest.mark.parametrize(
+    ("net", "in_turn"), [(MLPShape(400, 1), True), (MLPShape(300, 8), False), (ResNetShape(0.25), True)]
+)
+def test_wide_nets_are_trained_in_turn_on_one_cpu(net, in_turn, monkeypatch):
+    """784 x 400 weights are more than 2^18. Nets that are spread over several devices are side by side."""
+    spec = StepSpec(Recipe(net), (28, 28, 1), 10)
+    monkeypatch.setattr(jax, "device_count", lambda: 1)
+    monkeypatch.setattr(jax, "default_backend", lambda: "cpu")
+    assert program._in_turn(spec) == in_turn
+    monkeypatch.setattr(jax, "device_count", lambda: 2)
+    assert program._in_turn(spec) == isinstance(net, ResNetShape)
 
 
 @pytest.mark.medium
