@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import pandas as pd
 from scipy.special import stdtrit
@@ -58,19 +58,23 @@ def speed() -> dict[str, float]:
     file = ROOT / "results" / "benchmarks" / "training" / "training.json"
     results = json.loads(file.read_text())["results"]
     ratios = results["steps"]["ratios"] | results["convolutions"]["ratios"]
-    names = {"mlp.gray": "MLP 784-400x8", "mlp.color": "MLP 3072-400x8"}
+    names = {"mlp.gray": "MLP 784-400x8", "mlp.color": "MLP 3072-400x8", "wide": "MLP 784-1000x8"}
     for part in ("0.25", "1"):
         for short, shape in (("gray", "28x28x1"), ("color", "32x32x3")):
             names[f"x{part}.{short}"] = f"ResNet-18, x{part} channels, {shape}"
     rows = {row["net"]: row for part in ("steps", "convolutions") for row in results[part]["rows"]}
-    libraries = ("mixjax", "torch", "torch channels last")
-    spreads = [
-        rows[name][f"{library} spread ms"] / rows[name][f"{library} median ms"]
-        for name in names.values()
-        for library in libraries
-        if f"{library} spread ms" in rows[name]
-    ]
-    return {"speed.spread": max(spreads)} | {f"speed.{short}": ratios[name] for short, name in names.items()}
+    spreads = [spread for name in names.values() for spread in _spreads(rows[name])]
+    lanes = results["lanes"]["ratios"]["many_over_one"]
+    return {"speed.spread": max(spreads), "speed.lanes": lanes} | {
+        f"speed.{short}": ratios[name] for short, name in names.items()
+    }
+
+
+def _spreads(row: Mapping[str, float]) -> list[float]:
+    """Return the spread over the median of mixjax's epochs, and of PyTorch's in its faster layout."""
+    layouts = [name for name in ("torch", "torch channels last") if f"{name} median ms" in row]
+    faster = min(layouts, key=lambda name: row[f"{name} median ms"])
+    return [row[f"{library} spread ms"] / row[f"{library} median ms"] for library in ("mixjax", faster)]
 
 
 def accuracies(name: str, result: str, evaluation: str = "test", **values: object) -> dict[str, float]:

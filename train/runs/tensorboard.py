@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from mixjax.runs import RunError, explained
+from mixjax.runs.untrusted import printable
 
 from ..loop.metrics import METRICS
 from .records import read_records
@@ -18,7 +19,8 @@ def write_events(run: Path) -> Path:
     Event files that were written before are replaced: TensorBoard would show each point twice.
 
     Raises:
-      RunError: if tensorboardX is not installed, there are no records, or the folder cannot be written.
+      RunError: if tensorboardX is not installed, no epoch is recorded, a name cannot be a folder, or the folder cannot
+        be written.
     """
     try:
         from tensorboardX import SummaryWriter
@@ -27,11 +29,13 @@ def write_events(run: Path) -> Path:
     folder = run / "tensorboard"
     writers: dict[str, SummaryWriter] = {}
     records = [record for record in read_records(run / "records.jsonl") if record["evaluation"] == "test"]
+    if not records:
+        raise RunError(f"{run} has no epoch to show yet")
     with explained(folder):
         for old in folder.rglob("events.out.tfevents.*"):
             old.unlink()
         for record in records:
-            name = f"{record['net']}/{record['arm']}/seed{record['seed']}"
+            name = f"{_folder(record['net'])}/{_folder(record['arm'])}/seed{record['seed']}"
             if name not in writers:
                 writers[name] = SummaryWriter(str(folder / name))
             for metric in (*METRICS, "train_mix_loss"):
@@ -40,3 +44,10 @@ def write_events(run: Path) -> Path:
         for writer in writers.values():
             writer.close()
     return folder
+
+
+def _folder(name: str) -> str:
+    """Return a name that stays in its folder."""
+    if name in ("", "..") or Path(name).name != name:
+        raise RunError(f"{printable(name)!r} cannot be the name of a folder of event files")
+    return name

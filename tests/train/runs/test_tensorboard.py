@@ -93,3 +93,19 @@ def test_a_folder_that_cannot_be_written_is_an_error_of_the_run(points, run):
     (run / "tensorboard").write_text("in the way")
     with pytest.raises(RunError, match=r"cannot write to .*tensorboard"):
         write_events(run)
+
+
+@pytest.mark.parametrize("name", ["..", "../outside", "a/b", ""])
+def test_a_name_that_leaves_the_folder_is_refused(points, run, name):
+    """Records may be somebody else's."""
+    record = {"job": "mlp", "net": name, "classes": 10, "seed": 0, "arm": "erm", "evaluation": "test", "epoch": 1}
+    write_records(run / "records.jsonl", [record])
+    with pytest.raises(RunError, match="cannot be the name of a folder"):
+        write_events(run)
+    assert not points
+
+
+def test_a_run_that_has_no_epoch_yet_is_refused(points, run):
+    write_records(run / "records.jsonl", [])
+    with pytest.raises(RunError, match="no epoch to show yet"):
+        write_events(run)
