@@ -10,6 +10,7 @@ from typing import Literal
 
 import numpy as np
 
+from mixjax.numerics.crossings import crossings
 from mixjax.prediction.measuring import Check, Measured
 from mixjax.prediction.table import Cell, Prediction
 from mixjax.report.numbers import rounded
@@ -71,12 +72,8 @@ def crossing(prediction: Prediction, arm: int = 0) -> tuple[float, bool] | None:
     largest is returned.
     """
     gap, penalty = prediction.numbers.signed_gap[arm], np.log(prediction.penalties)
-    changes = np.flatnonzero(gap[:-1] * gap[1:] < 0)
-    if not len(changes):
-        return None
-    k = int(changes[-1])
-    where = penalty[k] + (penalty[k + 1] - penalty[k]) * gap[k] / (gap[k] - gap[k + 1])
-    return float(np.exp(where)), bool(gap[k] > 0)
+    found, falls = crossings(penalty, gap)
+    return (float(np.exp(found[-1])), bool(falls[-1])) if len(found) else None
 
 
 def _answer(prediction: Prediction) -> str:

@@ -1,15 +1,15 @@
-"""The point at which a curve changes its sign, in words."""
+"""Where a curve passes through 0, in words."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from mixjax.numerics.crossings import crossings
+
 
 def last_crossing(x: np.ndarray, values: np.ndarray) -> str:
     """Return where values, on a logarithmic axis, go below 0 for good."""
-    above = np.flatnonzero(values >= 0)
-    if len(above) == 0 or above[-1] == len(x) - 1:
-        return "everywhere" if len(above) == 0 else "nowhere"
-    first = above[-1]
-    share = values[first] / (values[first] - values[first + 1])
-    return f"{np.exp(np.log(x[first]) * (1 - share) + np.log(x[first + 1]) * share):.3g}"
+    found, falls = crossings(np.log(x), values)
+    if values[-1] >= 0:
+        return "nowhere"
+    return f"{np.exp(found[falls][-1]):.3g}" if falls.any() else "everywhere"

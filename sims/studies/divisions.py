@@ -19,6 +19,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import stdtrit
 
+from mixjax.numerics.crossings import crossings
+
 TEST_SHARE = 0.5  # test rows to each of the others: a third of the rows to two thirds
 
 
@@ -65,12 +67,8 @@ def crossing(ratios: np.ndarray, values: np.ndarray) -> np.ndarray:
 
 def _crossing(logarithms: np.ndarray, values: np.ndarray) -> float:
     kept = np.isfinite(values)
-    logarithms, values = logarithms[kept], values[kept]
-    falls = np.flatnonzero((values[:-1] > 0) & (values[1:] <= 0))
-    if not len(falls):
-        return float("nan")
-    k = falls[-1]
-    return logarithms[k] + (logarithms[k + 1] - logarithms[k]) * values[k] / (values[k] - values[k + 1])
+    found, falls = crossings(logarithms[kept], values[kept])
+    return float(found[falls][-1]) if falls.any() else float("nan")
 
 
 def crossing_and_error(ratios: np.ndarray, parts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

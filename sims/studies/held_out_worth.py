@@ -7,8 +7,12 @@ the numbers of points at which a difference of 0 is within 1.96 standard errors.
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import xarray as xr
+
+from mixjax.numerics.crossings import crossings
 
 from .tables import described
 
@@ -29,16 +33,18 @@ def crossing(positions: np.ndarray, rising: np.ndarray, *, last: bool = False) -
       Interpolated positions [...]: 0 where no value before is negative, the last position where none after is positive;
       NaN where a value is NaN.
     """
-    below, count = rising < 0, len(positions)
-    leading, trailing = (np.cumprod(part, axis=-1).sum(axis=-1) for part in (below, ~below[..., ::-1]))
-    before = count - trailing if last else leading
-    right = np.clip(before, 1, count - 1)
-    low, high = (np.take_along_axis(rising, index[..., None], axis=-1)[..., 0] for index in (right - 1, right))
-    start, end = np.log(positions[right - 1]), np.log(positions[right])
-    with np.errstate(divide="ignore", invalid="ignore"):
-        inside = np.exp(start - (end - start) * low / (high - low))
-    found = np.where(before == 0, 0.0, np.where(before == count, positions[-1], inside))
-    return np.where(np.isnan(rising).any(axis=-1), np.nan, found)
+    return np.apply_along_axis(partial(_crossing, positions, last), -1, rising)
+
+
+def _crossing(positions: np.ndarray, last: bool, rising: np.ndarray) -> float:
+    if np.isnan(rising).any():
+        return float("nan")
+    found, rises = crossings(np.log(positions), -rising)
+    if (rising[-1] < 0) if last else (rising < 0).all():
+        return float(positions[-1])
+    if (rising >= 0).all() if last else (rising[0] >= 0):
+        return 0.0
+    return float(np.exp(found[rises][-1 if last else 0]))
 
 
 def worth_variables(table: xr.Dataset) -> dict[str, xr.Variable]:

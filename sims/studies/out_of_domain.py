@@ -26,6 +26,7 @@ from mixjax.gaussian import (
     population_ece,
     sample_ood_scores,
 )
+from mixjax.numerics.crossings import crossings
 from mixjax.runs import RunError
 
 from ..engine.moments import Moments
@@ -152,12 +153,8 @@ def _measured_share(table: xr.Dataset) -> dict[str, xr.Variable]:
 
 def _first_crossing(position: np.ndarray, value: np.ndarray) -> float:
     """Return the position at which a value, negative at first, becomes positive; NaN where it does not."""
-    later = np.flatnonzero((value[1:] > 0) & (value[:-1] <= 0))
-    if not later.size:
-        return float("nan")
-    k = later[0]
-    share = -value[k] / (value[k + 1] - value[k])
-    return float(position[k] + share * (position[k + 1] - position[k]))
+    found, falls = crossings(position, value)
+    return float("nan") if falls.all() else float(found[~falls][0])
 
 
 STUDY = GridStudy(

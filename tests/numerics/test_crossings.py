@@ -1,0 +1,37 @@
+"""Crossings of curves whose zeros are known: lines, a cubic, zeros at points, and none."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from mixjax.numerics.crossings import crossings
+
+CASES = {
+    "two": ([3, -1, 1], [0.75, 1.5], [True, False]),
+    "at a point, falling": ([1, 0, -1], [1.0], [True]),
+    "at a point, rising": ([-1, 0, 1], [1.0], [False]),
+    "touching 0 from above": ([1, 0, 1], [1.0, 1.0], [True, False]),
+    "touching 0 from below": ([-1, 0, -1], [], []),
+    "0 at the start": ([0, -1, -1], [], []),
+    "0 to the end": ([1, 0, 0], [1.0], [True]),
+    "0 everywhere": ([0, 0, 0], [], []),
+    "one point": ([1], [], []),
+    "no point": ([], [], []),
+}
+
+
+@pytest.mark.parametrize(("values", "places", "falls"), CASES.values(), ids=CASES)
+def test_crossings(values, places, falls):
+    found, falling = crossings(np.arange(len(values)) * 1.0, np.array(values, float))
+    np.testing.assert_array_equal(found, places)
+    np.testing.assert_array_equal(falling, falls)
+    assert falling.dtype == bool
+
+
+def test_the_roots_of_a_cubic():
+    """(x - 1)(x - 2.5)(x - 7) rises, falls and rises; linear interpolation is off by the square of the step."""
+    x = np.linspace(0, 10, 5000)
+    found, falling = crossings(x, (x - 1) * (x - 2.5) * (x - 7))
+    np.testing.assert_allclose(found, [1, 2.5, 7], atol=1e-5)
+    assert falling.tolist() == [False, True, False]
