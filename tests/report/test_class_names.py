@@ -87,6 +87,18 @@ def test_whole_numbers_may_be_names_in_any_file(kind, tmp_path):
     np.testing.assert_allclose(found.scores, PROBS)
 
 
+@pytest.mark.parametrize("text", [False, True])
+@pytest.mark.parametrize("kind", ["npz", "csv", "parquet"])
+def test_places_stay_places_beside_names_in_any_file(kind, text, tmp_path):
+    """As numbers and as text; a number that is no place and no name is refused."""
+    labels = LABELS.astype(str) if text else LABELS
+    path = write(tmp_path / f"f.{kind}", NAMES, labels)
+    np.testing.assert_array_equal(read_predictions(path, "probs", Names(classes=NAMES)).labels, LABELS)
+    write(path, NAMES, np.where(LABELS == 2, "3", labels) if text else np.where(LABELS == 2, 3, LABELS))
+    with pytest.raises(RunError, match=r"label.* must be in \[0, 3\)"):
+        read_predictions(path, "probs", Names(classes=NAMES))
+
+
 @pytest.mark.parametrize(("kind", "names"), [("npz", "210"), ("csv", "210"), ("parquet", "210"), ("csv", NAMES)])
 def test_an_ignored_label_is_no_class(kind, names, tmp_path):
     path = write(tmp_path / f"f.{kind}", names, [*(int(name) if name.isdigit() else name for name in names), -100])
