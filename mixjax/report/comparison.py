@@ -7,20 +7,22 @@ the cells vary little, and are drawn as normals with the same means and covarian
 as they do when rows are resampled; the cost grows with the cells that hold rows, at most (2 M)^2 and at most N.
 
 Intervals are the basic ones, as in `mixjax.calibration.intervals`. The bias of the plain ECE cancels in part only.
+Groups of rows are compared in the same way, each by itself.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import NamedTuple
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 
 from mixjax.calibration.intervals import Interval, basic_interval
-from mixjax.calibration.reliability_table import Reliability
+from mixjax.calibration.reliability_table import Reliability, reliability
 from mixjax.report.losses import interval_of_mean, losses
-from mixjax.report.metrics import Metric, Report, top_labels
+from mixjax.report.metrics import Metric, Report, Settings, top_labels
 from mixjax.report.numbers import row_count
 from mixjax.report.reading import FilePredictions
 from mixjax.runs import RunError
@@ -29,13 +31,23 @@ from mixjax.runs.untrusted import printable
 _BLOCK = 1 << 22  # numbers to draw at a time
 
 
+class GroupDifferences(NamedTuple):
+    """The rows of a group, and the differences second - first within it."""
+
+    num_rows: int
+    accuracy: Interval
+    ece: Interval
+    signed_gap: Interval
+
+
 @dataclass(frozen=True)
 class Comparison:
-    """Two reports on the same rows, and the differences second - first."""
+    """Two reports on the same rows, and the differences second - first, of all rows and of each group."""
 
     first: Report
     second: Report
     differences: tuple[Metric, ...]
+    groups: Mapping[Any, GroupDifferences] = field(default_factory=dict)
 
 
 def check_pair(first: FilePredictions, second: FilePredictions) -> None:
@@ -69,19 +81,57 @@ def compare(first: Report, second: Report) -> Comparison:
     key = jax.random.fold_in(settings.keys()[0], 1)
     differences = _differences_of_means(first, second, settings.level)
     rng = np.random.default_rng(np.asarray(jax.random.key_data(key)).tolist())
-    differences |= _differences_of_bins(rng, first, second)
+    differences |= _differences_of_bins(rng, (_Scores.of(first), _Scores.of(second)), settings)
     order = ("accuracy", "mean correctness", "ECE", "debiased squared error", "signed gap", "NLL", "Brier score")
     metrics = (Metric(name, differences[name], first.metric(name).meaning) for name in order if name in differences)
-    return Comparison(first, second, tuple(metrics))
+    return Comparison(first, second, tuple(metrics), _differences_of_groups(rng, first, second))
+
+
+def _differences_of_groups(rng: np.random.Generator, first: Report, second: Report) -> dict[Any, GroupDifferences]:
+    groups, settings = first.file.groups, first.settings
+    if groups is None or second.file.groups is None:
+        return {}
+    found = {}
+    for code in np.unique(groups.codes).tolist():
+        rows = groups.codes == code
+        a, b = pair = _Scores.of(first, rows), _Scores.of(second, rows)
+        found[groups.names[code]] = GroupDifferences(
+            int(rows.sum()),
+            interval_of_mean(b.correct - a.correct, settings.level),
+            _differences_of_bins(rng, pair, settings)["ECE"],
+            interval_of_mean(b.residual - a.residual, settings.level),
+        )
+    return found
 
 
 def _differences_of_means(first: Report, second: Report, level: float) -> dict[str, Interval]:
     rows = []
     for report in (first, second):
-        confidence, correct = (np.asarray(part, np.float64) for part in top_labels(report.file))
-        rows.append({report.metrics[0].name: correct, "signed gap": confidence - correct, **losses(report.file)})
+        top = _Scores.of(report)
+        rows.append({report.metrics[0].name: top.correct, "signed gap": top.residual, **losses(report.file)})
     with np.errstate(invalid="ignore"):  # infinite losses of a row under both models have no difference
         return {name: interval_of_mean(rows[1][name] - rows[0][name], level) for name in rows[0]}
+
+
+class _Scores(NamedTuple):
+    """The predicted class of each row under one model: confidence, correctness and bin, shape [N]."""
+
+    confidence: np.ndarray
+    correct: np.ndarray
+    bins: np.ndarray
+
+    @classmethod
+    def of(cls, report: Report, rows: np.ndarray | None = None) -> _Scores:
+        """Return those of all rows, or of some in bins of their own; `rows` [N] is True for these."""
+        confidence, correct = top_labels(report.file)
+        table = report.table if rows is None else reliability(confidence, correct, where=rows, **report.settings.bins)
+        f, y = (np.asarray(part)[... if rows is None else rows] for part in (confidence, correct))
+        return cls(f.astype(np.float64), y.astype(np.float64), _bin_of(f, table))
+
+    @property
+    def residual(self) -> np.ndarray:
+        """Confidence - correctness, whose mean is the signed gap."""
+        return self.confidence - self.correct
 
 
 class _Cells(NamedTuple):
@@ -95,9 +145,10 @@ class _Cells(NamedTuple):
     root: np.ndarray  # [2, 2, cells], square root of the covariance of the confidences
 
 
-def _differences_of_bins(rng: np.random.Generator, first: Report, second: Report) -> dict[str, Interval]:
-    settings = first.settings
-    cells, rows = _cells(first, second), len(first.file)
+def _differences_of_bins(
+    rng: np.random.Generator, pair: tuple[_Scores, _Scores], settings: Settings
+) -> dict[str, Interval]:
+    cells, rows = _cells(pair, settings.num_bins), len(pair[0].bins)
     observed = _errors(cells.rows[None], np.zeros((2, 1, len(cells.rows))), cells)
     block = max(1, _BLOCK // (3 * len(cells.rows)))
     drawn = []
@@ -115,18 +166,11 @@ def _differences_of_bins(rng: np.random.Generator, first: Report, second: Report
     return intervals
 
 
-def _cells(first: Report, second: Report) -> _Cells:
-    confidence, correct, bins = [], [], []
-    for report in (first, second):
-        f, y = (np.asarray(part) for part in top_labels(report.file))
-        bins.append(_bin_of(f, report.table))
-        confidence.append(f.astype(np.float64))
-        correct.append(y.astype(np.int64))
-    size = first.settings.num_bins
-    category = [2 * b + y for b, y in zip(bins, correct, strict=True)]
+def _cells(pair: tuple[_Scores, _Scores], size: int) -> _Cells:
+    category = [2 * model.bins + model.correct.astype(np.int64) for model in pair]
     present, cell = np.unique(category[0] * (2 * size) + category[1], return_inverse=True)
     count = np.bincount(cell).astype(np.float64)
-    f, y = np.stack(confidence), np.stack(correct)
+    f, y = np.stack([model.confidence for model in pair]), np.stack([model.correct for model in pair])
     mean = np.stack([np.bincount(cell, part) for part in f]) / count
     a, b = f - mean[:, cell]
     squares = np.stack([np.bincount(cell, part) for part in (f - y) ** 2])

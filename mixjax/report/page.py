@@ -10,7 +10,7 @@ from mixjax.report.figures import MOST_PANELS
 from mixjax.report.html import html_page, html_picture, html_table
 from mixjax.report.metrics import Metric, Report
 from mixjax.report.numbers import ends, estimate, row_count
-from mixjax.report.terminal import class_cells, group_cells, group_headings, sentence_on_test
+from mixjax.report.terminal import Groups, class_cells, group_cells, group_headings, sentence_on_test
 
 
 def report_page(report: Report, pictures: Mapping[str, bytes], made: Mapping[str, object]) -> str:
@@ -29,7 +29,7 @@ def report_page(report: Report, pictures: Mapping[str, bytes], made: Mapping[str
         _metrics(report.metrics, report.settings.level),
         f"<p>{escape(_sentence(report))}</p>",
         *_classes(report, pictures),
-        *_groups(report),
+        *_groups(report.groups, report.settings.level),
         *_settings((report,), made),
     ]
     return html_page(f"Calibration of {report.file.name}", parts)
@@ -49,11 +49,12 @@ def comparison_page(
         "<p>B minus A, with paired intervals: for losses, row by row; for binned errors, by resampling how many rows "
         "fall into each pair of bins. For errors, below 0 means that B is better.</p>",
         _metrics(comparison.differences, reports[0].settings.level),
+        *_groups(comparison.groups, reports[0].settings.level, 3),
     ]
     for report, label in zip(reports, labels, strict=True):
         parts += [f"<h2>{escape(label)}</h2>", _metrics(report.metrics, report.settings.level)]
         parts.append(f"<p>{escape(_sentence(report))}</p>")
-        parts += [*_classes(report, {}, 3), *_groups(report, 3)]
+        parts += [*_classes(report, {}, 3), *_groups(report.groups, report.settings.level, 3)]
     return html_page(title, [*parts, *_settings(reports, made)])
 
 
@@ -77,11 +78,11 @@ def _classes(report: Report, pictures: Mapping[str, bytes], heading: int = 2) ->
     return [*parts, html_table(headings, rows, range(8))]
 
 
-def _groups(report: Report, heading: int = 2) -> list[str]:
-    if not report.groups:
+def _groups(groups: Groups, level: float, heading: int = 2) -> list[str]:
+    if not groups:
         return []
     said = "Small groups have wide intervals, and their ECE is biased upwards the most: compare signed gaps."
-    table = html_table(group_headings(report.settings.level), group_cells(report, longest=200), range(1, 8))
+    table = html_table(group_headings(level), group_cells(groups, longest=200), range(1, 8))
     return [f"<h{heading}>Group by group</h{heading}>", f"<p>{said}</p>", table]
 
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from shutil import get_terminal_size
-from typing import Any
+from typing import Any, TypeAlias
 
 from mixjax.calibration.groups import GroupIntervals
-from mixjax.report.comparison import Comparison
+from mixjax.report.comparison import Comparison, GroupDifferences
 from mixjax.report.metrics import Metric, Report
 from mixjax.report.numbers import decimals, ends, estimate, p_value, rounded, row_count
 from mixjax.runs.untrusted import printable
 
+Groups: TypeAlias = Mapping[Any, GroupIntervals] | Mapping[Any, GroupDifferences]
 _LONGEST_CLASS = 10  # letters of a name
 MOST_CLASSES = 10  # classes to list, those with the largest ECE
 PIPED = 160  # columns of a report that no terminal shows
@@ -27,7 +28,7 @@ def print_report(report: Report) -> None:
     if report.classes:
         console.print(_classes_table(report))
     if report.groups:
-        console.print(_groups_table(report, "groups"))
+        console.print(_groups_table(report.groups, report.settings.level, "groups"))
 
 
 def print_comparison(comparison: Comparison, labels: Sequence[str]) -> None:
@@ -48,7 +49,10 @@ def print_comparison(comparison: Comparison, labels: Sequence[str]) -> None:
     for report, label in zip((comparison.first, comparison.second), labels, strict=True):
         console.print(f"{label}, {sentence_on_test(report)}", highlight=False, markup=False)
         if report.groups:
-            console.print(_groups_table(report, f"{label}, groups"))
+            console.print(_groups_table(report.groups, report.settings.level, f"{label}, groups"))
+    if comparison.groups:
+        title = "B \N{MINUS SIGN} A, groups, paired"
+        console.print(_groups_table(comparison.groups, comparison.first.settings.level, title))
 
 
 def sentence_on_test(report: Report) -> str:
@@ -101,19 +105,19 @@ def group_headings(level: float) -> tuple[str, ...]:
     return ("group", "rows", "accuracy", interval, "ECE", interval, "signed gap", interval)
 
 
-def group_cells(report: Report, longest: int = 40) -> list[tuple[str, ...]]:
+def group_cells(groups: Groups, longest: int = 40) -> list[tuple[str, ...]]:
     """Format name (cut to `longest`), rows, accuracy, ECE and signed gap of each group; the same digits in all rows."""
     names = ("accuracy", "ece", "signed_gap")
-    digits = {name: max(decimals(getattr(group, name)) for group in report.groups.values()) for name in names}
+    digits = {name: max(decimals(getattr(group, name)) for group in groups.values()) for name in names}
 
-    def cells(group: GroupIntervals) -> Iterator[str]:
+    def cells(group: GroupIntervals | GroupDifferences) -> Iterator[str]:
         for name in names:
             yield from (form(getattr(group, name), digits[name]) for form in (estimate, ends))
 
-    return [(printable(name, longest), str(group.num_rows), *cells(group)) for name, group in report.groups.items()]
+    return [(printable(name, longest), str(group.num_rows), *cells(group)) for name, group in groups.items()]
 
 
-def _groups_table(report: Report, title: str) -> Any:
+def _groups_table(groups: Groups, level: float, title: str) -> Any:
     from rich.text import Text
 
     table = titled_table(title)
@@ -121,11 +125,11 @@ def _groups_table(report: Report, title: str) -> Any:
     few = columns < _WIDTH_OF_NUMBERS
     shown = (1, 2, 4, 6, 7) if few else range(1, 8)  # all of them are on the page
     room = columns - (_WIDTH_OF_FEW_NUMBERS if few else _WIDTH_OF_NUMBERS)
-    name, *headings = group_headings(report.settings.level)
+    name, *headings = group_headings(level)
     table.add_column(name, no_wrap=True, overflow="ellipsis", max_width=max(12, room))
     for column in shown:
         table.add_column(headings[column - 1], justify="right")
-    for cells in group_cells(report):
+    for cells in group_cells(groups):
         table.add_row(Text(cells[0]), *(cells[column] for column in shown))
     return table
 

@@ -10,7 +10,7 @@ from typing import Any
 from mixjax.calibration.groups import GroupIntervals
 from mixjax.calibration.intervals import Interval
 from mixjax.plots.packages import needs
-from mixjax.report.comparison import Comparison, compare
+from mixjax.report.comparison import Comparison, GroupDifferences, compare
 from mixjax.report.figures import pictures
 from mixjax.report.metrics import Metric, Report, Settings, report_on
 from mixjax.report.page import comparison_page, report_page
@@ -64,6 +64,11 @@ class CalibrationReport:
     def differences(self) -> dict[str, Interval]:
         """The second model minus the first, with paired intervals; empty for one model."""
         return {} if self.comparison is None else _by_name(self.comparison.differences)
+
+    @property
+    def group_differences(self) -> Mapping[Any, GroupDifferences]:
+        """The second model minus the first within each group, with paired intervals; empty unless groups were given."""
+        return {} if self.comparison is None else self.comparison.groups
 
     @needs("rich")
     def print(self) -> None:
