@@ -54,10 +54,11 @@ def _mlps(sizes: Sizes) -> Iterator[tuple[str, int, dict[str, Epoch]]]:
 
 def _resnets(sizes: Sizes) -> Iterator[tuple[str, int, dict[str, Epoch]]]:
     for net in sizes.resnets:
-        mine, pixels, labels = ours.resnet(net, sizes.resnet_steps * BATCH)
+        steps = sizes.small_resnet_steps if net.multiplier < 1 else sizes.resnet_steps
+        mine, pixels, labels = ours.resnet(net, steps * BATCH)
         cases = _both(mine, torches.resnet(net), pixels, labels)
         last = torches.Torch(torches.resnet(net), pixels, labels, channels_last=True)
-        yield net.name, sizes.resnet_steps, cases | {"torch channels last": last.train_epoch}
+        yield net.name, steps, cases | {"torch channels last": last.train_epoch}
 
 
 def _both(mine: ours.Ours, net: torch.nn.Module, pixels: Any, labels: Any) -> dict[str, Epoch]:

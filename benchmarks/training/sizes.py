@@ -18,11 +18,12 @@ class Sizes:
         ResNet(multiplier, shape) for multiplier in (0.25, 1.0) for shape in ((32, 32, 3), (28, 28, 1))
     )
     resnet_steps: int = 2
+    small_resnet_steps: int = 32  # of those with fewer channels
     lanes: int = 8
     accelerator_steps: int = 100
     accelerator_batches: tuple[int, ...] = (64, 512)
     compiler: str = "inductor"  # of torch.compile
 
 
-QUICK = Sizes(steps=10, repetitions=2, mlps=(Net(784, 100, 2),), resnets=(ResNet(0.0625),), resnet_steps=2, lanes=2,
-              accelerator_steps=2, accelerator_batches=(8,), compiler="eager")  # fmt: skip
+QUICK = Sizes(steps=10, repetitions=2, mlps=(Net(784, 100, 2),), resnets=(ResNet(0.0625),), small_resnet_steps=2,
+              lanes=2, accelerator_steps=2, accelerator_batches=(8,), compiler="eager")  # fmt: skip

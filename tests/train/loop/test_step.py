@@ -220,9 +220,23 @@ def test_the_loss_under_mixup_has_a_floor(digits):
     assert losses[1, -200:].mean() > 0.45
 
 
-def test_convolutions_on_a_cpu_are_not_put_in_a_loop():
-    """Inside `lax.scan` they are 16 to 43 times slower."""
+@pytest.mark.parametrize(
+    ("net", "steps", "at_once"),
+    [(ResNetShape(0.01), 22, 1), (ResNetShape(0.25), 937, 4), (ResNetShape(1.0), 937, 1), (RECIPE.net, 22, 250)],
+)
+def test_convolutions_on_a_cpu_are_not_put_in_a_loop(net, steps, at_once):
+    """Small nets make four steps in straight code, where there are enough; large ones gain nothing."""
     assert jax.default_backend() == "cpu"
-    specs = [StepSpec(Recipe(net), (8, 8, 1), 10) for net in (ResNetShape(0.01), RECIPE.net)]
-    at_once = [program.compiled(spec).steps_at_once for spec in specs]
-    assert at_once[0] == 1 and at_once[1] > 100
+    assert program._steps_at_once(StepSpec(Recipe(net), (28, 28, 1), 10), steps) == at_once
+
+
+@pytest.mark.slow
+def test_steps_in_straight_code_are_single_steps(digits, monkeypatch):
+    """A ResNet of one channel, 44 steps: eleven calls of four, and calls of one; no program has a loop."""
+    recipe = dataclasses.replace(RECIPE, net=ResNetShape(0.01))
+    *_, nets, losses = trained(recipe, digits, ARMS[1:], epochs=1)
+    monkeypatch.setattr(program, "_ENOUGH_STEPS", 45)
+    *_, found, one_by_one = trained(recipe, digits, ARMS[1:], epochs=1)
+    assert losses.shape == (1, 44)
+    np.testing.assert_allclose(losses, one_by_one, rtol=1e-4)
+    jax.tree.map(partial(np.testing.assert_allclose, rtol=0, atol=1e-4), nets, found)
