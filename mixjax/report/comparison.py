@@ -79,35 +79,37 @@ def compare(first: Report, second: Report) -> Comparison:
     """Return the differences second - first, with paired intervals."""
     settings = first.settings
     key = jax.random.fold_in(settings.keys()[0], 1)
-    differences = _differences_of_means(first, second, settings.level)
+    pair = _Scores.of(first), _Scores.of(second)
+    differences = _differences_of_means(first, second, pair)
     rng = np.random.default_rng(np.asarray(jax.random.key_data(key)).tolist())
-    differences |= _differences_of_bins(rng, (_Scores.of(first), _Scores.of(second)), settings)
+    differences |= _differences_of_bins(rng, pair, settings)
     order = ("accuracy", "mean correctness", "ECE", "debiased squared error", "signed gap", "NLL", "Brier score")
     metrics = (Metric(name, differences[name], first.metric(name).meaning) for name in order if name in differences)
-    return Comparison(first, second, tuple(metrics), _differences_of_groups(rng, first, second))
+    return Comparison(first, second, tuple(metrics), _differences_of_groups(rng, first, second, pair))
 
 
-def _differences_of_groups(rng: np.random.Generator, first: Report, second: Report) -> dict[Any, GroupDifferences]:
+def _differences_of_groups(
+    rng: np.random.Generator, first: Report, second: Report, pair: tuple[_Scores, _Scores]
+) -> dict[Any, GroupDifferences]:
     groups, settings = first.file.groups, first.settings
     if groups is None or second.file.groups is None:
         return {}
     found = {}
     for code in np.unique(groups.codes).tolist():
         rows = groups.codes == code
-        a, b = pair = _Scores.of(first, rows), _Scores.of(second, rows)
+        a, b = pair[0].of_rows(rows, settings), pair[1].of_rows(rows, settings)
         found[groups.names[code]] = GroupDifferences(
             int(rows.sum()),
             interval_of_mean(b.correct - a.correct, settings.level),
-            _differences_of_bins(rng, pair, settings)["ECE"],
+            _differences_of_bins(rng, (a, b), settings)["ECE"],
             interval_of_mean(b.residual - a.residual, settings.level),
         )
     return found
 
 
-def _differences_of_means(first: Report, second: Report, level: float) -> dict[str, Interval]:
-    rows = []
-    for report in (first, second):
-        top = _Scores.of(report)
+def _differences_of_means(first: Report, second: Report, pair: tuple[_Scores, _Scores]) -> dict[str, Interval]:
+    level, rows = first.settings.level, []
+    for report, top in zip((first, second), pair, strict=True):
         rows.append({report.metrics[0].name: top.correct, "signed gap": top.residual, **losses(report.file)})
     with np.errstate(invalid="ignore"):  # infinite losses of a row under both models have no difference
         return {name: interval_of_mean(rows[1][name] - rows[0][name], level) for name in rows[0]}
@@ -116,22 +118,26 @@ def _differences_of_means(first: Report, second: Report, level: float) -> dict[s
 class _Scores(NamedTuple):
     """The predicted class of each row under one model: confidence, correctness and bin, shape [N]."""
 
-    confidence: np.ndarray
-    correct: np.ndarray
+    confidence: np.ndarray  # in the dtype of the file, which decides on the bin
+    correct: np.ndarray  # in float64, as all that is computed
     bins: np.ndarray
 
     @classmethod
-    def of(cls, report: Report, rows: np.ndarray | None = None) -> _Scores:
-        """Return those of all rows, or of some in bins of their own; `rows` [N] is True for these."""
-        confidence, correct = top_labels(report.file)
-        table = report.table if rows is None else reliability(confidence, correct, where=rows, **report.settings.bins)
-        f, y = (np.asarray(part)[... if rows is None else rows] for part in (confidence, correct))
-        return cls(f.astype(np.float64), y.astype(np.float64), _bin_of(f, table))
+    def of(cls, report: Report) -> _Scores:
+        """Return those of all rows."""
+        confidence, correct = map(np.asarray, top_labels(report.file))
+        return cls(confidence, correct.astype(np.float64), _bin_of(confidence, report.table))
+
+    def of_rows(self, rows: np.ndarray, settings: Settings) -> _Scores:
+        """Return those of some rows, in bins of their own; `rows` [N] is True for these."""
+        table = reliability(self.confidence, self.correct, where=rows, **settings.bins)
+        confidence = self.confidence[rows]
+        return _Scores(confidence, self.correct[rows], _bin_of(confidence, table))
 
     @property
     def residual(self) -> np.ndarray:
         """Confidence - correctness, whose mean is the signed gap."""
-        return self.confidence - self.correct
+        return self.confidence.astype(np.float64) - self.correct
 
 
 class _Cells(NamedTuple):
@@ -170,7 +176,10 @@ def _cells(pair: tuple[_Scores, _Scores], size: int) -> _Cells:
     category = [2 * model.bins + model.correct.astype(np.int64) for model in pair]
     present, cell = np.unique(category[0] * (2 * size) + category[1], return_inverse=True)
     count = np.bincount(cell).astype(np.float64)
-    f, y = np.stack([model.confidence for model in pair]), np.stack([model.correct for model in pair])
+    f, y = (
+        np.stack([model.confidence.astype(np.float64) for model in pair]),
+        np.stack([model.correct for model in pair]),
+    )
     mean = np.stack([np.bincount(cell, part) for part in f]) / count
     a, b = f - mean[:, cell]
     squares = np.stack([np.bincount(cell, part) for part in (f - y) ** 2])
