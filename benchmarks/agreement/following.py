@@ -110,7 +110,7 @@ def epoch_of(task: Task, dataset: Dataset, arm: str) -> Epoch:
         nets = after
         losses.append(np.asarray(metrics.loss)[0])
     logits = np.asarray(program.logits(nets, dataset.test_inputs))[0]
-    lam, partners = np.asarray(pairs.lam)[:, 0], np.asarray(pairs.partner)[:, 0]
+    lam, partners = np.asarray(pairs.lam)[0], np.asarray(pairs.partner)[0]
     return Epoch(weights, order.reshape(steps, BATCH), lam, partners, np.concatenate(losses), logits)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,29 +24,26 @@ class Labels(NamedTuple):
     ignored: int | None = None  # a number that is no class
 
 
-def numbered(path: Path, labels: Labels, cells: Sequence[str | None], row_names: list[str]) -> np.ndarray:
+def numbered(path: Path, labels: Labels, cells: Sequence[str | None], row_name: Callable[[int], str]) -> np.ndarray:
     """Return the numbers of named classes; None is masked, and an empty cell unless a class has its name.
 
-    Whole numbers are kept as they are if no cell is the name of a class: they are the places of classes already.
+    Whole numbers of which none is the name of a class are places of classes already. The cell 1.0 is the name 1, since
+    pandas writes so beside an empty cell.
     """
-    numbers = {name: number for number, name in enumerate(labels.classes)}
+    named = {name: number for number, name in enumerate(labels.classes)}
+    named = {f"{name}.0": number for name, number in named.items() if name.isdecimal()} | named
+    numbers = dict(named)
     if labels.ignored is not None:
         numbers[str(labels.ignored)] = labels.ignored
     missing = [cell is None or (cell not in numbers and cell in MISSING) for cell in cells]
-    if _are_places(labels.classes, cells, missing):
-        filled = ["0" if empty else str(cell) for cell, empty in zip(cells, missing, strict=True)]
-        return np.ma.array([_number(cell, np.int64, True) for cell in filled], np.int64, mask=missing)
-    for row, cell, empty in zip(row_names, cells, missing, strict=True):
+    found = {cell for cell, empty in zip(cells, missing, strict=True) if cell is not None and not empty}
+    if found.isdisjoint(named) and all(_is_number(cell, np.int64, True) for cell in found):
+        numbers = {cell: int(_number(cell, np.int64, True)) for cell in found}
+    for row, (cell, empty) in enumerate(zip(cells, missing, strict=True)):
         if cell is not None and cell not in numbers and not empty:
             name = printable(labels.column, 40)
-            raise RunError(f"{path}: {name} is {cell[:40]!r} in {row}, which is not one of --classes")
+            raise RunError(f"{path}: {name} is {cell[:40]!r} in {row_name(row)}, which is not one of --classes")
     return np.ma.array([0 if cell is None else numbers.get(cell, 0) for cell in cells], np.int64, mask=missing)
-
-
-def _are_places(classes: Sequence[str], cells: Sequence[str | None], missing: Sequence[bool]) -> bool:
-    """Return whether the cells are whole numbers, of which none is the name of a class."""
-    found = {str(cell) for cell, empty in zip(cells, missing, strict=True) if not empty}
-    return found.isdisjoint(classes) and all(_is_number(cell, np.int64, True) for cell in found)
 
 
 def numbers_of(path: Path, name: str, cells: list[str], lines: list[int], whole: bool) -> np.ndarray:

@@ -30,10 +30,12 @@ def class_names(classes: Any) -> tuple[str, ...]:
 
 
 def places_among(names: Sequence[str], labels: Any, where: ArrayLike | None = None) -> Any:
-    """Return the place of each label among the names, 0 in masked rows; numbers that are no names are places already.
+    """Return the place of each label among the names, 0 in masked rows.
+
+    Numbers of which none is a name are places already, and are returned as they are.
 
     Raises:
-      ValueError: for the first label that is text and none of the names, and for a mask of another shape.
+      ValueError: for the first other label that is none of the names, and for a mask of another shape.
     """
     given = np.asarray(labels if hasattr(labels, "__array__") else np.array(labels, object))
     mask = np.ones(given.shape, bool) if where is None else np.asarray(as_mask(where))
@@ -47,7 +49,7 @@ def places_among(names: Sequence[str], labels: Any, where: ArrayLike | None = No
         return np.where(mask, codes, 0)
     row = int(np.argmax(wrong))
     first = given.ravel().tolist()[row]
-    if first is not None and not isinstance(first, str | bytes):
+    if (wrong == mask).all() and first is not None and not isinstance(first, str | bytes):
         return labels
     found = repr(printable(texts[row], 40))
     raise ValueError(f"labels must be among {listed(names)}, got {found} in row {row}; where= leaves rows out")

@@ -19,7 +19,6 @@ import numpy as np
 
 from mixjax.commands import missing_package
 from mixjax.report.cells import MISSING, NAMED, Labels, numbered, numbers_of
-from mixjax.report.class_names import places_among
 from mixjax.report.groups import Groups, Numbering, is_text, of_array, of_cells, of_dictionary, room_of_text
 from mixjax.report.lists import count_of_numbers, is_list_of_numbers, of_lists
 from mixjax.report.numbers import numbered_row, row_count
@@ -106,10 +105,9 @@ def _npz(path: Path, chosen: _Chosen) -> Columns:
         groups = of_array(path, chosen.groups, _native(arrays[chosen.groups]), numbered_row)
     if labels and labels.classes and labels.column in arrays and arrays[labels.column].dtype.kind == "U":
         cells = arrays[labels.column]
-        rows = [numbered_row(row) for row in range(cells.size)]
-        arrays[labels.column] = numbered(path, labels, cells.ravel().tolist(), rows).reshape(cells.shape)
+        arrays[labels.column] = numbered(path, labels, cells.ravel().tolist(), numbered_row).reshape(cells.shape)
     else:
-        _name_numbers(labels, arrays)
+        _name_numbers(path, labels, arrays)
     return Columns(names, {name: _native(array) for name, array in arrays.items()}, numbered_row, groups)
 
 
@@ -137,36 +135,33 @@ def _csv(path: Path, chosen: _Chosen) -> Columns:
             _refuse_twice(path, names)
             parts: dict[str, list[Any]] = {name: [] for name in names if chosen.wanted(name)}
             groups = Numbering(path, names[index[chosen.groups]], MISSING) if chosen.groups in index else None
+            named = chosen.labels if chosen.labels and chosen.labels.classes else None
+            seen: dict[str, str] = {}  # each label once, however many rows have it
             rows = _cells(path, reader, len(names), lines)
             while chunk := list(islice(rows, max(1, _CHUNK // max(1, len(names))))):
                 here = lines[len(lines) - len(chunk) :]
                 if groups:
                     groups.add([row[index[groups.column]].strip() for row in chunk])
                 for name, part in parts.items():
-                    cells = [row[index[name]].strip() for row in chunk]
-                    part.append(_numbers(path, name, cells, here, chosen.labels, separator == ";"))
+                    cells = _texts(chunk, index[name], separator == ";")
+                    if named and name == named.column:
+                        part += [seen.setdefault(cell, cell) for cell in cells]
+                    else:
+                        whole = chosen.labels is not None and name == chosen.labels.column
+                        part.append(numbers_of(path, name, cells, here, whole))
     except UnicodeDecodeError:
         raise RunError(f"{path} is not a csv file in UTF-8") from None
     except csv.Error as error:
         raise RunError(f"{path} is not a csv file: {error}") from None
-    arrays = {name: np.ma.concatenate(part) if part else np.zeros(0) for name, part in parts.items()}
 
     def row_name(row: int) -> str:
         return f"line {lines[row]}"
 
+    arrays: dict[str, np.ndarray] = {}
+    if named and named.column in parts:
+        arrays[named.column] = numbered(path, named, parts.pop(named.column), row_name)
+    arrays |= {name: np.ma.concatenate(part) if part else np.zeros(0) for name, part in parts.items()}
     return Columns(names, arrays, row_name, of_cells(groups, row_name, separator == ";") if groups else None)
-
-
-def _numbers(
-    path: Path, name: str, cells: list[str], lines: list[int], labels: Labels | None, comma: bool
-) -> np.ndarray:
-    """Return the numbers of cells, or of the classes that they name; with `comma`, they may have decimal commas."""
-    if comma:
-        cells = [cell.replace(",", ".") for cell in cells]
-    of_labels = labels is not None and name == labels.column
-    if labels and labels.classes and of_labels:
-        return numbered(path, labels, cells, [f"line {line}" for line in lines])
-    return numbers_of(path, name, cells, lines, of_labels)
 
 
 def _lines(path: Path, file: TextIO) -> Iterator[str]:
@@ -186,6 +181,12 @@ def _cells(path: Path, reader: Any, width: int, lines: list[int]) -> Iterator[li
             raise RunError(f"{path}: line {reader.line_num} has {len(cells)} cells where the header has {width}")
         lines.append(reader.line_num)
         yield cells
+
+
+def _texts(rows: list[list[str]], column: int, comma: bool) -> list[str]:
+    """Return the cells of a column; with `comma`, they may have decimal commas."""
+    cells = [row[column].strip() for row in rows]
+    return [cell.replace(",", ".") for cell in cells] if comma else cells
 
 
 def _parquet(path: Path, chosen: _Chosen) -> Columns:
@@ -219,10 +220,10 @@ def _parquet(path: Path, chosen: _Chosen) -> Columns:
         raise RunError(f"{path} is damaged, or is not a parquet file: {printable(_first_line(error))}") from None
     arrays = {name: _of_arrow(table.column(name)) for name in flat}
     if labels is None:
-        _name_numbers(chosen.labels, arrays)
+        _name_numbers(path, chosen.labels, arrays)
     elif chosen.labels is not None:
         cells = [None if code < 0 else str(labels.names[code]) for code in labels.codes]
-        arrays[chosen.labels.column] = numbered(path, chosen.labels, cells, [numbered_row(row) for row in range(rows)])
+        arrays[chosen.labels.column] = numbered(path, chosen.labels, cells, numbered_row)
     if grouped is not None and text is None:
         groups = of_array(path, grouped, arrays[grouped], numbered_row)
     return Columns(
@@ -230,14 +231,20 @@ def _parquet(path: Path, chosen: _Chosen) -> Columns:
     )
 
 
-def _name_numbers(labels: Labels | None, arrays: dict[str, np.ndarray]) -> None:
-    """Put places for labels that are numbers, if all of them are names of classes, as in a table of text."""
+def _name_numbers(path: Path, labels: Labels | None, arrays: dict[str, np.ndarray]) -> None:
+    """Put places for whole numbers that are names of classes, as `numbered` does for their text."""
     numbers = None if labels is None or not labels.classes else arrays.get(labels.column)
-    if labels is not None and numbers is not None and numbers.dtype.kind in "iub":
-        empty, found = np.ma.getmaskarray(numbers), np.ma.getdata(numbers)
-        ignored = found == labels.ignored
-        places = places_among(labels.classes, found, ~(empty | ignored))
-        arrays[labels.column] = np.ma.MaskedArray(np.where(ignored, found, places), empty)
+    if labels is None or numbers is None or numbers.dtype.kind not in "iuf":
+        return
+    found = np.ma.getdata(numbers)
+    empty = np.ma.getmaskarray(numbers) | np.isnan(found)
+    values, first, places = np.unique(found[~empty], return_index=True, return_inverse=True)
+    if (np.isfinite(values) & (values == np.floor(values))).all():
+        rows = np.flatnonzero(~empty)[first]
+        cells = [str(int(value)) for value in values.tolist()]
+        named = np.zeros(found.shape, np.int64)
+        named[~empty] = numbered(path, labels, cells, lambda k: numbered_row(int(rows[k])))[places]
+        arrays[labels.column] = np.ma.array(named, mask=empty)
 
 
 def _named_labels(path: Path, labels: Labels | None, kinds: dict[str, Any]) -> str | None:

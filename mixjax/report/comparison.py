@@ -13,7 +13,7 @@ Groups of rows are compared in the same way, each by itself.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import jax
@@ -47,7 +47,7 @@ class Comparison:
     first: Report
     second: Report
     differences: tuple[Metric, ...]
-    groups: Mapping[Any, GroupDifferences] = field(default_factory=dict)
+    groups: Mapping[Any, GroupDifferences]
 
 
 def check_pair(first: FilePredictions, second: FilePredictions) -> None:
@@ -78,18 +78,17 @@ def check_pair(first: FilePredictions, second: FilePredictions) -> None:
 def compare(first: Report, second: Report) -> Comparison:
     """Return the differences second - first, with paired intervals."""
     settings = first.settings
-    key = jax.random.fold_in(settings.keys()[0], 1)
+    seed = np.asarray(jax.random.key_data(jax.random.fold_in(settings.keys()[0], 1))).tolist()
     pair = _Scores.of(first), _Scores.of(second)
     differences = _differences_of_means(first, second, pair)
-    rng = np.random.default_rng(np.asarray(jax.random.key_data(key)).tolist())
-    differences |= _differences_of_bins(rng, pair, settings)
+    differences |= _differences_of_bins(seed, pair, settings)
     order = ("accuracy", "mean correctness", "ECE", "debiased squared error", "signed gap", "NLL", "Brier score")
     metrics = (Metric(name, differences[name], first.metric(name).meaning) for name in order if name in differences)
-    return Comparison(first, second, tuple(metrics), _differences_of_groups(rng, first, second, pair))
+    return Comparison(first, second, tuple(metrics), _differences_of_groups(seed, first, second, pair))
 
 
 def _differences_of_groups(
-    rng: np.random.Generator, first: Report, second: Report, pair: tuple[_Scores, _Scores]
+    seed: list[int], first: Report, second: Report, pair: tuple[_Scores, _Scores]
 ) -> dict[Any, GroupDifferences]:
     groups, settings = first.file.groups, first.settings
     if groups is None or second.file.groups is None:
@@ -101,7 +100,7 @@ def _differences_of_groups(
         found[groups.names[code]] = GroupDifferences(
             int(rows.sum()),
             interval_of_mean(b.correct - a.correct, settings.level),
-            _differences_of_bins(rng, (a, b), settings)["ECE"],
+            _differences_of_bins([*seed, 1 + code], (a, b), settings)["ECE"],
             interval_of_mean(b.residual - a.residual, settings.level),
         )
     return found
@@ -109,8 +108,8 @@ def _differences_of_groups(
 
 def _differences_of_means(first: Report, second: Report, pair: tuple[_Scores, _Scores]) -> dict[str, Interval]:
     level, rows = first.settings.level, []
-    for report, top in zip((first, second), pair, strict=True):
-        rows.append({report.metrics[0].name: top.correct, "signed gap": top.residual, **losses(report.file)})
+    for report, scores in zip((first, second), pair, strict=True):
+        rows.append({report.metrics[0].name: scores.correct, "signed gap": scores.residual, **losses(report.file)})
     with np.errstate(invalid="ignore"):  # infinite losses of a row under both models have no difference
         return {name: interval_of_mean(rows[1][name] - rows[0][name], level) for name in rows[0]}
 
@@ -119,17 +118,17 @@ class _Scores(NamedTuple):
     """The predicted class of each row under one model: confidence, correctness and bin, shape [N]."""
 
     confidence: np.ndarray  # in the dtype of the file, which decides on the bin
-    correct: np.ndarray  # in float64, as all that is computed
+    correct: np.ndarray  # float64
     bins: np.ndarray
 
     @classmethod
     def of(cls, report: Report) -> _Scores:
-        """Return those of all rows."""
+        """Return the scores of all rows."""
         confidence, correct = map(np.asarray, top_labels(report.file))
         return cls(confidence, correct.astype(np.float64), _bin_of(confidence, report.table))
 
     def of_rows(self, rows: np.ndarray, settings: Settings) -> _Scores:
-        """Return those of some rows, in bins of their own; `rows` [N] is True for these."""
+        """Return the scores of the rows where `rows` [N] is True, in bins of their own."""
         table = reliability(self.confidence, self.correct, where=rows, **settings.bins)
         confidence = self.confidence[rows]
         return _Scores(confidence, self.correct[rows], _bin_of(confidence, table))
@@ -151,9 +150,9 @@ class _Cells(NamedTuple):
     root: np.ndarray  # [2, 2, cells], square root of the covariance of the confidences
 
 
-def _differences_of_bins(
-    rng: np.random.Generator, pair: tuple[_Scores, _Scores], settings: Settings
-) -> dict[str, Interval]:
+def _differences_of_bins(seed: list[int], pair: tuple[_Scores, _Scores], settings: Settings) -> dict[str, Interval]:
+    """Return the differences with their intervals, whose ends are NaN for one row."""
+    rng = np.random.default_rng(seed)
     cells, rows = _cells(pair, settings.num_bins), len(pair[0].bins)
     observed = _errors(cells.rows[None], np.zeros((2, 1, len(cells.rows))), cells)
     block = max(1, _BLOCK // (3 * len(cells.rows)))
@@ -169,22 +168,21 @@ def _differences_of_bins(
         errors = np.concatenate([part[name] for part in drawn], axis=1)
         estimate, world = (np.diff(observed[which][:, 0])[0] for which in (name, truth))
         intervals[name] = basic_interval(estimate, world, errors[1] - errors[0], settings.level)
+        if rows == 1:
+            intervals[name] = Interval(float(estimate), *[float("nan")] * 3)
     return intervals
 
 
-def _cells(pair: tuple[_Scores, _Scores], size: int) -> _Cells:
+def _cells(pair: tuple[_Scores, _Scores], num_bins: int) -> _Cells:
     category = [2 * model.bins + model.correct.astype(np.int64) for model in pair]
-    present, cell = np.unique(category[0] * (2 * size) + category[1], return_inverse=True)
+    present, cell = np.unique(category[0] * (2 * num_bins) + category[1], return_inverse=True)
     count = np.bincount(cell).astype(np.float64)
-    f, y = (
-        np.stack([model.confidence.astype(np.float64) for model in pair]),
-        np.stack([model.correct for model in pair]),
-    )
+    f = np.stack([model.confidence for model in pair]).astype(np.float64)
     mean = np.stack([np.bincount(cell, part) for part in f]) / count
     a, b = f - mean[:, cell]
-    squares = np.stack([np.bincount(cell, part) for part in (f - y) ** 2])
+    squares = np.stack([np.bincount(cell, part) for part in (model.residual**2 for model in pair)])
     covariance = [np.bincount(cell, part) / count for part in (a * a, a * b, b * b)]
-    both = np.stack(np.divmod(present, 2 * size))
+    both = np.stack(np.divmod(present, 2 * num_bins))
     return _Cells(count, both // 2, both % 2, mean, squares, _cholesky(*covariance))
 
 

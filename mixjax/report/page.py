@@ -12,6 +12,12 @@ from mixjax.report.metrics import Metric, Report
 from mixjax.report.numbers import ends, estimate, row_count
 from mixjax.report.terminal import Groups, class_cells, group_cells, group_headings, sentence_on_test
 
+_ALONE = "Small groups have wide intervals, and their ECE is biased upwards the most: compare signed gaps."
+_PAIRED = (
+    "B minus A within each group, with paired intervals. In a small group, where few rows tell the models apart, they "
+    "are too narrow."
+)
+
 
 def report_page(report: Report, pictures: Mapping[str, bytes], made: Mapping[str, object]) -> str:
     """Return the page of one file.
@@ -29,7 +35,7 @@ def report_page(report: Report, pictures: Mapping[str, bytes], made: Mapping[str
         _metrics(report.metrics, report.settings.level),
         f"<p>{escape(_sentence(report))}</p>",
         *_classes(report, pictures),
-        *_groups(report.groups, report.settings.level),
+        *_groups(report.groups, report.settings.level, _ALONE),
         *_settings((report,), made),
     ]
     return html_page(f"Calibration of {report.file.name}", parts)
@@ -49,12 +55,12 @@ def comparison_page(
         "<p>B minus A, with paired intervals: for losses, row by row; for binned errors, by resampling how many rows "
         "fall into each pair of bins. For errors, below 0 means that B is better.</p>",
         _metrics(comparison.differences, reports[0].settings.level),
-        *_groups(comparison.groups, reports[0].settings.level, 3),
+        *_groups(comparison.groups, reports[0].settings.level, _PAIRED, 3),
     ]
     for report, label in zip(reports, labels, strict=True):
         parts += [f"<h2>{escape(label)}</h2>", _metrics(report.metrics, report.settings.level)]
         parts.append(f"<p>{escape(_sentence(report))}</p>")
-        parts += [*_classes(report, {}, 3), *_groups(report.groups, report.settings.level, 3)]
+        parts += [*_classes(report, {}, 3), *_groups(report.groups, report.settings.level, _ALONE, 3)]
     return html_page(title, [*parts, *_settings(reports, made)])
 
 
@@ -78,10 +84,9 @@ def _classes(report: Report, pictures: Mapping[str, bytes], heading: int = 2) ->
     return [*parts, html_table(headings, rows, range(8))]
 
 
-def _groups(groups: Groups, level: float, heading: int = 2) -> list[str]:
+def _groups(groups: Groups, level: float, said: str, heading: int = 2) -> list[str]:
     if not groups:
         return []
-    said = "Small groups have wide intervals, and their ECE is biased upwards the most: compare signed gaps."
     table = html_table(group_headings(level), group_cells(groups, longest=200), range(1, 8))
     return [f"<h{heading}>Group by group</h{heading}>", f"<p>{said}</p>", table]
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from mixjax.numerics.crossings import crossings
 from mixjax.plots import COLORS, MARKERS, Figure, decades, line_key, panels, points_with_bars
 
 from .captions import BARS, theta_label
@@ -148,9 +149,8 @@ def _turns(table: xr.Dataset) -> str:
     change = (table["classes_mix"] - table["classes_plain"]).isel(kind=0).transpose("classes", "class_ratio").values
     ratio, found = np.log(table["class_ratio"].values), []
     for row, count in zip(change, table["classes"].values, strict=True):
-        for k in np.flatnonzero((row[:-1] > 0) & (row[1:] <= 0))[:1]:
-            at = ratio[k] + (ratio[k + 1] - ratio[k]) * row[k] / (row[k] - row[k + 1])
-            found.append((count - 1) * np.exp(at))
+        at, falls = crossings(ratio, row)
+        found += [(count - 1) * np.exp(first) for first in at[falls][:1]]
     if not found:
         return r"Mixup of $K$ classes against $p/n$"
     ends = " to ".join(dict.fromkeys(f"{end:.2g}" for end in (min(found), max(found))))

@@ -9,7 +9,7 @@ from mixjax.numerics.crossings import crossings
 
 def last_crossing(x: np.ndarray, values: np.ndarray) -> str:
     """Return where values, on a logarithmic axis, go below 0 for good."""
-    found, falls = crossings(np.log(x), values)
     if values[-1] >= 0:
         return "nowhere"
-    return f"{np.exp(found[falls][-1]):.3g}" if falls.any() else "everywhere"
+    found, falls = crossings(np.log(x), -values)
+    return "everywhere" if falls.all() else f"{np.exp(found[~falls][-1]):.3g}"

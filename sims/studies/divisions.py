@@ -66,8 +66,7 @@ def crossing(ratios: np.ndarray, values: np.ndarray) -> np.ndarray:
 
 
 def _crossing(logarithms: np.ndarray, values: np.ndarray) -> float:
-    kept = np.isfinite(values)
-    found, falls = crossings(logarithms[kept], values[kept])
+    found, falls = crossings(logarithms, values)
     return float(found[falls][-1]) if falls.any() else float("nan")
 
 

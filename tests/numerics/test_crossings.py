@@ -16,6 +16,9 @@ CASES = {
     "0 at the start": ([0, -1, -1], [], []),
     "0 to the end": ([1, 0, 0], [1.0], [True]),
     "0 everywhere": ([0, 0, 0], [], []),
+    "without NaN and infinity": ([1, np.nan, -1, np.inf, np.nan, 1], [1.0, 3.5], [True, False]),
+    "NaN at the ends": ([np.nan, -1, 1, np.nan], [1.5], [False]),
+    "NaN alone": ([np.nan, np.nan], [], []),
     "one point": ([1], [], []),
     "no point": ([], [], []),
 }

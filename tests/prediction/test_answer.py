@@ -57,6 +57,10 @@ def test_where_the_signed_gap_changes_its_sign(prediction):
     assert crossing(found) == (pytest.approx(10**-3), True)
     assert crossing(found, 1) is None
     assert crossing(found, 2) == (pytest.approx(10**-1.5), False)
+    unsolved = np.array([[0.1, np.nan, -0.1], [0.1, 0.2, np.nan], [np.nan, 0.1, 0.2]])
+    partly = dataclasses.replace(prediction, numbers=prediction.numbers._replace(signed_gap=unsolved))
+    assert crossing(partly) == (pytest.approx(10**-2), True)
+    assert crossing(partly, 1) is None and crossing(partly, 2) is None
     signs = "is overconfident below penalty 0.001 and underconfident above"
     assert any(signs in each for each in sentences(found, None))
 

@@ -9,7 +9,7 @@ import pytest
 
 from mixjax.calibration import top_label_ece
 from mixjax.cli import main
-from mixjax.report import of_arrays
+from mixjax.report import columns, of_arrays
 from mixjax.report.class_names import class_names, places_among
 from mixjax.report.figures import classes_figure
 from mixjax.report.reading import Names, Rules, read_predictions
@@ -50,7 +50,9 @@ def test_masked_rows_may_have_any_label():
         (set(NAMES), ["dog"], TypeError, "classes must be a list of names, in the order of the scores"),
         ("abc", ["a"], TypeError, "classes must be a list of names"),
         ([NAMES], ["dog"], TypeError, "classes must be a list of names"),
-        (NAMES, [{}, "dog"], TypeError, "labels must be whole numbers, got object"),
+        (NAMES, [{}, {}], TypeError, "labels must be whole numbers, got object"),
+        (NAMES, [{}, "dog"], ValueError, "got '{}' in row 0"),
+        ((1, 2, 3), [1, 0], ValueError, "labels must be among 1, 2, 3, got '0' in row 1"),
     ],
 )
 def test_wrong_names(classes, labels, error, message):
@@ -85,6 +87,19 @@ def test_whole_numbers_may_be_names_in_any_file(kind, tmp_path):
     found = read_predictions(path, "probs", Names(classes=("2", "1", "0")))
     np.testing.assert_array_equal(found.labels, [0, 1, 2, 0])
     np.testing.assert_allclose(found.scores, PROBS)
+
+
+@pytest.mark.parametrize("dtype", [str, int, float])
+@pytest.mark.parametrize("kind", ["npz", "csv", "parquet"])
+def test_numbers_are_names_or_places_but_not_both(kind, dtype, tmp_path, monkeypatch):
+    """Names from 1 beside labels from 0, the first of which are no names; in a csv file of several chunks too."""
+    monkeypatch.setattr(columns, "_CHUNK", 4)
+    path = write(tmp_path / f"f.{kind}", "123", np.array([0, 0, 1, 2]).astype(dtype))
+    with pytest.raises(RunError, match=r"is '0(\.0)?' in (row 0|line 2), which is not one of --classes"):
+        read_predictions(path, "probs", Names(classes=("1", "2", "3")))
+    write(path, "123", np.array([1, 1, 2, 3]).astype(dtype))
+    found = read_predictions(path, "probs", Names(classes=("1", "2", "3")))
+    np.testing.assert_array_equal(found.labels, [0, 0, 1, 2])
 
 
 @pytest.mark.parametrize("text", [False, True])

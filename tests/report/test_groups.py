@@ -199,10 +199,11 @@ def test_differences_within_a_group_are_those_of_its_rows_alone(binning):
 
 
 def test_a_group_of_one_row_has_a_difference():
-    """...and no interval, where one row says nothing about others."""
+    """One row says nothing about others, so that no difference has an interval."""
     report = of_arrays(confidence={"a": [0.5, 0.9], "b": [0.75, 0.9]}, correct=[1, 0], groups=["x", "y"])
     found = report.group_differences["x"]
     assert (found.num_rows, found.ece.estimate, found.signed_gap.estimate) == (1, -0.25, 0.25)
+    assert np.isnan([interval[1:] for interval in found[1:]]).all()
 
 
 def test_numbers_are_the_same_as_text_and_as_numbers(tmp_path):

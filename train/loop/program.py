@@ -2,10 +2,10 @@
 
 What makes it fast. Nets of one shape are one array program (`vmap`), except convolutional ones and, on a CPU, wide
 ones, which are trained in turn. The steps of an epoch follow each other in `lax.scan`, a few hundred at a time, except
-those of a convolutional net on a CPU, where XLA's convolutions inside a loop are slow (jax-ml/jax#12868): a call makes
-one step, or four of a small net in straight code. Parameters are donated. What is random is drawn for a whole epoch at
-once, apart from the nets, as a function of (seed, epoch, step): nothing is carried, and nothing of it is compiled again
-for another net.
+those of a convolutional net on a CPU, where XLA's convolutions inside a loop are slow (jax-ml/jax#12868): there a call
+makes one step, or four unrolled ones of a small net. Parameters are donated. What is random is drawn for a whole epoch
+at once, apart from the nets, as a function of (seed, epoch, step): nothing is carried, and nothing of it is compiled
+again for another net.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from jaxtyping import Array, Float
 
 from ..data.pipeline import Pixels, Scale, epoch_order, steps_per_epoch
 from ..data.streams import Stream, stream_key
-from ..nets.shapes import ResNetShape
+from ..nets.shapes import MLPShape
 from .job import Recipe
 from .members import Members
 from .mixing import Mixing, StepDraw, draw_step
 from .step import Images, Nets, StepMetrics, StepSpec, features_of, initial_nets, logits_of, mixing_layers, step
 
-__all__ = ["TrainingProgram"]
+__all__ = ["ENOUGH_STEPS", "TrainingProgram"]
 
 _STEPS_AT_ONCE = 250
-_STRAIGHT_STEPS = 4  # of a small convolutional net, if an epoch has enough for the time that they take to compile
-_ENOUGH_STEPS = 32
+_UNROLLED_STEPS = 4
+ENOUGH_STEPS = 32  # of an epoch: in fewer, unrolled steps hardly repay the seconds that they take to compile
 _SMALL = 2**20  # parameters
-_WIDE = 2**18  # weights of a layer, from which on a CPU trains nets in turn
+_WIDE = 400  # units
 
 
 class TrainingProgram:
@@ -59,7 +59,7 @@ class TrainingProgram:
         return jax.tree.map(lambda *leaves: jnp.stack(leaves), *(nets[seed] for seed in seeds))
 
     def epoch(self, nets: Nets, members: Members, epoch: int, size: int) -> Iterator[tuple[Nets, StepMetrics]]:
-        """Train on the first `size` of the members' rows, once, in a new order; yield after each call.
+        """Train on the first `size` of the members' rows, once, in a new order; yield after each compiled call.
 
         The nets that are given are used up. Rows that do not fill a batch are left for another epoch's order. Metrics
         have shape [members, steps].
@@ -67,12 +67,24 @@ class TrainingProgram:
         number, compiled = np.uint32(epoch), self.compiled
         steps = steps_per_epoch(size, self.spec.recipe.batch_size)
         orders, draws = epoch_orders(members, number, size), compiled.draws(steps, members, number)
-        at_once = _steps_at_once(self.spec, steps)
+        at_once = self.steps_at_once(steps)
         for first in range(0, steps, at_once):
             part = slice(first, min(first + at_once, steps))
             now = (np.arange(steps, dtype=np.int32)[part], jax.tree.map(lambda leaf: leaf[:, part], draws))  # noqa: B023
             nets, metrics = compiled.steps(self.images, nets, members, orders, number, now)
             yield nets, metrics
+
+    def steps_at_once(self, steps: int) -> int:
+        """Return how many of the steps of an epoch a compiled call makes.
+
+        XLA takes fresh memory for each call, and four steps of a small net need little more of it than one. On two
+        cores a ResNet-18 with a quarter of the channels then takes 14 % less time, one with half of them 0 to 8 %, and
+        the whole net no less.
+        """
+        if not _loops_are_slow(self.spec):
+            return _STEPS_AT_ONCE
+        small = self.spec.recipe.net.parameter_count(self.spec.image_shape, self.spec.num_classes) <= _SMALL
+        return _UNROLLED_STEPS if small and steps >= ENOUGH_STEPS else 1
 
     def logits(self, nets: Nets, inputs: np.ndarray | Pixels) -> Float[Array, "members M K"]:
         """Return the logits of images [M, H, W, C] that are not normalized, by nets in evaluation mode."""
@@ -111,18 +123,6 @@ def compiled(spec: StepSpec) -> Compiled:
     )
 
 
-def _steps_at_once(spec: StepSpec, steps: int) -> int:
-    """Return how many of the steps of an epoch a call makes.
-
-    XLA takes fresh memory for each call, and four steps need little more than one in a small net: a ResNet-18 with a
-    quarter of the channels takes 14 % less time so, with half of them 0 to 8 %, and the whole net none.
-    """
-    if not _loops_are_slow(spec):
-        return _STEPS_AT_ONCE
-    small = spec.recipe.net.parameter_count(spec.image_shape, spec.num_classes) <= _SMALL
-    return _STRAIGHT_STEPS if small and steps >= _ENOUGH_STEPS else 1
-
-
 def _loops_are_slow(spec: StepSpec) -> bool:
     return not spec.recipe.net.vectorized and jax.default_backend() == "cpu"
 
@@ -143,7 +143,7 @@ def _steps(
             index, draw = now
             return step(spec, images, net, member, order, draw, epoch, index)
 
-        unroll = _STRAIGHT_STEPS if _loops_are_slow(spec) else 1
+        unroll = _UNROLLED_STEPS if _loops_are_slow(spec) else 1  # True would leave a loop around a single step
         return jax.lax.scan(one_step, net, (indices, draws), unroll=unroll)
 
     if _in_turn(spec) and len(members.seed) > 1:
@@ -163,26 +163,25 @@ def _train_in_turn(train: Callable[..., tuple[Nets, StepMetrics]], nets: Nets, *
 
 
 def _over_members(spec: StepSpec, function: Callable[..., Any], nets: Nets, *arguments: Any) -> Any:
-    """Call `function` for each member: side by side, in turn, or for the one that there is."""
-    if not _in_turn(spec):
-        return jax.vmap(function)(nets, *arguments)
-    if len(jax.tree.leaves(nets)[0]) > 1:
+    """Call `function` for each member: for the one that there is, in turn, or side by side."""
+    if len(jax.tree.leaves(nets)[0]) == 1:
+        return jax.tree.map(lambda leaf: leaf[None], function(*jax.tree.map(lambda leaf: leaf[0], (nets, *arguments))))
+    if _in_turn(spec):
         return jax.lax.map(lambda each: function(*each), (nets, *arguments))
-    return jax.tree.map(lambda leaf: leaf[None], function(*jax.tree.map(lambda leaf: leaf[0], (nets, *arguments))))
+    return jax.vmap(function)(nets, *arguments)
 
 
 def _in_turn(spec: StepSpec) -> bool:
     """Return whether members are trained one after another: convolutional nets, and wide ones where this is faster.
 
-    XLA's batched products of wide layers are slow on a CPU. Measured with 8 layers of ReLU units and batches of 64 on
-    two cores, ten nets of 500 units take as long in turn as side by side; 1,000 units take 27 % less time in turn, and
-    300 units 8 % more.
+    XLA's batched products of wide layers are slow on a CPU. Measured with 8 layers, batches of 64 and ten nets on two
+    cores, nets in turn take 7 % more time at 300 units, as much at 400 and 27 % less at 1,000 (28x28 inputs); with
+    32x32x3 inputs, 13 % more at 200 and 23 % less at 400.
     """
     net = spec.recipe.net
-    if isinstance(net, ResNetShape):
+    if not isinstance(net, MLPShape):
         return True
-    one_cpu = jax.default_backend() == "cpu" and jax.device_count() == 1
-    return one_cpu and net.largest_kernel(spec.image_shape) >= _WIDE
+    return jax.default_backend() == "cpu" and jax.device_count() == 1 and net.width >= _WIDE
 
 
 @partial(jax.jit, static_argnames="size")

@@ -49,10 +49,6 @@ class MLPShape:
             height * width * channels, num_classes, self.width, self.depth, self.norm, self.init, dtype=dtype, rngs=rngs
         )
 
-    def largest_kernel(self, image_shape: ImageShape) -> int:
-        """Return how many weights the largest hidden layer has for images [H, W, C]."""
-        return self.width * max(math.prod(image_shape), self.width if self.depth > 1 else 0)
-
     def parameter_count(self, image_shape: ImageShape, num_classes: int) -> int:
         """Return how many parameters the net has for images [H, W, C], without building it."""
         features = math.prod(image_shape) + 1 + (self.depth - 1) * (self.width + 1)

@@ -12,6 +12,7 @@ from mixjax.datasets import Dataset
 
 from ..loop.job import Job
 from ..loop.placement import to_host
+from ..loop.program import ENOUGH_STEPS
 from ..loop.step import Nets
 from ..loop.trainer import Trainer
 from .runner import steps_of
@@ -32,7 +33,9 @@ class Pace(NamedTuple):
 def pace_of(job: Job, dataset: Dataset) -> Pace:
     """Measure the nets of a job: a few steps, and the scores of a few rows, each twice, since the first compiles."""
     trainer, state = Trainer.begin(job, dataset)
-    steps, rows = min(_STEPS, trainer.first_size // job.recipe.batch_size), dataset.test_inputs[:_ROWS]
+    rows, at_once = dataset.test_inputs[:_ROWS], trainer.program.steps_at_once
+    steps = trainer.first_size // job.recipe.batch_size
+    steps = min(steps, _STEPS if at_once(_STEPS) == at_once(steps) else ENOUGH_STEPS)  # of the program of an epoch
 
     def train(nets: Nets) -> Nets:
         *_, (nets, _) = trainer.program.epoch(nets, trainer.members, 0, steps * job.recipe.batch_size)

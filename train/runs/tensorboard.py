@@ -31,11 +31,11 @@ def write_events(run: Path) -> Path:
     records = [record for record in read_records(run / "records.jsonl") if record["evaluation"] == "test"]
     if not records:
         raise RunError(f"{run} has no epoch to show yet")
+    names = [f"{_folder(one['net'])}/{_folder(one['arm'])}/seed{one['seed']}" for one in records]
     with explained(folder):
         for old in folder.rglob("events.out.tfevents.*"):
             old.unlink()
-        for record in records:
-            name = f"{_folder(record['net'])}/{_folder(record['arm'])}/seed{record['seed']}"
+        for name, record in zip(names, records, strict=True):
             if name not in writers:
                 writers[name] = SummaryWriter(str(folder / name))
             for metric in (*METRICS, "train_mix_loss"):
@@ -47,7 +47,7 @@ def write_events(run: Path) -> Path:
 
 
 def _folder(name: str) -> str:
-    """Return a name that stays in its folder."""
-    if name in ("", "..") or Path(name).name != name:
+    """Return the name of a folder, or refuse one that leads elsewhere."""
+    if name in ("", "..") or Path(name).name != name or not name.isprintable():
         raise RunError(f"{printable(name)!r} cannot be the name of a folder of event files")
     return name

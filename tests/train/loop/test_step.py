@@ -9,11 +9,11 @@ import jax
 import numpy as np
 import pytest
 
-from mixjax.train.data.pipeline import epoch_order
+from mixjax.train.data.pipeline import Scale, epoch_order
 from mixjax.train.loop import program, step
 from mixjax.train.loop.job import Arm, Job, Optimizer, Phase, Recipe
 from mixjax.train.loop.mixing import Mixing
-from mixjax.train.loop.step import StepSpec
+from mixjax.train.loop.step import Images, StepSpec
 from mixjax.train.loop.trainer import Trainer
 from mixjax.train.nets.shapes import MLPShape, ResNetShape
 from tests.train.conftest import RECIPE
@@ -164,14 +164,16 @@ def test_nets_in_turn_are_the_nets_side_by_side(digits, both, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("net", "in_turn"), [(MLPShape(400, 1), True), (MLPShape(300, 8), False), (ResNetShape(0.25), True)]
+    ("net", "in_turn"), [(MLPShape(400, 1), True), (MLPShape(399, 8), False), (ResNetShape(0.25), True)]
 )
 def test_wide_nets_are_trained_in_turn_on_one_cpu(net, in_turn, monkeypatch):
-    """784 x 400 weights are more than 2^18. Nets that are spread over several devices are side by side."""
+    """Nets that are spread over several devices are side by side, and so are those on a GPU."""
     spec = StepSpec(Recipe(net), (28, 28, 1), 10)
     monkeypatch.setattr(jax, "device_count", lambda: 1)
-    monkeypatch.setattr(jax, "default_backend", lambda: "cpu")
     assert program._in_turn(spec) == in_turn
+    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
+    assert program._in_turn(spec) == isinstance(net, ResNetShape)
+    monkeypatch.setattr(jax, "default_backend", lambda: "cpu")
     monkeypatch.setattr(jax, "device_count", lambda: 2)
     assert program._in_turn(spec) == isinstance(net, ResNetShape)
 
@@ -224,18 +226,27 @@ def test_the_loss_under_mixup_has_a_floor(digits):
     ("net", "steps", "at_once"),
     [(ResNetShape(0.01), 22, 1), (ResNetShape(0.25), 937, 4), (ResNetShape(1.0), 937, 1), (RECIPE.net, 22, 250)],
 )
-def test_convolutions_on_a_cpu_are_not_put_in_a_loop(net, steps, at_once):
-    """Small nets make four steps in straight code, where there are enough; large ones gain nothing."""
+def test_steps_of_a_call(net, steps, at_once, digits):
+    """Small convolutional nets unroll four on a CPU, where an epoch has enough; large ones gain nothing."""
     assert jax.default_backend() == "cpu"
-    assert program._steps_at_once(StepSpec(Recipe(net), (28, 28, 1), 10), steps) == at_once
+    images = Images(digits.train_inputs, Scale(np.zeros(1, np.float32), np.ones(1, np.float32)))
+    assert program.TrainingProgram(Recipe(net), images, 10).steps_at_once(steps) == at_once
 
 
 @pytest.mark.slow
-def test_steps_in_straight_code_are_single_steps(digits, monkeypatch):
-    """A ResNet of one channel, 44 steps: eleven calls of four, and calls of one; no program has a loop."""
+def test_unrolled_steps_are_single_steps(digits, monkeypatch):
+    """A ResNet of one channel, 44 steps: eleven calls of four beside 44 of one; neither program has a loop."""
     recipe = dataclasses.replace(RECIPE, net=ResNetShape(0.01))
+    trainer, state = Trainer.begin(Job("job", recipe, ARMS[1:], (0,), (Phase(1),)), digits)
+    draws = trainer.program.compiled.draws(4, trainer.members, np.uint32(0))
+    orders = program.epoch_orders(trainer.members, np.uint32(0), 710)
+    for count in (1, 4):
+        now = np.arange(count, dtype=np.int32), jax.tree.map(lambda leaf: leaf[:, :count], draws)  # noqa: B023
+        arguments = trainer.program.images, state.nets, trainer.members, orders, np.uint32(0), now
+        assert "stablehlo.while" not in trainer.program.compiled.steps.lower(*arguments).as_text()
+
     *_, nets, losses = trained(recipe, digits, ARMS[1:], epochs=1)
-    monkeypatch.setattr(program, "_ENOUGH_STEPS", 45)
+    monkeypatch.setattr(program, "ENOUGH_STEPS", 45)
     *_, found, one_by_one = trained(recipe, digits, ARMS[1:], epochs=1)
     assert losses.shape == (1, 44)
     np.testing.assert_allclose(losses, one_by_one, rtol=1e-4)

@@ -38,13 +38,6 @@ def test_as_many_parameters_are_counted_as_are_built(norm):
     assert shape.parameter_count((4, 5, 3), 6) == built
 
 
-@pytest.mark.parametrize(("width", "depth"), [(7, 1), (70, 1), (7, 3), (70, 3)])
-def test_the_largest_kernel_is_found_without_building(width, depth):
-    shape = MLPShape(width, depth)
-    net = nnx.eval_shape(lambda: shape.build((4, 5, 3), 6, rngs=nnx.Rngs(0)))
-    assert shape.largest_kernel((4, 5, 3)) == max(layer.kernel.size for layer in net.hidden)
-
-
 def numpy_logits(net: MLP, rows: np.ndarray, train: bool) -> np.ndarray:
     """The net by its definition, in float64."""
     values = rows.reshape(len(rows), -1).astype(np.float64)

@@ -95,14 +95,17 @@ def test_a_folder_that_cannot_be_written_is_an_error_of_the_run(points, run):
         write_events(run)
 
 
-@pytest.mark.parametrize("name", ["..", "../outside", "a/b", ""])
-def test_a_name_that_leaves_the_folder_is_refused(points, run, name):
-    """Records may be somebody else's."""
-    record = {"job": "mlp", "net": name, "classes": 10, "seed": 0, "arm": "erm", "evaluation": "test", "epoch": 1}
-    write_records(run / "records.jsonl", [record])
+@pytest.mark.parametrize("field", ["net", "arm"])
+@pytest.mark.parametrize("name", ["..", "../outside", "a/b", "", "a\0b"])
+def test_a_name_that_leaves_the_folder_is_refused(points, run, field, name):
+    """Records may be somebody else's. Files that were written before stay."""
+    record = {"job": "mlp", "net": "a", "classes": 10, "seed": 0, "arm": "erm", "evaluation": "test", "epoch": 1}
+    write_events(run)
+    before = sorted((run / "tensorboard").rglob("*"))
+    write_records(run / "records.jsonl", [record, record | {field: name}])
     with pytest.raises(RunError, match="cannot be the name of a folder"):
         write_events(run)
-    assert not points
+    assert sorted((run / "tensorboard").rglob("*")) == before
 
 
 def test_a_run_that_has_no_epoch_yet_is_refused(points, run):
