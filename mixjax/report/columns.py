@@ -233,18 +233,19 @@ def _parquet(path: Path, chosen: _Chosen) -> Columns:
 
 def _name_numbers(path: Path, labels: Labels | None, arrays: dict[str, np.ndarray]) -> None:
     """Put places for whole numbers that are names of classes, as `numbered` does for their text."""
-    numbers = None if labels is None or not labels.classes else arrays.get(labels.column)
-    if labels is None or numbers is None or numbers.dtype.kind not in "iuf":
+    if labels is None or not labels.classes or labels.column not in arrays:
         return
-    found = np.ma.getdata(numbers)
-    empty = np.ma.getmaskarray(numbers) | np.isnan(found)
+    found = np.ma.getdata(arrays[labels.column])
+    truth = found.dtype.kind == "b"
+    if found.dtype.kind not in "iufb" or (truth and {"True", "False"}.isdisjoint(labels.classes)):
+        return
+    empty = np.ma.getmaskarray(arrays[labels.column]) | np.isnan(found)
     values, first, places = np.unique(found[~empty], return_index=True, return_inverse=True)
-    if (np.isfinite(values) & (values == np.floor(values))).all():
-        rows = np.flatnonzero(~empty)[first]
-        cells = [str(int(value)) for value in values.tolist()]
-        named = np.zeros(found.shape, np.int64)
-        named[~empty] = numbered(path, labels, cells, lambda k: numbered_row(int(rows[k])))[places]
-        arrays[labels.column] = np.ma.array(named, mask=empty)
+    if truth or (np.isfinite(values) & (values == np.floor(values))).all():
+        cells = [str(value if truth else int(value)) for value in values.tolist()]
+        named = numbered(path, labels, cells, lambda k: numbered_row(int(np.flatnonzero(~empty)[first[k]])))[places]
+        arrays[labels.column] = np.ma.array(np.zeros(found.shape, np.int64), mask=empty)
+        arrays[labels.column][~empty] = named
 
 
 def _named_labels(path: Path, labels: Labels | None, kinds: dict[str, Any]) -> str | None:

@@ -102,6 +102,19 @@ def test_numbers_are_names_or_places_but_not_both(kind, dtype, tmp_path, monkeyp
     np.testing.assert_array_equal(found.labels, [0, 0, 1, 2])
 
 
+@pytest.mark.parametrize("kind", ["npz", "parquet"])
+def test_truth_values_may_be_names(kind, tmp_path):
+    """True, the first class, is place 0; beside other names it is place 1."""
+    path = tmp_path / f"f.{kind}"
+    for names, right in ((("True", "False"), [0, 1, 1, 0]), (("no", "yes"), [1, 0, 0, 1])):
+        probs, labels = np.full((4, 2), 0.5), np.array([True, False, False, True])
+        if kind == "npz":
+            np.savez(path, probs=probs, labels=labels)
+        else:
+            write_parquet(path, pd.DataFrame(probs, columns=[f"prob_{name}" for name in names]).assign(label=labels))
+        assert read_predictions(path, "probs", Names(classes=names)).labels.tolist() == right
+
+
 @pytest.mark.parametrize("text", [False, True])
 @pytest.mark.parametrize("kind", ["npz", "csv", "parquet"])
 def test_places_stay_places_beside_names_in_any_file(kind, text, tmp_path):
