@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 
-from tests.pages import logistic, temperature, training
+from tests.pages import logistic, nets, temperature
 from tests.pages.tables import table
 from tests.pages.theorems import entries, favored
 
 STATED = {
     logistic: ("settings", "nll.none", "decay.nll", "decay.scaled", "Mixup.accuracy", "plain.accuracy"),
     temperature: ("1.best.least", "1.best.most"),
-    training: (
+    nets: (
         *(f"{sweep}{end}" for sweep in ("units.10", "units.300", "crops.300") for end in ("", ".low", ".high")),
         "ratio.least",
         "ratio.most",

@@ -1,4 +1,4 @@
-"""What docs/training.md says in words is what results/training holds; its numbers are in tests/pages/training.py."""
+"""What docs/nets.md says in words is what results/training holds; its numbers are in tests/pages/nets.py."""
 
 from __future__ import annotations
 
