@@ -23,7 +23,7 @@ from mixjax.runs.untrusted import printable
 def column(path: Path, columns: Columns, name: str) -> np.ndarray:
     """Return the array or column of a name, which must be there and hold real numbers."""
     if name not in columns.arrays:
-        raise _absent(path, columns, name)
+        raise absent(path, columns, name)
     array = columns.arrays[name]
     if array.dtype.kind not in "biuf":
         raise RunError(f"{path}: {name} must be real numbers, got {array.dtype}")
@@ -35,14 +35,15 @@ def groups_of(path: Path, columns: Columns, name: str | None, rows: int) -> Grou
     if name is None:
         return None
     if columns.groups is None:
-        raise _absent(path, columns, name)
+        raise absent(path, columns, name)
     if len(columns.groups.codes) != rows:
         shown = printable(name, 40)
         raise RunError(f"{path}: {shown} has {row_count(len(columns.groups.codes))} and the predictions have {rows}")
     return columns.groups
 
 
-def _absent(path: Path, columns: Columns, name: str) -> RunError:
+def absent(path: Path, columns: Columns, name: str) -> RunError:
+    """Return the error that says what is there instead."""
     there = listed(columns.names) or "none"
     return RunError(f"{path} has no {'column' if is_table(path) else 'array'} {name!r}; it has {there}")
 

@@ -28,6 +28,7 @@ from mixjax.calibration.rows.clean import is_share
 from mixjax.report.cells import Labels
 from mixjax.report.checks import (
     Check,
+    absent,
     check_lengths,
     check_logits,
     check_missing,
@@ -159,10 +160,16 @@ def _read_classes(
     listed = names.scores or kind
 
     def wanted(name: str) -> bool:
-        return name == labels_name or name in named or (table and _is_of_class(name, scores_name))
+        of_class = table and (name in names.classes or _is_of_class(name, scores_name))
+        return of_class or name == labels_name or name in named
 
     columns = read_columns(path, wanted, of_labels, listed, names.groups)
-    scores = _stacked(path, columns, scores_name, named, listed) if table else column(path, columns, scores_name)
+    if not table:
+        scores = column(path, columns, scores_name)
+    elif names.scores is None and _have_bare_names(columns, names.classes, scores_name, listed):
+        scores_name, scores = kind, _stacked(path, columns, "", names.classes, listed)
+    else:
+        scores = _stacked(path, columns, scores_name, named, listed)
     return columns, scores_name, scores, labels_name, column(path, columns, labels_name)
 
 
@@ -222,6 +229,12 @@ def _is_of_class(name: str, prefix: str) -> bool:
     return name.startswith(prefix) and re.fullmatch("0|[1-9][0-9]*", name.removeprefix(prefix)) is not None
 
 
+def _have_bare_names(columns: Columns, classes: Sequence[str], prefix: str, listed: str) -> bool:
+    """Whether columns have the names of classes alone, and no others hold scores."""
+    others = listed in columns.names or any(name.startswith(prefix) for name in columns.names)
+    return not others and not set(classes).isdisjoint(columns.names)
+
+
 def _stacked(path: Path, columns: Columns, prefix: str, named: Sequence[str], listed: str) -> np.ndarray:
     """Stack the columns of the named classes, if there is one, or those of classes 0 to K - 1, or return the lists."""
     if set(named) & set(columns.names):
@@ -232,5 +245,8 @@ def _stacked(path: Path, columns: Columns, prefix: str, named: Sequence[str], li
         count = sum(_is_of_class(name, prefix) for name in columns.names)
         if count == 0 and listed in columns.arrays:
             return column(path, columns, listed)
-        named = [f"{prefix}{k}" for k in range(max(count, 1))]
+        if count == 0:
+            hint = "--scores-name says how columns begin, and --classes that they have names of classes"
+            raise RunError(f"{absent(path, columns, f'{prefix}0')} ({hint})")
+        named = [f"{prefix}{k}" for k in range(count)]
     return np.ma.stack([column(path, columns, name) for name in named], axis=1)

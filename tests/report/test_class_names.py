@@ -80,6 +80,22 @@ def write(path, names, labels):
     return path
 
 
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_columns_may_have_the_names_of_classes_alone(kind, tmp_path):
+    """As pandas.DataFrame(probs, columns=model.classes_) has them. Columns with the prefix are taken first."""
+    path, save = tmp_path / f"f.{kind}", write_parquet if kind == "parquet" else lambda path, frame: frame.to_csv(path)
+    frame = pd.DataFrame(PROBS[:, ::-1], columns=NAMES[::-1]).assign(label=TEXT)
+    save(path, frame)
+    found = read_predictions(path, "probs", Names(classes=NAMES))
+    np.testing.assert_allclose(found.scores, PROBS)
+    np.testing.assert_array_equal(found.labels, LABELS)
+    save(path, frame.drop(columns="cat"))
+    with pytest.raises(RunError, match="has no column 'cat'"):
+        read_predictions(path, "probs", Names(classes=NAMES))
+    save(path, frame.assign(**{f"prob_{name}": 1 / 3 for name in NAMES}))
+    assert np.unique(read_predictions(path, "probs", Names(classes=NAMES)).scores).size == 1
+
+
 @pytest.mark.parametrize("kind", ["npz", "csv", "parquet"])
 def test_whole_numbers_may_be_names_in_any_file(kind, tmp_path):
     """Columns by name and labels by place would exchange the classes without a word."""
