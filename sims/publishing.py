@@ -32,8 +32,8 @@ def publish(run: Location, folder: Location) -> Location:
       RunError: if the run is not finished, or the folder holds files that are not published results.
     """
     table = load(run)
-    refuse_other_files(folder)
     study, points = STUDIES[table.attrs["study"]], without_curves(table)
+    refuse_other_files(folder, study.name)
     origin, text = _origin(run, points), _verification(run, points) if verifiable(table) else ""
     sections = [f"# {study.name}", f"{study.summary[0].upper()}{study.summary[1:]}.", origin]
     folder.mkdir(parents=True, exist_ok=True)

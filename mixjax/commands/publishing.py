@@ -9,14 +9,19 @@ from typing import Any
 from mixjax.runs.errors import RunError
 from mixjax.runs.origin import PACKAGES
 from mixjax.runs.storage import Location
-from mixjax.runs.untrusted import read_text
+from mixjax.runs.untrusted import printable, read_text
 from mixjax.runs.writing import write_atomically
 
 
-def refuse_other_files(folder: Location) -> None:
-    """Refuse a folder that holds anything but published results."""
-    if folder.exists() and any(folder.iterdir()) and not _is_published(folder):
+def refuse_other_files(folder: Location, title: str) -> None:
+    """Refuse a folder that holds anything but published results with this title in their README."""
+    if not folder.exists() or not any(folder.iterdir()):
+        return
+    published = _title(folder)
+    if published is None:
         raise RunError(f"{folder} holds files that are not published results; choose another folder")
+    if published != title:
+        raise RunError(f"{folder} holds published results of {printable(published, 40)}; choose another folder")
 
 
 def origin_table(made: Mapping[str, Any], computing: str, rows: Mapping[str, str]) -> str:
@@ -58,9 +63,10 @@ def write_readme(folder: Location, sections: Sequence[str]) -> Location:
     return folder / "README.md"
 
 
-def _is_published(folder: Location) -> bool:
-    """Return whether `write_readme` wrote the README in a folder: it names a command."""
+def _title(folder: Location) -> str | None:
+    """Return the title of the README that `write_readme` wrote into a folder: it names a command. None without one."""
     try:
-        return "\n| command | `" in read_text(folder / "README.md")
+        text = read_text(folder / "README.md")
     except (OSError, ValueError):
-        return False
+        return None
+    return text.partition("\n")[0].removeprefix("# ") if "\n| command | `" in text else None

@@ -17,7 +17,7 @@ from mixjax.plots import decades, panels
 from ..experiments.experiment import Figure
 from ..runs.stored import Row, Stored
 from ..runs.summary import SeedSummary
-from .lines import METRIC_NAMES, draw_arms, finding, legend, seeds_text
+from .lines import METRIC_NAMES, draw_arms, finding, legend, seeds_text, unless_all_diverged
 from .paper import paper_figures
 from .reliability import reliability_figure
 
@@ -46,7 +46,8 @@ def capacity_figures(axis: str) -> tuple[Figure[Stored], ...]:
 
     Below the signed gap is the temperature that the test set asks for, in runs that have it.
     """
-    figures = [Figure(name, partial(_draw, axis=axis, metric=name), partial(_caption, axis=axis, metric=name))
+    figures = [Figure(name, unless_all_diverged(partial(_draw, axis=axis, metric=name)),
+                      partial(_caption, axis=axis, metric=name))
                for name in _CHANGES if name != "test_temperature"]  # fmt: skip
     return (*figures, reliability_figure())
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from mixjax.plots import BAND, COLORS, COLUMN_WIDTH, MARKERS
 
-from ..runs.stored import Row
+from ..runs.stored import Row, Stored
 from ..runs.summary import SeedSummary
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "interval",
     "legend",
     "seeds_text",
+    "unless_all_diverged",
 ]
 
 METRIC_NAMES = {
@@ -41,6 +42,11 @@ _POSITIVE = dict.fromkeys(("nll", "relative_loss", "test_temperature"), (0.0, np
 _RANGES = {"signed_gap": (-1.0, 1.0), **_POSITIVE}  # of the others [0, 1]
 ARM_NAMES = {"erm": "no Mixup", "mixup": "Mixup"}
 LINES = ("-", "--", ":", "-.", (0, (1, 1)), (0, (5, 1)))
+
+
+def unless_all_diverged(draw: Callable[[Stored], Any]) -> Callable[[Stored], Any]:
+    """Return the drawing, which is left out (None) where no net is left to draw."""
+    return lambda stored: draw(stored) if any(row.seeds for row in stored.rows) else None
 
 
 def interval(found: SeedSummary, metric: str) -> tuple[float, float]:

@@ -10,7 +10,7 @@ from mixjax.plots import COLUMN_WIDTH
 from ..data.shifts import SHIFTS
 from ..experiments.experiment import Figure
 from ..runs.stored import Row, Stored
-from .lines import METRIC_NAMES, draw_arms, finding, legend, seeds_text
+from .lines import METRIC_NAMES, draw_arms, finding, legend, seeds_text, unless_all_diverged
 
 __all__ = ["shift_figure"]
 
@@ -19,7 +19,7 @@ _METRICS = ("ece", "signed_gap", "accuracy")
 
 def shift_figure() -> Figure[Stored]:
     """Return the figure: a row a metric, a column a shift."""
-    return Figure("shift", _draw, _caption)
+    return Figure("shift", unless_all_diverged(_draw), _caption)
 
 
 def _draw(stored: Stored) -> Any:

@@ -10,7 +10,7 @@ from mixjax.plots import decades, panels
 
 from ..experiments.experiment import Figure
 from ..runs.stored import Row, Stored
-from .lines import ARM_NAMES, METRIC_NAMES, draw_arms, finding, legend, seeds_text
+from .lines import ARM_NAMES, METRIC_NAMES, draw_arms, finding, legend, seeds_text, unless_all_diverged
 
 __all__ = ["temperature_figure"]
 
@@ -19,7 +19,7 @@ _METRICS = ("ece", "nll", "signed_gap")
 
 def temperature_figure() -> Figure[Stored]:
     """Return the figure: a panel a metric."""
-    return Figure("temperature", _draw, _caption)
+    return Figure("temperature", unless_all_diverged(_draw), _caption)
 
 
 def _draw(stored: Stored) -> Any:

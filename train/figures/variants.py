@@ -8,7 +8,7 @@ from mixjax.plots import COLORS, COLUMN_WIDTH
 
 from ..experiments.experiment import Figure
 from ..runs.stored import Row, Stored
-from .lines import ARM_NAMES, METRIC_NAMES, finding, interval, seeds_text
+from .lines import ARM_NAMES, METRIC_NAMES, finding, interval, seeds_text, unless_all_diverged
 
 __all__ = ["variants_figure"]
 
@@ -17,7 +17,7 @@ _METRICS = ("ece", "signed_gap", "nll", "accuracy")
 
 def variants_figure() -> Figure[Stored]:
     """Return the figure: a panel a metric, a row a variant."""
-    return Figure("variants", _draw, _caption)
+    return Figure("variants", unless_all_diverged(_draw), _caption)
 
 
 def _draw(stored: Stored) -> Any:

@@ -33,9 +33,15 @@ def publish(run: Path, folder: Path) -> Location:
         published results.
     """
     experiment, records, spec = experiment_of(run), load_records(run), read_manifest(run)["spec"]
-    refuse_other_files(folder)
+    refuse_other_files(folder, experiment.name)
     origin = _origin(run, spec)
+    folder.mkdir(parents=True, exist_ok=True)
+    if not (folder / "README.md").exists():
+        _write(folder, experiment, origin, [])  # from here on an interrupted publication may be overwritten
     pictures = write_figures(experiment.figures, stored_of(records), folder / "figures")
+    for name in {figure.name for figure in experiment.figures} - {picture.stem for picture in pictures}:
+        for ending in ("png", "txt"):
+            (folder / "figures" / f"{name}.{ending}").unlink(missing_ok=True)  # of a run published here before
     write_atomically(folder / "summary.csv", summary_csv(records).encode())
     return _write(folder, experiment, origin, pictures)
 

@@ -121,6 +121,13 @@ def test_nets_that_diverged_are_left_out_and_the_caption_says_so(name, arms, see
     assert write_figures(EXPERIMENTS[name].figures, stored, tmp_path)
 
 
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_where_every_net_diverged_nothing_is_drawn(name, tmp_path, rng):
+    whole = [row for row in records_of(name, 2, rng) if row["evaluation"] == "test"]
+    records = [row if row["epoch"] == 1 else row | {"evaluation": "diverged", "step": 3} for row in whole]
+    assert write_figures(EXPERIMENTS[name].figures, stored_of(records), tmp_path) == []
+
+
 def test_a_point_that_some_net_is_missing_from_is_hollow(rng):
     records = records_of("width", 3, rng)
     gone = {**records[0], "epoch": 2, "evaluation": "diverged", "step": 3}

@@ -128,6 +128,26 @@ def test_published_results_are_made_anew_and_nothing_else_is_touched(finished, p
 
 
 @pytest.mark.medium
+def test_an_interrupted_publication_may_be_overwritten_and_leaves_no_old_figures(finished, tmp_path, monkeypatch):
+    folder, figures = tmp_path / "published", WIDTH.figures[:2]
+
+    def interrupted(_):
+        raise KeyboardInterrupt
+
+    broken = (figures[0], dataclasses.replace(figures[1], draw=interrupted))
+    monkeypatch.setitem(EXPERIMENTS, "width", dataclasses.replace(WIDTH, figures=broken))
+    with pytest.raises(KeyboardInterrupt):
+        publish(finished, folder)
+    left_out = (dataclasses.replace(figures[0], draw=lambda _: None), figures[1])
+    monkeypatch.setitem(EXPERIMENTS, "width", dataclasses.replace(WIDTH, figures=left_out))
+    shown = [line for line in publish(finished, folder).read_text().splitlines() if line.startswith("![")]
+    assert shown == [f"![{figures[1].name}](figures/{figures[1].name}.png)"]
+    assert {path.stem for path in (folder / "figures").iterdir()} == {figures[1].name}
+    monkeypatch.setitem(EXPERIMENTS, "width", dataclasses.replace(WIDTH, name="depth"))
+    with pytest.raises(RunError, match="holds published results of width; choose another folder"):
+        publish(finished, folder)
+
+
 def test_published_figures_are_drawn_anew_from_the_table(published, tmp_path):
     """The origin stays, and says what was drawn; pictures that a table has not are kept, and none is added."""
     folder = shutil.copytree(published, tmp_path / "again")
