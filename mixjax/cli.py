@@ -159,14 +159,16 @@ def _write_report(options: argparse.Namespace) -> int:
 
 def _files(options: argparse.Namespace) -> tuple[list[FilePredictions], list[str], dict[str, str]]:
     """Return the predictions to report on, their labels, and the description of a fit."""
-    from mixjax.report.class_names import listed
+    from mixjax.report.class_names import refuse_equal
     from mixjax.report.comparison import check_pair
     from mixjax.report.reading import Names, Rules, read_predictions, without_missing
     from mixjax.report.recalibrating import check_method, recalibrated
 
     classes = tuple(name.strip() for name in options.classes.split(",")) if options.classes else ()
-    if len(set(classes)) < len(classes):
-        raise RunError(f"--classes must be different names, got {listed(classes)}")
+    try:
+        refuse_equal(classes, "--classes")
+    except ValueError as error:
+        raise RunError(str(error)) from None
     named = (options.scores_name, options.labels_name, options.confidence_name, options.correct_name)
     names = Names(*named, classes, options.groups)
     rules = Rules(options.normalize, options.ignore_label)

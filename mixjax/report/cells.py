@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mixjax.report.class_names import as_name, places_of
 from mixjax.runs import RunError
 from mixjax.runs.untrusted import printable
 
@@ -27,23 +28,27 @@ class Labels(NamedTuple):
 def numbered(path: Path, labels: Labels, cells: Sequence[str | None], row_name: Callable[[int], str]) -> np.ndarray:
     """Return the numbers of named classes; None is masked, and an empty cell unless a class has its name.
 
-    Whole numbers of which none is the name of a class are places of classes already. The cell 1.0 is the name 1, since
-    pandas writes so beside an empty cell.
+    Whole numbers and truth values of which none is the name of a class are places of classes already. The cell 1.0 is
+    the name 1, since pandas writes so beside an empty cell.
     """
-    named = {name: number for number, name in enumerate(labels.classes)}
-    named = {f"{name}.0": number for name, number in named.items() if name.isdecimal()} | named
-    numbers = dict(named)
-    if labels.ignored is not None:
-        numbers[str(labels.ignored)] = labels.ignored
-    missing = [cell is None or (cell not in numbers and cell in MISSING) for cell in cells]
-    found = {cell for cell, empty in zip(cells, missing, strict=True) if cell is not None and not empty}
-    if found.isdisjoint(named) and all(_is_number(cell, np.int64, True) for cell in found):
-        numbers = {cell: int(_number(cell, np.int64, True)) for cell in found}
-    for row, (cell, empty) in enumerate(zip(cells, missing, strict=True)):
-        if cell is not None and cell not in numbers and not empty:
-            name = printable(labels.column, 40)
-            raise RunError(f"{path}: {name} is {cell[:40]!r} in {row_name(row)}, which is not one of --classes")
-    return np.ma.array([0 if cell is None else numbers.get(cell, 0) for cell in cells], np.int64, mask=missing)
+    named = places_of(labels.classes)
+    names = {cell: as_name(cell) for cell in dict.fromkeys(cells) if cell is not None}
+    names = {cell: name for cell, name in names.items() if cell not in MISSING or name in named}
+    ignored = str(labels.ignored)
+    counted = set(names.values()) - {ignored}
+    if named.keys().isdisjoint(counted) and all(_is_place(name) for name in counted):
+        named = {name: _BOOLEANS[name] if name in _BOOLEANS else int(name) for name in counted}
+    numbers = named if labels.ignored is None else named | {ignored: labels.ignored}
+    for row, cell in enumerate(cells):
+        if cell in names and names[cell] not in numbers:
+            shown = printable(labels.column, 40)
+            raise RunError(f"{path}: {shown} is {cell[:40]!r} in {row_name(row)}, which is not one of --classes")
+    found = [numbers[names[cell]] if cell in names else 0 for cell in cells]
+    return np.ma.array(found, np.int64, mask=[cell not in names for cell in cells])
+
+
+def _is_place(name: str) -> bool:
+    return name in _BOOLEANS or _is_number(name, np.int64, True)
 
 
 def numbers_of(path: Path, name: str, cells: list[str], lines: list[int], whole: bool) -> np.ndarray:

@@ -19,6 +19,7 @@ import numpy as np
 
 from mixjax.commands import missing_package
 from mixjax.report.cells import MISSING, NAMED, Labels, numbered, numbers_of
+from mixjax.report.class_names import as_name, places_of
 from mixjax.report.groups import Groups, Numbering, is_text, of_array, of_cells, of_dictionary, room_of_text
 from mixjax.report.lists import count_of_numbers, is_list_of_numbers, of_lists
 from mixjax.report.numbers import numbered_row, row_count
@@ -232,17 +233,16 @@ def _parquet(path: Path, chosen: _Chosen) -> Columns:
 
 
 def _name_numbers(path: Path, labels: Labels | None, arrays: dict[str, np.ndarray]) -> None:
-    """Put places for whole numbers that are names of classes, as `numbered` does for their text."""
+    """Put places for numbers and truth values that are names of classes, as `numbered` does for their text."""
     if labels is None or not labels.classes or labels.column not in arrays:
         return
     found = np.ma.getdata(arrays[labels.column])
-    truth = found.dtype.kind == "b"
-    if found.dtype.kind not in "iufb" or (truth and {"True", "False"}.isdisjoint(labels.classes)):
+    if found.dtype.kind not in "iufb":
         return
     empty = np.ma.getmaskarray(arrays[labels.column]) | np.isnan(found)
     values, first, places = np.unique(found[~empty], return_index=True, return_inverse=True)
-    if truth or (np.isfinite(values) & (values == np.floor(values))).all():
-        cells = [str(value if truth else int(value)) for value in values.tolist()]
+    cells = [as_name(value) for value in values]
+    if (values == np.floor(values)).all() or not places_of(labels.classes).keys().isdisjoint(cells):
         named = numbered(path, labels, cells, lambda k: numbered_row(int(np.flatnonzero(~empty)[first[k]])))[places]
         arrays[labels.column] = np.ma.array(np.zeros(found.shape, np.int64), mask=empty)
         arrays[labels.column][~empty] = named

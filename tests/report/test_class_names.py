@@ -118,17 +118,59 @@ def test_numbers_are_names_or_places_but_not_both(kind, dtype, tmp_path, monkeyp
     np.testing.assert_array_equal(found.labels, [0, 0, 1, 2])
 
 
-@pytest.mark.parametrize("kind", ["npz", "parquet"])
-def test_truth_values_may_be_names(kind, tmp_path):
-    """True, the first class, is place 0; beside other names it is place 1."""
-    path = tmp_path / f"f.{kind}"
-    for names, right in ((("True", "False"), [0, 1, 1, 0]), (("no", "yes"), [1, 0, 0, 1])):
-        probs, labels = np.full((4, 2), 0.5), np.array([True, False, False, True])
-        if kind == "npz":
-            np.savez(path, probs=probs, labels=labels)
-        else:
-            write_parquet(path, pd.DataFrame(probs, columns=[f"prob_{name}" for name in names]).assign(label=labels))
-        assert read_predictions(path, "probs", Names(classes=names)).labels.tolist() == right
+TRUTH = np.array([True, False, False, True])
+SAME_IN_ANY_FILE = {  # labels, classes, places
+    "truth values": (TRUTH, ("True", "False"), [0, 1, 1, 0]),
+    "truth values in lower case": (TRUTH, ("true", "false"), [0, 1, 1, 0]),
+    "truth values for 1 and 0": (TRUTH, ("1", "0"), [0, 1, 1, 0]),
+    "1 and 0 for truth values": (TRUTH.astype(int), ("True", "False"), [0, 1, 1, 0]),
+    "truth values as places": (TRUTH, ("no", "yes"), [1, 0, 0, 1]),
+    "names with a point": (TRUTH.astype(float), ("1.0", "0.0"), [0, 1, 1, 0]),
+    "numbers below 0": (2.0 * TRUTH - 1, ("1", "-1"), [0, 1, 1, 0]),
+    "fractions": (TRUTH + 0.5, ("1.5", "0.5"), [0, 1, 1, 0]),
+    "fractions of 32 bits": ((TRUTH + 0.1).astype(np.float32), ("1.1", "0.1"), [0, 1, 1, 0]),
+}
+
+
+@pytest.mark.parametrize("kind", ["npz", "csv", "parquet", "arrays"])
+@pytest.mark.parametrize(("labels", "classes", "places"), SAME_IN_ANY_FILE.values(), ids=SAME_IN_ANY_FILE)
+def test_labels_are_the_same_in_any_file(kind, labels, classes, places, tmp_path):
+    probs, path = np.full((4, 2), 0.5), tmp_path / f"f.{kind}"
+    frame = pd.DataFrame(probs, columns=[f"prob_{name}" for name in classes]).assign(label=labels)
+    if kind == "arrays":
+        assert np.array_equal(places_among(class_names(classes), labels), places)
+        return
+    if kind == "npz":
+        np.savez(path, probs=probs, labels=labels)
+    elif kind == "csv":
+        frame.to_csv(path, index=False)
+    else:
+        write_parquet(path, frame)
+    assert read_predictions(path, "probs", Names(classes=classes)).labels.tolist() == places
+
+
+@pytest.mark.parametrize("classes", [np.float32([2, 1, 0]), jax.numpy.array([2.0, 1.0, 0.0]), [2, 1.0, np.int8(0)]])
+def test_classes_may_be_numbers_of_any_dtype(classes):
+    assert class_names(classes) == ("2", "1", "0")
+    assert places_among(class_names(classes), np.array([0, 1, 2, 2])).tolist() == [2, 1, 0, 0]
+
+
+def test_names_that_are_written_in_two_ways_are_refused():
+    for classes in (["1", "1.0", "2"], [True, "true"]):
+        with pytest.raises(ValueError, match="classes must be different names"):
+            class_names(classes)
+
+
+@pytest.mark.parametrize(("labels", "name"), [([1.0, np.nan, 2.0], "nan"), (["1", None, "2"], "None")])
+def test_a_missing_label_has_no_name(labels, name):
+    with pytest.raises(ValueError, match=rf"labels must be among 1, 2, {name}, got '{name}' in row 1"):
+        places_among(("1", "2", name), labels)
+
+
+def test_a_number_below_0_beside_an_empty_cell(tmp_path):
+    (tmp_path / "f.csv").write_text("prob_-1,prob_1,label\n.5,.5,-1.0\n.5,.5,\n.5,.5,1.0\n")
+    found = read_predictions(tmp_path / "f.csv", "probs", Names(classes=("-1", "1")))
+    assert found.labels.tolist() == [0, 0, 1] and found.missing.tolist() == [False, True, False]
 
 
 @pytest.mark.parametrize("text", [False, True])
