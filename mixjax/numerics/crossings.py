@@ -15,7 +15,7 @@ def crossings(
 
     Args:
       x: positions of the points, in order; their logarithms for a curve over a logarithmic axis.
-      values: of the curve at the points; points where they are NaN or infinite are left out.
+      values: of the curve at the points. Points at which either is NaN or infinite are left out.
 
     Returns:
       The positions, in order. For each, True where the values fall from above 0 to 0 or below, and False where they
@@ -27,9 +27,11 @@ def crossings(
       >>> crossings(np.array([0.0, 1.0, 2.0]), np.array([3.0, -1.0, 1.0]))
       (array([0.75, 1.5 ]), array([ True, False]))
     """
-    finite = np.isfinite(values)
+    x, values = np.asarray(x, np.float64), np.asarray(values, np.float64)
+    finite = np.isfinite(x) & np.isfinite(values)
     x, values = x[finite], values[finite]
     above = values > 0
     k = np.flatnonzero(above[:-1] != above[1:])
-    share = values[k] / (values[k] - values[k + 1])
+    before, after = values[k] / 2, values[k + 1] / 2  # the difference of two halves is finite
+    share = before / (before - after)
     return x[k] + share * (x[k + 1] - x[k]), above[k]

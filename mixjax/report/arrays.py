@@ -123,6 +123,8 @@ def _predictions(
       ValueError, TypeError: for wrong shapes, dtypes or values, NaN among them, and without rows.
     """
     given = as_scores(kind, scores, where)
+    if kind != "confidence" and given.shape[-1] < 2:
+        raise ValueError(f"{kind} must have a column for each of 2 or more classes, got shape {given.shape}")
     if kind == "confidence":
         rows = Rows.of(given, right, None, where)
         values, labels = rows.confidence, rows.correct

@@ -51,10 +51,12 @@ class Comparison:
 
 
 def check_pair(first: FilePredictions, second: FilePredictions) -> None:
-    """Raise RunError unless both files have the same number of rows, classes, labels and groups.
+    """Raise RunError unless both files have the same number of rows, classes, labels, groups and ignored rows.
 
     Files of kind "binary" have no labels, and correctness may differ; their rows are taken to be the same.
     """
+    if first.ignored != second.ignored:
+        raise RunError(f"{first.name} and {second.name} ignore different rows; rows are paired by their position")
     if len(first) != len(second):
         raise RunError(
             f"{first.name} has {row_count(len(first))} and {second.name} has {len(second)}; a comparison is paired"

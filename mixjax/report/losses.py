@@ -42,15 +42,25 @@ def losses(file: FilePredictions) -> dict[str, np.ndarray]:
 
 
 def loss_intervals(file: FilePredictions, correct: np.ndarray, seed: int, level: float) -> dict[str, Interval]:
-    """Return the interval of the mean of each loss; `seed` is that of the draws where few rows are right or wrong."""
-    right = int(correct.sum())
+    """Return the interval of the mean of each loss, which ends at 0 and at the largest mean that there can be.
+
+    `seed` is that of the draws where few rows are right or wrong.
+    """
+    right, found = int(correct.sum()), losses(file)
     if min(right, len(file) - right) >= FEW:
-        return {name: interval_of_mean(values, level) for name, values in losses(file).items()}
-    typical = _typical_losses(file)
-    return {
-        name: _interval_of_few(values, correct == 1, typical[name], seed, level)
-        for name, values in losses(file).items()
-    }
+        intervals = {name: interval_of_mean(values, level) for name, values in found.items()}
+    else:
+        typical = _typical_losses(file)
+        intervals = {
+            name: _interval_of_few(values, correct == 1, typical[name], seed, level) for name, values in found.items()
+        }
+    most = {"NLL": np.inf, "Brier score": 1.0 if file.kind == "binary" else 2.0}
+    return {name: _cut(each, most[name]) for name, each in intervals.items()}
+
+
+def _cut(interval: Interval, most: float) -> Interval:
+    low, high = np.clip([interval.low, interval.high], 0.0, most)
+    return interval._replace(low=float(low), high=float(high))
 
 
 def interval_of_mean(values: np.ndarray, level: float) -> Interval:

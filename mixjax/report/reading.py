@@ -81,6 +81,7 @@ class FilePredictions:
       missing: True for a row with a NaN or an empty cell, shape [N].
       row_name: the file's name of a row.
       dropped: number of rows left out.
+      ignored: places of the rows with the ignored label, which are left out before anything is counted.
       groups: the group of each row, or None.
       class_names: names of the classes, in the order of the scores, if they have any.
     """
@@ -93,6 +94,7 @@ class FilePredictions:
     missing: np.ndarray
     row_name: Callable[[int], str]
     dropped: int = 0
+    ignored: tuple[int, ...] = ()
     groups: Groups | None = None
     class_names: tuple[str, ...] = ()
 
@@ -116,12 +118,12 @@ def read_predictions(path: Path, kind: Kind, names: Names | None = None, rules: 
       RunError: if something is wrong with the file, in one sentence.
     """
     names, rules = names or Names(), rules or Rules()
-    scores, labels, missing, row_name, groups = (_binary if kind == "binary" else _classes)(path, kind, names, rules)
+    read = _binary if kind == "binary" else _classes
+    scores, labels, missing, row_name, groups, ignored = read(path, kind, names, rules)
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
-    return FilePredictions(
-        path.name, digest, kind, scores, labels, missing, row_name, groups=groups, class_names=names.classes
-    )
+    about = {"ignored": ignored, "groups": groups, "class_names": names.classes}
+    return FilePredictions(path.name, digest, kind, scores, labels, missing, row_name, **about)
 
 
 def without_missing(files: Sequence[FilePredictions], drop: bool) -> list[FilePredictions]:
@@ -198,10 +200,10 @@ def _classes(path: Path, kind: Kind, names: Names, rules: Rules) -> tuple:
         check_probs(check, scores_name, scores)
     if not counted.any():
         raise RunError(f"{path}: no rows are left without label {rules.ignored_label}")
-    kept = np.flatnonzero(counted)
+    kept, ignored = np.flatnonzero(counted), tuple(np.flatnonzero(~counted).tolist())
     labels = np.where(missing, 0, labels).astype(np.int64)
     groups = groups and groups.of_rows(kept)
-    return scores[kept], labels[kept], missing[kept], lambda row: columns.row_name(int(kept[row])), groups
+    return scores[kept], labels[kept], missing[kept], lambda row: columns.row_name(int(kept[row])), groups, ignored
 
 
 def _binary(path: Path, _: Kind, names: Names, __: Rules) -> tuple:
@@ -222,7 +224,7 @@ def _binary(path: Path, _: Kind, names: Names, __: Rules) -> tuple:
     check(names.confidence, confidence, is_share(confidence), "in [0, 1]")
     check(names.correct, correct, (correct == 0) | (correct == 1), f"0 or 1{swapped}")
     check_real(path, names.confidence, confidence)
-    return confidence, np.where(missing, 0, correct).astype(np.int64), missing, columns.row_name, groups
+    return confidence, np.where(missing, 0, correct).astype(np.int64), missing, columns.row_name, groups, ()
 
 
 def _is_of_class(name: str, prefix: str) -> bool:

@@ -31,13 +31,13 @@ def crossing(positions: np.ndarray, rising: np.ndarray, *, last: bool = False) -
 
     Returns:
       Interpolated positions [...]: 0 where no value before is negative, the last position where none after is positive;
-      NaN where a value is NaN.
+      NaN where a value is NaN or infinite.
     """
     return np.apply_along_axis(partial(_crossing, positions, last), -1, rising)
 
 
 def _crossing(positions: np.ndarray, last: bool, rising: np.ndarray) -> float:
-    if np.isnan(rising).any():
+    if not np.isfinite(rising).all():
         return float("nan")
     found, rises = crossings(np.log(positions), -rising)
     if (rising[-1] < 0) if last else (rising < 0).all():

@@ -32,6 +32,21 @@ def test_crossings(values, places, falls):
     assert falling.dtype == bool
 
 
+@pytest.mark.parametrize(
+    ("x", "values", "place"),
+    [
+        ([0, 1], np.array([100, -100], np.int8), 0.5),
+        ([0.0, 1.0], np.array([6e4, -6e4], np.float16), 0.5),
+        ([0.0, 1.0], [1e308, -1e308], 0.5),
+        ([-np.inf, 0.0, 1.0], [1.0, 1.0, -1.0], 0.5),
+    ],
+)
+def test_numbers_at_the_ends_of_their_dtype(x, values, place):
+    """A difference of two would not be finite, or another number. Points at infinity are left out."""
+    found, _ = crossings(np.array(x), np.array(values))
+    assert found.tolist() == [place]
+
+
 def test_the_roots_of_a_cubic():
     """(x - 1)(x - 2.5)(x - 7) rises, falls and rises; linear interpolation is off by the square of the step."""
     x = np.linspace(0, 10, 5000)

@@ -122,6 +122,7 @@ NAN = np.where(np.arange(240)[:, None] == 7, np.nan, LOGITS)
         ({"logits": {"a": LOGITS, "b": LOGITS[:, :2]}, "labels": LABELS % 2}, "a has 3 classes and b has 2"),
         ({"confidence": [], "correct": []}, "confidence must have rows that count, got none of 0"),
         ({"confidence": [0.5], "correct": [0.2]}, "correct must be 0 or 1"),
+        ({"probs": np.ones((4, 1)), "labels": [0] * 4}, r"column for each of 2 or more classes, got shape \(4, 1\)"),
         ({"confidence": [0.5], "correct": [1], "level": 95}, "level must be between 0 and 1, got 95"),
     ],
 )

@@ -53,6 +53,20 @@ def test_with_ten_wrong_rows_it_is_the_normal_interval(rng):
     assert found == {name: mean_interval(losses(file)[name], level=0.9) for name in NAMES}
 
 
+@pytest.mark.parametrize("kind", ["binary", "probs"])
+def test_an_interval_ends_where_no_mean_can_be(kind, rng):
+    """A normal interval of few rows, and one of many of which one has a large loss."""
+    for rows in (2, 40):
+        labels, right = np.arange(rows) % 2, np.arange(rows) < rows // 2
+        if kind == "binary":
+            scores = np.where(right, labels, 1 - labels) * 0.98 + 0.01
+        else:
+            scores = np.stack([0.01 + 0.98 * (labels == right), 0.01 + 0.98 * (labels != right)], axis=1)
+        most = {"NLL": np.inf, "Brier score": 1.0 if kind == "binary" else 2.0}
+        for name, interval in loss_intervals(file_of(scores, labels, kind), right, 0, 0.95).items():
+            assert 0 <= interval.low < interval.estimate < interval.high <= most[name]
+
+
 def test_a_loss_that_may_be_infinite_has_the_mean_alone():
     found = loss_intervals(file_of(np.ones(30), np.ones(30, int)), np.ones(30), 0, 0.95)["NLL"]
     assert found.estimate == 0

@@ -6,6 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from mixjax.report.comparison import check_pair
 from mixjax.report.reading import Names, Rules, read_predictions, without_missing
 from mixjax.runs import RunError
 from tests.report.conftest import draw, softmax, table_of, write_csv
@@ -75,6 +76,16 @@ def test_ignored_rows_keep_the_names_of_the_others(tmp_path):
     (tmp_path / "f.csv").write_text(HEAD + "1,0,-1\n0.5,0.5,-1\n0.5,nan,1\n")
     found = read_predictions(tmp_path / "f.csv", "probs", rules=Rules(ignored_label=-1))
     assert (len(found), found.row_name(0), found.missing.tolist()) == (1, "line 4", [True])
+
+
+def test_two_files_that_ignore_different_rows_are_no_pair(tmp_path):
+    """What is left has as many rows and the same labels; each would be paired with another."""
+    for name, labels in (("a", [-1, 1, 1, 1]), ("b", [1, 1, -1, 1])):
+        np.savez(tmp_path / f"{name}.npz", probs=PROBS[:4, :2] / PROBS[:4, :2].sum(1, keepdims=True), labels=labels)
+    a, b = (read_predictions(tmp_path / f"{name}.npz", "probs", rules=Rules(ignored_label=-1)) for name in "ab")
+    check_pair(a, a)
+    with pytest.raises(RunError, match=r"a.npz and b.npz ignore different rows; rows are paired by their position"):
+        check_pair(a, b)
 
 
 def test_names_can_be_said(tmp_path):

@@ -84,11 +84,24 @@ def _refuse_twice(runs: Sequence[Path], records: Sequence[Records]) -> None:
 
 def _merged_spec(specs: Sequence[dict[str, Any]], records: Sequence[Records]) -> dict[str, Any]:
     """Return the first spec, with the seeds, widths, depths and jobs of all."""
-    seeds = {record["seed"] for part in records for record in part}
-    options = specs[0]["options"] | {"seeds": len(seeds), "first_seed": min(seeds)}
+    options = {name: value for name, value in specs[0]["options"].items() if name not in ("seeds", "first_seed")}
+    options |= _seeds([record for part in records for record in part])
     for name in {"width", "depth"} & options.keys():
         options[name] = sorted({value for spec in specs for value in spec["options"][name]})
     return {**specs[0], "options": options, "jobs": [job for spec in specs for job in spec["jobs"]]}
+
+
+def _seeds(records: Records) -> dict[str, Any]:
+    """Return the options of the seeds: those of one run, or which seeds there are."""
+    found: dict[str, set[int]] = {}
+    for record in records:
+        found.setdefault(record["net"], set()).add(record["seed"])
+    seeds = {net: sorted(its) for net, its in found.items()}
+    first, *others = seeds.values()
+    if any(other != first for other in others):
+        return {"seeds": " and ".join(f"{its} of {net}" for net, its in seeds.items())}
+    consecutive = first == list(range(first[0], first[0] + len(first)))
+    return {"seeds": len(first), "first_seed": first[0]} if consecutive else {"seeds": first}
 
 
 def _size(net: str) -> list[int]:
@@ -102,7 +115,9 @@ def _origin(runs: Sequence[Path], out: Path) -> dict[str, Any]:
     merging = " ".join(["python -m train merge", *(display_path(folder) for folder in (out, *runs))])
     commands = [*(str(one["command"]) for one in made), merging]
     total = {"seconds": round(sum(one["seconds"] for one in made), 2), "sittings": sum(map(_sittings, made))}
-    return {**made[0], "command": "; ".join(commands), **total}
+    jobs = [str(one.get("jobs", "")).rpartition(" of ")[2] for one in made]
+    counted = {"jobs": "{0} of {0}".format(sum(map(int, jobs)))} if all(map(str.isdecimal, jobs)) else {}
+    return {**made[0], "command": "; ".join(commands), **total, **counted}
 
 
 def _sittings(made: Mapping[str, Any]) -> int:

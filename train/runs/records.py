@@ -60,7 +60,8 @@ def read_records(path: Path) -> Records:
       RunError: if there is none, or a line is not a record.
     """
     summary = path.with_name("summary.csv")
-    advice = f"delete {summary} and run the same command again to make both again"
+    delete = f"delete {summary} and " if summary.exists() else ""
+    advice = f"{delete}run the same command again, which writes it anew"
     try:
         lines = read_text(path, _MOST_BYTES).splitlines()
     except (OSError, ValueError):

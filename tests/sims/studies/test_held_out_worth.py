@@ -35,6 +35,8 @@ def test_a_line_in_the_logarithm_crosses_where_it_is_zero():
         ([-1.0, 0.0, 1.0, 2.0], 10.0, 10.0),
         ([-1.0, 0.0, 0.0, 0.0], 10.0, 10.0),
         ([-1.0, np.nan, 1.0, 2.0], np.nan, np.nan),
+        ([-np.inf, 1.0, 1.0, 2.0], np.nan, np.nan),
+        ([-1.0, np.inf, np.inf, np.inf], np.nan, np.nan),
     ],
 )
 def test_edges_and_noise(rising, first, last):

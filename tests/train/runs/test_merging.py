@@ -61,6 +61,25 @@ def test_a_merged_run_is_published_with_all_its_commands(finished, second, tmp_p
 
 
 @pytest.mark.medium
+def test_a_merged_run_says_which_seeds_and_how_many_jobs_it_has(finished, second, tmp_path):
+    """Without the option first_seed, where it would say something else."""
+
+    def other(name, old, new):
+        folder = shutil.copytree(second, tmp_path / name)
+        for file in (folder / "records.jsonl", folder / "summary.csv"):
+            file.write_text(file.read_text().replace(old, new))
+        return folder
+
+    fifth, wide = other("fifth", '"seed": 1', '"seed": 5'), other("wide", "mlp-8x1", "mlp-16x1")
+    for run_, seeds in ((second, "2, first_seed = 0"), (fifth, "[0, 5]"), (wide, "[0] of mlp-8x1 and [1] of mlp-16x1")):
+        out = tmp_path / f"{run_.name}-merged"
+        merge([finished, run_], out)
+        text = publish(out, tmp_path / f"{run_.name}-published").read_text()
+        assert f"seeds = {seeds}" in text and ("first_seed" in text) is (run_ == second)
+        assert "; jobs: 2 |" in text
+
+
+@pytest.mark.medium
 @pytest.mark.parametrize(
     ("change", "message"),
     [

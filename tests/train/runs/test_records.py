@@ -84,6 +84,9 @@ WRONG = {
 def test_a_line_that_is_no_record_is_named(tmp_path, case):
     path = tmp_path / "records.jsonl"
     path.write_text(f"{json.dumps(RECORD)}\n{WRONG[case]}\n")
+    with pytest.raises(RunError, match=r"records.jsonl, line 2, is not a record; run the same command again"):
+        read_records(path)
+    (tmp_path / "summary.csv").touch()
     with pytest.raises(RunError, match=r"records.jsonl, line 2, is not a record; delete .*summary.csv and run"):
         read_records(path)
 
