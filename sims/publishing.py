@@ -29,7 +29,7 @@ def publish(run: Location, folder: Location) -> Location:
     provenance.json holds the study, its configuration and what made the run, for `reproduce`.
 
     Raises:
-      RunError: if the run is not finished, or the folder holds files that are not published results.
+      RunError: if the run is not finished, or the folder holds anything but published results of the same study.
     """
     table = load(run)
     study, points = STUDIES[table.attrs["study"]], without_curves(table)
@@ -37,8 +37,7 @@ def publish(run: Location, folder: Location) -> Location:
     origin, text = _origin(run, points), _verification(run, points) if verifiable(table) else ""
     sections = [f"# {study.name}", f"{study.summary[0].upper()}{study.summary[1:]}.", origin]
     folder.mkdir(parents=True, exist_ok=True)
-    if not (folder / "README.md").exists():
-        write_readme(folder, sections)  # from here on an interrupted publication may be overwritten
+    write_readme(folder, sections)  # from here on an interrupted publication may be overwritten
     pictures = write_figures(study.figures, table, folder / "figures")
     for name, content in tables_of(table).items():
         write_atomically(folder / f"{name}.csv", content.encode())

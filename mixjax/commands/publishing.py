@@ -64,7 +64,7 @@ def write_readme(folder: Location, sections: Sequence[str]) -> Location:
 
 
 def _title(folder: Location) -> str | None:
-    """Return the title of the README that `write_readme` wrote into a folder: it names a command. None without one."""
+    """Return the title of a README that `write_readme` wrote, which names a command, or None for any other file."""
     try:
         text = read_text(folder / "README.md")
     except (OSError, ValueError):

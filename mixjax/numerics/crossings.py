@@ -32,6 +32,7 @@ def crossings(
     x, values = x[finite], values[finite]
     above = values > 0
     k = np.flatnonzero(above[:-1] != above[1:])
-    before, after = values[k] / 2, values[k + 1] / 2  # the difference of two halves is finite
+    largest = np.maximum(abs(values[k]), abs(values[k + 1]))
+    before, after = values[k] / largest, values[k + 1] / largest  # so that their difference is finite and not 0
     share = before / (before - after)
     return x[k] + share * (x[k + 1] - x[k]), above[k]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -14,6 +15,7 @@ from mixjax.runs.untrusted import printable
 
 NAMED = "; labels that are names need --classes NAME,NAME,... in the order of the scores"
 MISSING = ("", "NA", "NaN", "nan", "null")
+_POINT = re.compile(r"(?<=\d)\.0+$")
 _BOOLEANS = {"true": True, "false": False}
 
 
@@ -34,11 +36,11 @@ def numbered(path: Path, labels: Labels, cells: Sequence[str | None], row_name: 
     named = places_of(labels.classes)
     names = {cell: as_name(cell) for cell in dict.fromkeys(cells) if cell is not None}
     names = {cell: name for cell, name in names.items() if cell not in MISSING or name in named}
-    ignored = str(labels.ignored)
-    counted = set(names.values()) - {ignored}
+    ignored = {} if labels.ignored is None else {str(labels.ignored): labels.ignored}
+    counted = set(names.values()) - ignored.keys()
     if named.keys().isdisjoint(counted) and all(_is_place(name) for name in counted):
         named = {name: _BOOLEANS[name] if name in _BOOLEANS else int(name) for name in counted}
-    numbers = named if labels.ignored is None else named | {ignored: labels.ignored}
+    numbers = named | ignored
     for row, cell in enumerate(cells):
         if cell in names and names[cell] not in numbers:
             shown = printable(labels.column, 40)
@@ -73,8 +75,8 @@ def _number(cell: str, dtype: type, whole: bool) -> float:
     """Parse a cell, 1.0 as a whole number if it must be one; ValueError for numbers of Python alone, as 1_000 is."""
     if "_" in cell or not cell.isascii():
         raise ValueError
-    if whole and cell.endswith(".0"):
-        cell = cell.removesuffix(".0")
+    if whole:
+        cell = _POINT.sub("", cell)
     return int(cell) if dtype is np.int64 else float(cell)
 
 

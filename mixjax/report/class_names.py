@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -33,24 +34,35 @@ def class_names(classes: Any) -> tuple[str, ...]:
 
 def refuse_equal(names: Sequence[str], called: str = "classes") -> None:
     """Raise ValueError for names of which two are the same, as 1 and 1.0 are."""
-    if len(set(map(as_name, names))) < len(names):
+    first: dict[str, str] = {}
+    for name in names:
+        other = first.setdefault(as_name(name), name)
+        if other != name:
+            raise ValueError(f"{called} must be different names, and {listed([other, name])} are the same")
+    if len(first) < len(names):
         raise ValueError(f"{called} must be different names, got {listed(names)}")
 
 
 def as_name(label: Any) -> str:
     """Return a label or a name as both are compared: 1.0 as 1, and truth values in lower case."""
-    text = str(int(label)) if _is_whole(label) else str(label)
+    text = str(int(label)) if _is_whole(label) else _text(label)
     lower = text.lower()
     return lower if lower in _TRUTH else _WHOLE.sub(r"\1", text)
 
 
 def places_of(names: Sequence[str]) -> dict[str, int]:
-    """Return the place of each name, by `as_name`; "true" and "1" are one name unless both are there, as 0 is false."""
+    """Return the place of each name, by `as_name`.
+
+    The label true is the name 1 too, if no class is called true, and false is 0. The other way round, 1 and 0 are true
+    and false if there are no other classes.
+    """
     places = {as_name(name): place for place, name in enumerate(names)}
+    alone = places.keys() == _TRUTH.keys()
     for truth, number in _TRUTH.items():
-        for name, other in ((truth, number), (number, truth)):
-            if name in places:
-                places.setdefault(other, places[name])
+        if number in places:
+            places.setdefault(truth, places[number])
+        elif alone:
+            places[number] = places[truth]
     return places
 
 
@@ -66,22 +78,39 @@ def places_among(names: Sequence[str], labels: Any, where: ArrayLike | None = No
     mask = np.ones(given.shape, bool) if where is None else np.asarray(as_mask(where))
     if mask.shape != given.shape:
         raise ValueError(f"where must have the shape of labels, {given.shape}, got {mask.shape}")
-    places, each = places_of(names), _items(given.ravel())
-    codes = [-1 if _is_missing(label) else places.get(as_name(label), -1) for label in each]
-    found = np.array(codes, np.int32).reshape(given.shape)
+    found = _places(places_of(names), given)
     wrong = (found < 0) & mask
     if not wrong.any():
         return np.where(mask, found, 0)
     row = int(np.argmax(wrong))
-    if (wrong == mask).all() and each[row] is not None and not isinstance(each[row], str | bytes):
+    first = given.ravel()[row]
+    if (wrong == mask).all() and first is not None and not isinstance(first, str | bytes):
         return labels
-    shown = repr(printable(str(each[row]), 40))
+    shown = repr(printable(_text(first), 40))
     raise ValueError(f"labels must be among {listed(names)}, got {shown} in row {row}; where= leaves rows out")
+
+
+def _places(places: dict[str, int], labels: np.ndarray) -> np.ndarray:
+    """Return the place of each label, -1 for one that is missing or no name; each text is looked up once."""
+
+    def place(label: Any) -> int:
+        return -1 if _is_missing(label) else places.get(as_name(label), -1)
+
+    if labels.dtype == object:
+        of_text = cache(place)
+        codes = [of_text(label) if isinstance(label, str) else place(label) for label in labels.ravel()]
+        return np.array(codes, np.int32).reshape(labels.shape)
+    different, which = np.unique(labels, return_inverse=True)
+    return np.array([place(label) for label in different], np.int32)[which].reshape(labels.shape)
 
 
 def _items(values: Any) -> list[Any]:
     """Return what a sequence holds; of a typed array NumPy's scalars, whose text is as short as their dtype allows."""
     return list(np.asarray(values) if hasattr(values, "__array__") else values)
+
+
+def _text(label: Any) -> str:
+    return label.decode(errors="replace") if isinstance(label, bytes) else str(label)
 
 
 def _is_whole(value: Any) -> bool:

@@ -42,7 +42,7 @@ def losses(file: FilePredictions) -> dict[str, np.ndarray]:
 
 
 def loss_intervals(file: FilePredictions, correct: np.ndarray, seed: int, level: float) -> dict[str, Interval]:
-    """Return the interval of the mean of each loss, which ends at 0 and at the largest mean that there can be.
+    """Return the interval of the mean of each loss, cut to the range that the mean can have.
 
     `seed` is that of the draws where few rows are right or wrong.
     """
@@ -101,5 +101,6 @@ def _interval_of_few(
 
 
 def _minus_log(values: np.ndarray) -> np.ndarray:
+    """Return -log of probabilities, of which half precision may put one above 1."""
     with np.errstate(divide="ignore"):
-        return -np.log(values)
+        return -np.log(np.minimum(values, 1.0))

@@ -162,13 +162,13 @@ def _read_classes(
     listed = names.scores or kind
 
     def wanted(name: str) -> bool:
-        of_class = table and (name in names.classes or _is_of_class(name, scores_name))
-        return of_class or name == labels_name or name in named
+        return name == labels_name or name in named or (table and _is_of_class(name, scores_name))
 
     columns = read_columns(path, wanted, of_labels, listed, names.groups)
     if not table:
         scores = column(path, columns, scores_name)
     elif names.scores is None and _have_bare_names(columns, names.classes, scores_name, listed):
+        columns = read_columns(path, {labels_name, *names.classes}.__contains__, of_labels, listed, names.groups)
         scores_name, scores = kind, _stacked(path, columns, "", names.classes, listed)
     else:
         scores = _stacked(path, columns, scores_name, named, listed)

@@ -92,7 +92,7 @@ def test_columns_may_have_the_names_of_classes_alone(kind, tmp_path):
     save(path, frame.drop(columns="cat"))
     with pytest.raises(RunError, match="has no column 'cat'"):
         read_predictions(path, "probs", Names(classes=NAMES))
-    save(path, frame.assign(**{f"prob_{name}": 1 / 3 for name in NAMES}))
+    save(path, frame.assign(**{f"prob_{name}": 1 / 3 for name in NAMES}, dog="yes"))
     assert np.unique(read_predictions(path, "probs", Names(classes=NAMES)).scores).size == 1
 
 
@@ -125,6 +125,9 @@ SAME_IN_ANY_FILE = {  # labels, classes, places
     "truth values for 1 and 0": (TRUTH, ("1", "0"), [0, 1, 1, 0]),
     "1 and 0 for truth values": (TRUTH.astype(int), ("True", "False"), [0, 1, 1, 0]),
     "truth values as places": (TRUTH, ("no", "yes"), [1, 0, 0, 1]),
+    "truth values as places beside true": (np.array([0, 1, 2, 1]), ("true", "false", "mixed"), [0, 1, 2, 1]),
+    "places beside a name that is true": (np.array([0, 1, 2, 1]), ("pants-fire", "false", "true"), [0, 1, 2, 1]),
+    "truth values beside 1 and others": (TRUTH, ("2", "1", "0"), [1, 2, 2, 1]),
     "names with a point": (TRUTH.astype(float), ("1.0", "0.0"), [0, 1, 1, 0]),
     "numbers below 0": (2.0 * TRUTH - 1, ("1", "-1"), [0, 1, 1, 0]),
     "fractions": (TRUTH + 0.5, ("1.5", "0.5"), [0, 1, 1, 0]),
@@ -135,7 +138,7 @@ SAME_IN_ANY_FILE = {  # labels, classes, places
 @pytest.mark.parametrize("kind", ["npz", "csv", "parquet", "arrays"])
 @pytest.mark.parametrize(("labels", "classes", "places"), SAME_IN_ANY_FILE.values(), ids=SAME_IN_ANY_FILE)
 def test_labels_are_the_same_in_any_file(kind, labels, classes, places, tmp_path):
-    probs, path = np.full((4, 2), 0.5), tmp_path / f"f.{kind}"
+    probs, path = np.full((4, len(classes)), 1 / len(classes)), tmp_path / f"f.{kind}"
     frame = pd.DataFrame(probs, columns=[f"prob_{name}" for name in classes]).assign(label=labels)
     if kind == "arrays":
         assert np.array_equal(places_among(class_names(classes), labels), places)
@@ -156,9 +159,15 @@ def test_classes_may_be_numbers_of_any_dtype(classes):
 
 
 def test_names_that_are_written_in_two_ways_are_refused():
-    for classes in (["1", "1.0", "2"], [True, "true"]):
-        with pytest.raises(ValueError, match="classes must be different names"):
+    for classes, pair in ((["1", "2", "1.0"], "1, 1.0"), ([True, "true"], "True, true")):
+        with pytest.raises(ValueError, match=f"classes must be different names, and {pair} are the same"):
             class_names(classes)
+
+
+def test_a_class_may_be_called_none(tmp_path):
+    (tmp_path / "f.csv").write_text("prob_None,prob_cat,label\n.5,.5,None\n.5,.5,None\n")
+    assert read_predictions(tmp_path / "f.csv", "probs", Names(classes=("None", "cat"))).labels.tolist() == [0, 0]
+    assert places_among(("None", "cat"), np.array([b"cat", b"None"])).tolist() == [1, 0]
 
 
 @pytest.mark.parametrize(("labels", "name"), [([1.0, np.nan, 2.0], "nan"), (["1", None, "2"], "None")])

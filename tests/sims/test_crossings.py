@@ -16,9 +16,9 @@ CASES = {
     "always below": ([-1, -2, -1, -3], "everywhere"),
     "above at the end": ([-1, 1, -1, 2], "nowhere"),
     "0 at the end": ([1, -1, -1, 0], "nowhere"),
-    "above before NaN": ([1, 1, 1, np.nan], "nowhere"),
-    "below before NaN": ([1, -1, np.nan, np.nan], "1.41"),
-    "NaN alone": ([np.nan] * 4, "unknown"),
+    "NaN in between": ([1, np.nan, -1, -1], "2"),
+    "NaN at the end": ([1, -1, -1, np.nan], "unknown"),
+    "infinite at the end": ([1, 1, -1, -np.inf], "unknown"),
 }
 
 

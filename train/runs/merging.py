@@ -116,8 +116,8 @@ def _origin(runs: Sequence[Path], out: Path) -> dict[str, Any]:
     commands = [*(str(one["command"]) for one in made), merging]
     total = {"seconds": round(sum(one["seconds"] for one in made), 2), "sittings": sum(map(_sittings, made))}
     jobs = [str(one.get("jobs", "")).rpartition(" of ")[2] for one in made]
-    counted = {"jobs": "{0} of {0}".format(sum(map(int, jobs)))} if all(map(str.isdecimal, jobs)) else {}
-    return {**made[0], "command": "; ".join(commands), **total, **counted}
+    count = "{0} of {0}".format(sum(map(int, jobs))) if all(map(str.isdecimal, jobs)) else ""
+    return {**made[0], "command": "; ".join(commands), **total, "jobs": count}
 
 
 def _sittings(made: Mapping[str, Any]) -> int:

@@ -29,15 +29,14 @@ def publish(run: Path, folder: Path) -> Location:
     """Write figures with captions, summary.csv and README.md of a run into a folder; return the README.
 
     Raises:
-      RunError: if the run is not finished or does not say where it comes from, or the folder holds files that are not
-        published results.
+      RunError: if the run is not finished or does not say where it comes from, or the folder holds anything but
+        published results of the same experiment.
     """
     experiment, records, spec = experiment_of(run), load_records(run), read_manifest(run)["spec"]
     refuse_other_files(folder, experiment.name)
     origin = _origin(run, spec)
     folder.mkdir(parents=True, exist_ok=True)
-    if not (folder / "README.md").exists():
-        _write(folder, experiment, origin, [])  # from here on an interrupted publication may be overwritten
+    _write(folder, experiment, origin, [])  # from here on an interrupted publication may be overwritten
     pictures = write_figures(experiment.figures, stored_of(records), folder / "figures")
     for name in {figure.name for figure in experiment.figures} - {picture.stem for picture in pictures}:
         for ending in ("png", "txt"):
@@ -96,7 +95,7 @@ def _origin(run: Path, spec: dict[str, Any]) -> str:
     )
     jobs = str(made.get("jobs", ""))
     jobs = jobs.rpartition(" of ")[2] if "sittings" in made else jobs  # of the last sitting, whose time alone was kept
-    return origin_table(made, f"; jobs: {jobs}", {**_trained_on(run, spec), "table": table})
+    return origin_table(made, f"; jobs: {jobs}" if jobs else "", {**_trained_on(run, spec), "table": table})
 
 
 def _trained_on(run: Path, spec: dict[str, Any]) -> dict[str, str]:

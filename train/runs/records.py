@@ -61,7 +61,7 @@ def read_records(path: Path) -> Records:
     """
     summary = path.with_name("summary.csv")
     delete = f"delete {summary} and " if summary.exists() else ""
-    advice = f"{delete}run the same command again, which writes it anew"
+    advice = f"{delete}run the same command again to write {path.name} anew"
     try:
         lines = read_text(path, _MOST_BYTES).splitlines()
     except (OSError, ValueError):
