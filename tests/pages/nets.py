@@ -17,6 +17,7 @@ LAYERS = (1, 2, 4, 8, 16, 24)
 DIGITS_LAYERS = (1, 2, 3, 4, 6, 8, 12, 16, 24)
 DIGITS_UNITS = (10, 18, 30, 55, 100, 180, 300, 550)
 UNITS = (10, 30, 100, 300)
+FASHION_UNITS = (*UNITS, 1000)
 INSERTED = {"alone": "supervised", "added": "pseudo-label", "mixed": "pseudo-label + Mixup"}
 VARIANTS = {
     **{"plain": "erm", "mixup": "mixup", "row": "Mixup, one lambda a row", "manifold": "manifold Mixup"},
@@ -71,8 +72,11 @@ def variants() -> dict[str, float]:
         values |= {f"{short}.gap": row.signed_gap_mean}
         values |= interval(f"{short}.harm", of("variants", f"{arm} - erm")) if short != "plain" else {}
     values |= {f"{short}.nll": of("variants", arm).nll_mean for short, arm in (("plain", "erm"), ("reg", "RegMixup"))}
-    values |= {"mit.nll.rise": of("variants", "MIT - erm").nll_mean}
-    values |= {"rank.nll.gain": -of("variants", "RankMixup - erm").nll_mean}
+    values |= interval("mit.nll.rise", of("variants", "MIT - erm"), "nll")
+    values |= interval("rank.nll.gain", of("variants", "RankMixup - erm"), "nll", -1)
+    values |= interval("decay.nll.gain", of("variants", "weight decay - erm"), "nll", -1)
+    values |= interval("decay.shift", of("variants", "weight decay - erm"), "signed_gap", -1)
+    values |= interval("cutmix.better", of("variants", "CutMix - erm"), "accuracy")
     change = of("variants", "RegMixup - erm")
     return values | interval("reg.better", change, "accuracy") | interval("reg.nll.gain", change, "nll", -1)
 
@@ -164,10 +168,11 @@ def temperatures() -> dict[str, float]:
 
 
 def fashion_width() -> dict[str, float]:
-    values = fashion("width", "units", [f"mlp-{units}x8" for units in UNITS], UNITS)
-    hundred, widest = (of("width_fashion_mnist", CHANGE, net=f"mlp-{units}x8") for units in (100, 300))
-    few = of("width_fashion_mnist_10000", CHANGE, net="mlp-1000x8")
-    return values | unpaired("units.grows", hundred, widest) | interval("few.units.1000", few, sign=-1)
+    values = fashion("width", "units", [f"mlp-{units}x8" for units in FASHION_UNITS], FASHION_UNITS)
+    hundred, most, widest = (of("width_fashion_mnist", CHANGE, net=f"mlp-{units}x8") for units in (100, 300, 1000))
+    mixed = of("width_fashion_mnist", "mixup", net="mlp-1000x8")
+    values |= interval("units.mixed.gap", mixed, "signed_gap")
+    return values | unpaired("units.grows", hundred, most) | unpaired("units.beyond", most, widest)
 
 
 def augmented() -> dict[str, float]:
@@ -190,12 +195,14 @@ def fashion_depth() -> dict[str, float]:
     few = of("depth_fashion_mnist_10000", "erm", net="mlp-80x4")
     for layers in (1, 16):
         change = of("depth_fashion_mnist", CHANGE, net=f"mlp-80x{layers}")
-        values |= {f"layers.shift.{layers}": -change.signed_gap_mean}
+        values |= interval(f"layers.shift.{layers}", change, "signed_gap", -1)
     values |= {"few.layers.gap": few.signed_gap_mean, "few.layers.accuracy": few.accuracy_mean}
-    pairs = [f"{name}.{{}}.{size}" for name, sizes in (("layers", LAYERS), ("units", UNITS)) for size in sizes]
+    pairs = [f"{name}.{{}}.{size}" for name, sizes in (("layers", LAYERS), ("units", FASHION_UNITS)) for size in sizes]
     every = values | fashion_width()
     ratios = [every[pair.format("mixup")] / every[pair.format("erm")] for pair in pairs]
-    nets = [("depth", f"mlp-80x{layers}") for layers in LAYERS] + [("width", f"mlp-{units}x8") for units in UNITS]
+    nets = [("depth", f"mlp-80x{layers}") for layers in LAYERS] + [
+        ("width", f"mlp-{units}x8") for units in FASHION_UNITS
+    ]
     shifts = [-of(f"{result}_fashion_mnist", CHANGE, net=net).signed_gap_mean for result, net in nets]
     values |= {"shift.least": min(shifts), "shift.most": max(shifts)}
     return values | {"ratio.least": min(ratios), "ratio.most": max(ratios)}

@@ -10,9 +10,13 @@ from tests.pages.theorems import entries, favored
 
 STATED = {
     logistic: ("settings", "nll.none", "decay.nll", "decay.scaled", "Mixup.accuracy", "plain.accuracy"),
-    temperature: ("1.best.least", "1.best.most"),
+    temperature: ("1.best.least", "1.best.most", "1.0.553.mix", "1.0.248.mix"),
     nets: (
-        *(f"{sweep}{end}" for sweep in ("units.10", "units.300", "crops.300") for end in ("", ".low", ".high")),
+        *(
+            f"{sweep}{end}"
+            for sweep in ("units.10", "units.1000", "crops.300", "layers.24")
+            for end in ("", ".low", ".high")
+        ),
         "ratio.least",
         "ratio.most",
     ),
@@ -28,5 +32,7 @@ def numbers() -> dict[str, float]:
     fits = table("real_fits/pair-n-penalty-fit.csv", "signed == signed")
     near = ((fits.signed_predicted - fits.signed).abs() <= 0.03).sum()
     values |= {name: verdicts[verdict] for name, verdict in VERDICTS.items()} | {"favored": favored()}
-    values |= {f"units.300{end}": -values[f"units.300{end}"] for end in ("", ".low", ".high")}  # what it is lowered by
+    values |= {
+        f"units.1000{end}": -values[f"units.1000{end}"] for end in ("", ".low", ".high")
+    }  # what it is lowered by
     return values | {"near": near, "cells": len(fits)}

@@ -57,7 +57,7 @@ METRICS = ("ece", "rms_ece", "mce", "nll", "accuracy")
 SIGNS = {  # of what Mixup changes in each metric, a sign a size; "" where the page says nothing
     "width": ("+" * 8, "", "", "0" * 8, ""),
     "depth": ("+" * 9, "", "", "+" * 9, ""),
-    "width_fashion_mnist": ("+0--", "+0--", "000-", "++--", "0-++"),
+    "width_fashion_mnist": ("+0---", "+0---", "000-0", "++---", "0-+++"),
     "width_fashion_mnist_augmented": ("++++", "++++", "0000", "++++", "----"),
     "depth_fashion_mnist_augmented": ("++++++", "++++++", "000000", "++++++", "------"),
     "width_fashion_mnist_10000": ("+0---", "+0---", "0--00", "00---", "00000"),
@@ -113,7 +113,7 @@ def test_mixup_lowers_the_best_temperature(result):
     plain, mixed = (rows(result, arm).test_temperature_mean for arm in ("erm", "mixup"))
     assert (mixed < 1).all()
     if result == "width_fashion_mnist":
-        assert plain.is_monotonic_increasing and mixed.max() / mixed.min() < 1.2 < 2 < plain.max() / plain.min()
+        assert plain.is_monotonic_increasing and mixed.max() / mixed.min() < 1.3 < 2 < plain.max() / plain.min()
 
 
 def test_pseudo_labels():
