@@ -94,6 +94,8 @@ def _merge(prog: str, folders: Sequence[str]) -> int:
         )
     out, *runs = map(local, folders)
     print(merge(runs, out))
+    folder = display_path(out)
+    print(f"next: {prog} figures {folder}; {prog} publish {folder} FOLDER")
     return 0
 
 

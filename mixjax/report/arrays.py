@@ -18,6 +18,7 @@ from mixjax.numerics.arguments import as_array
 from mixjax.numerics.meshes import pooled
 from mixjax.report.class_names import class_names, places_among
 from mixjax.report.comparison import check_pair
+from mixjax.report.frames import are_names, column_names, in_order, refuse_other_order
 from mixjax.report.groups import Groups
 from mixjax.report.metrics import Settings
 from mixjax.report.numbers import numbered_row
@@ -57,7 +58,9 @@ def of_arrays(
       where: shape [N]: rows that are False are left out.
       groups: shape [N]: of each row the name or the number of its group. The report has accuracy, ECE and signed gap of
         each group, by `group_intervals`.
-      classes: names of the K classes, in the order of the scores, as a scikit-learn model has them in `classes_`.
+      classes: names of the K classes, in the order of the scores, as a scikit-learn model has them in `classes_`; for
+        labels that are names, by default the columns of a DataFrame of scores. A DataFrame that has these columns may
+        have them in any order.
       num_bins, binning, closed: as for `ece`.
       level: of every interval and band, in (0, 1).
       seed: of the bootstrap and of the test.
@@ -68,8 +71,8 @@ def of_arrays(
     Raises:
       TypeError: unless exactly one kind of scores is given, with its labels or correctness.
       ValueError: for more than two models; for two with different numbers of rows or classes; for groups of another
-        shape; for classes that are not those of the scores, or not those of the labels; without rows, for NaN in a row,
-        and as the functions of `mixjax.calibration`.
+        shape; for classes that are not those of the scores, or not those of the labels; for pandas objects with the
+        same index in another order; without rows, for NaN in a row, and as the functions of `mixjax.calibration`.
 
     Example:
       >>> from mixjax.report import of_arrays
@@ -83,8 +86,13 @@ def of_arrays(
     settings = Settings(num_bins, binning, closed, level, seed)
     scores = _by_name({"probs": probs, "logits": logits, "confidence": confidence}[kind])
     right = _by_name(correct if kind == "confidence" else labels, scores)
-    if names and kind != "confidence":
-        right = {model: places_among(names, values, where) for model, values in right.items()}
+    what = "correct" if kind == "confidence" else "labels"
+    for model in scores:
+        refuse_other_order({kind: scores[model], what: right[model], "where": where, "groups": groups})
+    if kind != "confidence":
+        names = names or _names_of(scores, right)
+        scores = {model: in_order(values, names) for model, values in scores.items()} if names else scores
+        right = {model: places_among(names, values, where) for model, values in right.items()} if names else right
     if len(scores) not in (1, 2):
         raise ValueError(f"a report takes one model or two, got {len(scores)}")
     with jax.enable_x64(True):
@@ -106,6 +114,19 @@ def _by_name(values: Any, names: Mapping[str, Any] | None = None) -> Mapping[str
     if names is not None and values.keys() != names.keys():
         raise ValueError(f"models must have the same names, got {', '.join(names)} and {', '.join(values)}")
     return values
+
+
+def _names_of(scores: Mapping[str, Any], labels: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the columns of the scores if labels are names, and none if they are numbers.
+
+    Raises:
+      TypeError: for names, if the scores are not in a DataFrame with names of its own.
+    """
+    if not any(map(are_names, labels.values())):
+        return ()
+    if names := column_names(next(iter(scores.values()))):
+        return names
+    raise TypeError("labels that are names need classes=, the list of all names in the order of the scores")
 
 
 def _predictions(

@@ -50,6 +50,15 @@ class CalibrationReport:
         comparison = compare(*reports) if len(reports) == 2 else None
         return cls(reports, comparison, tuple(labels), made)
 
+    def __repr__(self) -> str:
+        """Return a line with the ECE of each model; `print` writes the tables."""
+        found = {report.file.name: (len(report.file), _by_name(report.metrics)["ECE"]) for report in self.reports}
+        shown = (
+            f"{name}: {rows} rows, ECE {e.estimate:.4f} [{e.low:.4f}, {e.high:.4f}]"
+            for name, (rows, e) in found.items()
+        )
+        return f"CalibrationReport({'; '.join(shown)})"
+
     @property
     def metrics(self) -> dict[str, dict[str, Interval]]:
         """The estimates with their intervals, by the name of the model and of the metric."""
