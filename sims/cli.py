@@ -21,6 +21,7 @@ from .loading import explain_missing, load, stored_digest
 from .merging import merge
 from .published import NotOfStudiesError, read_result
 from .publishing import publish
+from .reports.few_cells import few_cells
 from .reproducing import reproduce_result
 from .status import describe, status
 from .studies import STUDIES
@@ -104,6 +105,8 @@ def _conclude(name: str, out: Location) -> int:
             for file, text in study.files(table).items():
                 write_atomically(out / file, text.encode())
             print_markdown(study.report(table))
+        elif cells := few_cells(table):
+            print_markdown(cells)
     for picture in pictures[1:]:
         print(f"figure: {picture}")
     print(f"table: {out / 'dataset.nc'}")

@@ -1,0 +1,30 @@
+"""The ECE of a comparison of few cells, as a table: who asks for one point wants numbers and not a map."""
+
+from __future__ import annotations
+
+import xarray as xr
+
+MOST_CELLS = 8
+_Z = 1.959963984540054
+_VARIABLES = ["ece", "ece_mix", "ece_difference", "ece_difference_se", "ece_mix_better"]
+
+
+def few_cells(table: xr.Dataset) -> str:
+    """Return a Markdown table with a line for each cell and Mixup setting; "" for many, or without comparisons."""
+    if not {*_VARIABLES, "realized_p", "alpha", "beta"} <= {*table.variables}:
+        return ""
+    if table["ece_difference"].size > MOST_CELLS:
+        return ""
+    lines = [
+        "| n | p | theta_norm | Mixup | ECE | ECE(mix) | difference (95 % interval) | lower in |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for row in table[_VARIABLES].to_dataframe().reset_index().to_dict("records"):
+        change, reach = row["ece_difference"], _Z * row["ece_difference_se"]
+        interval = f"{change - reach:+.4f} to {change + reach:+.4f}"
+        lines.append(
+            f"| {row['n']:g} | {row['realized_p']:g} | {row['theta_norm']:g} | Beta({row['alpha']:g}, {row['beta']:g}) "
+            f"| {row['ece']:.4f} | {row['ece_mix']:.4f} | {change:+.4f} ({interval}) "
+            f"| {row['ece_mix_better']:.0%} of training sets |"
+        )
+    return "\n".join(lines) + "\n"
