@@ -116,11 +116,15 @@ def objects() -> np.ndarray:
     return made
 
 
+class Plain:
+    """No exception: a package that a test imports, as distributed does tblib, may change how those are pickled."""
+
+
 HOSTILE = {
     "a call": ({"data": Trap(os.mkdir, ("sprung",))}, "would call posix mkdir"),
     "a call in a list": ({"data": [Trap(exec, ("open('sprung', 'w')",))]}, "would call (builtins|__builtin__) exec"),
     "a class": ({"data": Trap(KeyError, ("a",))}, "would call (builtins|exceptions|__builtin__) KeyError"),
-    "an object": ({"data": RunError("a")}, "would call mixjax.runs.errors RunError|which no array needs"),
+    "an object": ({"data": Plain()}, r"would call tests\.datasets\.test_cifar_pickles Plain|which no array needs"),
     "an array of objects": ({"data": objects()}, "array of 'O8', not of bytes"),
     "an array of floats": ({"data": np.zeros(3)}, "array of 'f8', not of bytes"),
     "a number of a million digits": ({"data": 10**1_000_00}, "instruction LONG4, which no array needs"),
