@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -15,7 +14,6 @@ from mixjax.runs.untrusted import printable
 
 NAMED = "; labels that are names need --classes NAME,NAME,... in the order of the scores"
 MISSING = ("", "NA", "NaN", "nan", "null")
-_POINT = re.compile(r"(?<=\d)\.0+$")
 _BOOLEANS = {"true": True, "false": False}
 
 
@@ -76,7 +74,7 @@ def _number(cell: str, dtype: type, whole: bool) -> float:
     if "_" in cell or not cell.isascii():
         raise ValueError
     if whole:
-        cell = _POINT.sub("", cell)
+        cell = as_name(cell)
     return int(cell) if dtype is np.int64 else float(cell)
 
 

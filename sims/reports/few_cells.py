@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import xarray as xr
 
+from ..studies.held_out_worth import Z
+
 MOST_CELLS = 8
-_Z = 1.959963984540054
 _VARIABLES = ["ece", "ece_mix", "ece_difference", "ece_difference_se", "ece_mix_better"]
 
 
@@ -20,7 +21,7 @@ def few_cells(table: xr.Dataset) -> str:
         "|---|---|---|---|---|---|---|---|",
     ]
     for row in table[_VARIABLES].to_dataframe().reset_index().to_dict("records"):
-        change, reach = row["ece_difference"], _Z * row["ece_difference_se"]
+        change, reach = row["ece_difference"], Z * row["ece_difference_se"]
         interval = f"{change - reach:+.4f} to {change + reach:+.4f}"
         lines.append(
             f"| {row['n']:g} | {row['realized_p']:g} | {row['theta_norm']:g} | Beta({row['alpha']:g}, {row['beta']:g}) "

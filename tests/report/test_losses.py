@@ -63,7 +63,8 @@ def test_an_interval_ends_where_no_mean_can_be():
     assert loss_intervals(many, np.arange(40) < 30, 0, 0.95)["NLL"].low == 0
     for interval in loss_intervals(few, np.ones(2), 0, 0.95).values():
         assert interval.low == 0 < interval.estimate < interval.high
-    assert loss_intervals(file_of([0.999, 0.999], [0, 0]), np.zeros(2), 0, 0.95)["Brier score"].high <= 1
+    wrong = file_of([0.999, 0.999, 0.999, 0.2], [0] * 4)  # without the end at 1, up to 1.12
+    assert loss_intervals(wrong, np.zeros(4), 0, 0.95)["Brier score"].high == 1
 
 
 def test_a_loss_that_may_be_infinite_has_the_mean_alone():
