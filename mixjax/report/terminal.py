@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from mixjax.calibration.groups import GroupIntervals
 from mixjax.report.comparison import Comparison, GroupDifferences
 from mixjax.report.metrics import Metric, Report
-from mixjax.report.numbers import decimals, ends, estimate, p_value, rounded, row_count
+from mixjax.report.numbers import decimals, ends, estimate, p_value, rounded, row_count, with_interval
 from mixjax.runs.untrusted import printable
 
 Groups: TypeAlias = Mapping[Any, GroupIntervals] | Mapping[Any, GroupDifferences]
@@ -18,6 +18,7 @@ MOST_CLASSES = 10  # classes to list, those with the largest ECE
 PIPED = 160  # columns of a report that no terminal shows
 _WIDTH_OF_NUMBERS = 100  # columns beside the name of a group; in fewer, two intervals are left out
 _WIDTH_OF_FEW_NUMBERS = 62
+_WIDTH_OF_COMPARISON = 120  # columns of two models with the intervals of each
 
 
 def print_report(report: Report) -> None:
@@ -32,10 +33,11 @@ def print_report(report: Report) -> None:
 
 
 def print_comparison(comparison: Comparison, labels: Sequence[str]) -> None:
-    """Print both models side by side, and the paired differences."""
+    """Print both models side by side, and the paired differences; each model's own intervals where they have room."""
     from rich.text import Text
 
     console = plain_console(PIPED)
+    own = with_interval if console.width >= _WIDTH_OF_COMPARISON else estimate
     table = titled_table(f"{labels[0]} and {labels[1]}, {row_count(len(comparison.first.file))}")
     interval = f"paired, level {comparison.first.settings.level:g}"
     for heading in ("", labels[0], labels[1], "B \N{MINUS SIGN} A", interval):
@@ -44,7 +46,7 @@ def print_comparison(comparison: Comparison, labels: Sequence[str]) -> None:
     for a, b in zip(comparison.first.metrics, comparison.second.metrics, strict=True):
         paired = difference.get(a.name)
         change = (estimate(paired), ends(paired)) if paired else ("", "")
-        table.add_row(a.name, estimate(a.interval), estimate(b.interval), *change)
+        table.add_row(a.name, own(a.interval), own(b.interval), *change)
     console.print(table)
     for report, label in zip((comparison.first, comparison.second), labels, strict=True):
         console.print(f"{label}, {sentence_on_test(report)}", highlight=False, markup=False)

@@ -134,8 +134,9 @@ class GridWork(Work):
     def size(self, number: int) -> str:
         settings = len(next(iter(self.grid.settings.values()), (0.0,)))
         total = amount(self.grid.num_cells * settings * self.replicates)
-        factors = [several(self.grid.num_cells, "cell"), several(settings, "setting")]
-        return f"{' x '.join(factors)} x {self.replicates:,} replicates = {total}, in {several(number, 'unit')}"
+        counts = {"cell": self.grid.num_cells, "setting": settings, "replicate": self.replicates}
+        factors = (several(count, thing) for thing, count in counts.items())
+        return f"{' x '.join(factors)} = {total}, in {several(number, 'unit')}"
 
     def seconds(self, layout: Mapping[str, int], number: int, warn: Tell = print) -> float | None:
         self._divide(layout)

@@ -7,8 +7,12 @@ import re
 
 import pytest
 
-from mixjax.report.numbers import row_count
-from mixjax.report.terminal import class_cells, print_report
+from mixjax.report.comparison import compare
+from mixjax.report.metrics import report_on
+from mixjax.report.numbers import ends, estimate, row_count, with_interval
+from mixjax.report.reading import read_predictions
+from mixjax.report.terminal import class_cells, print_comparison, print_report
+from tests.report.conftest import SETTINGS
 
 
 @pytest.mark.parametrize("width", ["80", None])
@@ -28,6 +32,20 @@ def test_no_cell_is_cut(width, plain, monkeypatch, capsys):
             assert word in table
     if width is None:
         assert len(table.strip().splitlines()) == 2 + len(classes)  # heading, rule, rows
+
+
+@pytest.mark.parametrize(("width", "wide"), [("80", False), ("130", True), (None, True)])
+def test_a_comparison_has_the_models_own_intervals_where_they_have_room(width, wide, files, plain, monkeypatch, capsys):
+    monkeypatch.delenv("COLUMNS", raising=False)
+    if width:
+        monkeypatch.setenv("COLUMNS", width)
+    other = report_on(read_predictions(files / "other.npz", "logits"), SETTINGS)
+    print_comparison(compare(plain, other), ["A: plain", "B: other"])
+    lines = capsys.readouterr().out.splitlines()
+    for metric in (*plain.metrics, *other.metrics):
+        (line,) = (line for line in lines if line.startswith(f"  {metric.name}  "))
+        assert estimate(metric.interval) in line
+        assert (with_interval(metric.interval) in line) == (wide or not ends(metric.interval))
 
 
 def test_one_row():

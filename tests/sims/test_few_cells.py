@@ -27,6 +27,16 @@ def test_a_line_a_cell():
     assert "Beta(0.2, 0.2)" in second
 
 
+def test_alpha_of_0_is_no_mixup():
+    assert "| 1.5 | none | 0.0200 |" in few_cells(table_of([0.0]))
+
+
+def test_one_training_set_has_no_interval():
+    table = table_of([1.0])
+    table["ece_difference_se"] = table["ece_difference_se"] * float("nan")
+    assert "| -0.0100 | 75%" in few_cells(table)
+
+
 @pytest.mark.parametrize(
     "table", [table_of([1.0] * (MOST_CELLS + 1)), table_of([1.0]).drop_vars("ece_difference"), xr.Dataset()]
 )
