@@ -10,7 +10,13 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from mixjax.commands.publishing import origin_table, picture_section, refuse_other_files, write_readme
+from mixjax.commands.publishing import (
+    origin_table,
+    picture_section,
+    refuse_other_files,
+    remove_other_pictures,
+    write_readme,
+)
 from mixjax.plots import write_figures
 from mixjax.runs import Location, write_atomically
 from mixjax.runs.origin import read_provenance
@@ -33,12 +39,13 @@ def publish(run: Location, folder: Location) -> Location:
     """
     table = load(run)
     study, points = STUDIES[table.attrs["study"]], without_curves(table)
-    refuse_other_files(folder, study.name)
+    refuse_other_files(folder, "sims", study.name)
     origin, text = _origin(run, points), _verification(run, points) if verifiable(table) else ""
     sections = [f"# {study.name}", f"{study.summary[0].upper()}{study.summary[1:]}.", origin]
     folder.mkdir(parents=True, exist_ok=True)
     write_readme(folder, sections)  # from here on an interrupted publication may be overwritten
     pictures = write_figures(study.figures, table, folder / "figures")
+    remove_other_pictures(folder / "figures", pictures, (figure.name for figure in study.figures))
     for name, content in tables_of(table).items():
         write_atomically(folder / f"{name}.csv", content.encode())
     write_atomically(folder / "provenance.json", _provenance(run, table).encode())

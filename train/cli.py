@@ -20,10 +20,9 @@ from mixjax.runs import RunError, explained, local
 
 from .data.preparing import main as prepare
 from .experiments import EXPERIMENTS, Experiment
-from .experiments.experiment import Records
 from .figures.lines import ARM_NAMES
 from .figures.paper import PANELS
-from .loop.history import DIVERGED
+from .loop.history import DIVERGED, Records
 from .loop.placement import is_first, join
 from .queue import main as run_queue
 from .running import experiment_of, load_records, run
@@ -93,7 +92,7 @@ def _merge(prog: str, folders: Sequence[str]) -> int:
             f"merge takes a new folder and two or more runs, as in: {prog} merge {_RUN}-all {_RUN} {_RUN}-more"
         )
     out, *runs = map(local, folders)
-    print(merge(runs, out))
+    print(merge(runs, out, prog))
     folder = display_path(out)
     print(f"next: {prog} figures {folder}; {prog} publish {folder} FOLDER")
     return 0

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from mixjax.commands import option
 from mixjax.datasets.pixels import Pixels
 from mixjax.mixing import Pairing, Weight
-from mixjax.numerics.arguments import NOT_NEGATIVE, POSITIVE, Rule, checked
+from mixjax.numerics.arguments import BELOW_ONE, NOT_NEGATIVE, POSITIVE, checked
 from mixjax.numerics.options import check_size
 
 from .loop.job import Augment, Optimizer, Phase, Recipe
@@ -24,7 +24,7 @@ __all__ = ["Config", "MLPConfig", "ResNetConfig"]
 
 _RULES = {
     "learning_rate": POSITIVE,
-    "momentum": Rule("in [0, 1)", lambda v: (v >= 0) & (v < 1)),
+    "momentum": BELOW_ONE,
     "weight_decay": NOT_NEGATIVE,
 }
 
@@ -67,8 +67,6 @@ class Config:
             check_size(name, getattr(self, name))
         for name in ("train_rows", "first_seed"):
             check_size(name, getattr(self, name), least=0)
-        if self.first_seed + self.seeds > 2**32:
-            raise ValueError(f"seeds must be below 2^32, got {self.seeds} from {self.first_seed} on")
         if self.seeds * self.epochs > MOST_RECORDS:
             raise ValueError(f"seeds times epochs must be at most {MOST_RECORDS}, got {self.seeds} times {self.epochs}")
         checked(_RULES, alpha=self.alpha, **{name: getattr(self, name) for name in _RULES})

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from contextlib import closing
 from dataclasses import asdict, dataclass
 from functools import partial
+from operator import itemgetter
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ from mixjax.runs.untrusted import read_json
 
 from .data.pipeline import Scale
 from .experiments import EXPERIMENTS
-from .loop.checkpoints import Checkpoints
+from .loop.checkpoints import read_last
 from .loop.history import empty_history, has_diverged
 from .loop.job import Job
 from .loop.step import Nets, StepSpec, initial_nets, logits_of, net_of
@@ -162,15 +162,13 @@ def _nets_of(path: Path, job: Job, step: StepSpec, rows: int, scale: Scale) -> I
     folder = path / "checkpoints" / job.name
     if not folder.is_dir():
         raise RunError(f"there is no checkpoint in {folder}; train in another folder with --keep-checkpoints")
-    warnings: list[str] = []
-    with closing(Checkpoints(folder, warnings.append)) as checkpoints:
-        kept = checkpoints.restore(_like(job, step, rows), job.epochs)
+    kept = read_last(folder, _like(job, step, rows))
     lost = np.zeros(len(job.members), bool) if kept is None else has_diverged(kept[1]["history"])
     if kept is None or (kept[0] < job.epochs and not lost.all()):
-        raise RunError(f"the last checkpoint in {folder} is damaged or missing; train in another folder")
+        raise RunError(f"the last checkpoint in {folder} is damaged, missing or of other nets; train in another folder")
     for index, member in enumerate(job.members):
         if not lost[index]:
-            params, statistics = (jax.tree.map(lambda leaf: leaf[index], part) for part in kept[1]["nets"][:2])  # noqa: B023
+            params, statistics = (jax.tree.map(itemgetter(index), part) for part in kept[1]["nets"][:2])
             yield TrainedNet(job.recipe.net.name, member.arm.name, member.seed, params, statistics, scale, step)
 
 

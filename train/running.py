@@ -7,7 +7,9 @@ DIR/checkpoints/JOB/     of the job that is being trained; on request, its last 
 DIR/checkpoints/shared/  first phases that several jobs share
 DIR/predictions/*.npz    logits and labels of each net, for `mixjax report FILE --logits`
 DIR/features/*.npz       on request: what the last layer of each net is given, for `sims real_fits --features`
+DIR/sittings.json        the seconds of each sitting
 DIR/summary.csv, figures/, provenance.json      made at the end
+DIR/tensorboard/         on request: event files (`mixjax.train.runs.tensorboard`)
 """
 
 from __future__ import annotations
@@ -27,9 +29,10 @@ from .config import Config
 from .data.pipeline import steps_per_epoch
 from .data.splits import hold_out
 from .experiments import EXPERIMENTS
-from .experiments.experiment import Experiment, Records
+from .experiments.experiment import Experiment
 from .kept import stored_jobs
 from .loop.checkpoints import SECONDS
+from .loop.history import Records
 from .loop.job import Job
 from .loop.members import first_part_size
 from .loop.metrics import NUM_BINS
@@ -108,7 +111,7 @@ def run(
             runner = JobRunner(chosen, dataset, directory, jobs, policy, progress, keep_features, sittings)
             computed = runner.run_missing()
             made_with |= {
-                "command": command or f"train.run({experiment!r}, ...)",
+                "command": command or f"mixjax.train.running.run({experiment!r}, ...)",
                 **sittings.total(),
                 "jobs": f"{computed} of {len(jobs)}",
             }

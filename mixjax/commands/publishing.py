@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from mixjax.runs.errors import RunError
@@ -13,15 +13,23 @@ from mixjax.runs.untrusted import printable, read_text
 from mixjax.runs.writing import write_atomically
 
 
-def refuse_other_files(folder: Location, title: str) -> None:
-    """Refuse a folder that holds anything but published results with this title in their README."""
+def refuse_other_files(folder: Location, program: str, title: str) -> None:
+    """Refuse a folder that holds anything but published results of this program ("sims", "train") and title."""
     if not folder.exists() or not any(folder.iterdir()):
         return
-    published = _title(folder)
+    published = _program_and_title(folder)
     if published is None:
         raise RunError(f"{folder} holds files that are not published results; choose another folder")
-    if published != title:
-        raise RunError(f"{folder} holds published results of {printable(published, 40)}; choose another folder")
+    if published != (program, title):
+        what = printable(" ".join(published), 40)
+        raise RunError(f"{folder} holds published results of {what}; choose another folder")
+
+
+def remove_other_pictures(folder: Location, pictures: Sequence[Location], names: Iterable[str]) -> None:
+    """Remove from a folder the figures of these names, and their captions, that are not among the pictures."""
+    for name in set(names) - {picture.stem for picture in pictures}:
+        for ending in ("png", "txt"):
+            (folder / f"{name}.{ending}").unlink(missing_ok=True)
 
 
 def origin_table(made: Mapping[str, Any], computing: str, rows: Mapping[str, str]) -> str:
@@ -63,10 +71,11 @@ def write_readme(folder: Location, sections: Sequence[str]) -> Location:
     return folder / "README.md"
 
 
-def _title(folder: Location) -> str | None:
-    """Return the title of a README that `write_readme` wrote, which names a command, or None for any other file."""
+def _program_and_title(folder: Location) -> tuple[str, str] | None:
+    """Return what made the results that a README of `write_readme` describes, or None for any other file."""
     try:
         text = read_text(folder / "README.md")
     except (OSError, ValueError):
         return None
-    return text.partition("\n")[0].removeprefix("# ") if "\n| command | `" in text else None
+    program = re.search(r"\b(?:sims|train)\b", read_published(text).get("command", ""))
+    return (program[0], text.partition("\n")[0].removeprefix("# ")) if program else None

@@ -55,7 +55,7 @@ def check_pair(first: FilePredictions, second: FilePredictions) -> None:
 
     Files of kind "binary" have no labels, and correctness may differ; their rows are taken to be the same.
     """
-    if first.ignored != second.ignored:
+    if not np.array_equal(first.ignored, second.ignored):
         raise RunError(f"{first.name} and {second.name} ignore different rows; rows are paired by their position")
     if len(first) != len(second):
         raise RunError(

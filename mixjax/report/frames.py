@@ -7,23 +7,40 @@ from typing import Any
 
 import numpy as np
 
-from mixjax.report.class_names import as_name, class_names, places_of
+from mixjax.report.class_names import as_name, class_names, listed, places_of
 
 
 def column_names(scores: Any) -> tuple[str, ...]:
-    """Return the names of the columns of a DataFrame; none for an array, or if they are the numbers from 0."""
-    names = class_names(list(getattr(scores, "columns", ())))
-    return () if names == tuple(map(str, range(len(names)))) else names
+    """Return the names of the columns of a DataFrame; none for an array, or if they are the numbers from 0.
+
+    Raises:
+      ValueError: for names that are not all different.
+    """
+    return class_names(_columns(scores))
 
 
 def in_order(scores: Any, names: Sequence[str]) -> Any:
-    """Return the scores in the order of the names if these are the columns of a DataFrame; otherwise as they are."""
-    columns = tuple(map(as_name, column_names(scores)))
-    wanted = tuple(map(as_name, names))
-    if columns == wanted or set(columns) != set(wanted):
+    """Return the scores in the order of the names if these are the columns of a DataFrame.
+
+    Arrays, and columns of which none is among the names, are in that order already.
+
+    Raises:
+      ValueError: for columns that are named after some classes only.
+    """
+    columns, wanted = (list(map(as_name, each)) for each in (_columns(scores), names))
+    if columns == wanted or not set(columns) & set(wanted):
         return scores
+    if sorted(columns) != sorted(wanted):
+        raise ValueError(
+            f"columns must have the names of all classes or of none, got {listed(columns)} for {listed(wanted)}"
+        )
     place = places_of(columns)
     return np.asarray(scores)[:, [place[name] for name in wanted]]
+
+
+def _columns(scores: Any) -> list[Any]:
+    columns = list(getattr(scores, "columns", ()))
+    return [] if list(map(as_name, columns)) == list(map(str, range(len(columns)))) else columns
 
 
 def are_names(labels: Any) -> bool:

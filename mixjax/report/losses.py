@@ -101,6 +101,6 @@ def _interval_of_few(
 
 
 def _minus_log(values: np.ndarray) -> np.ndarray:
-    """Return -log of probabilities, of which half precision may put one above 1."""
+    """Return -log of probabilities; half precision may round one to above 1."""
     with np.errstate(divide="ignore"):
         return -np.log(np.minimum(values, 1.0))

@@ -84,11 +84,11 @@ def _classes(report: Report, pictures: Mapping[str, bytes], heading: int = 2) ->
     return [*parts, html_table(headings, rows, range(8))]
 
 
-def _groups(groups: Groups, level: float, said: str, heading: int = 2) -> list[str]:
+def _groups(groups: Groups, level: float, note: str, heading: int = 2) -> list[str]:
     if not groups:
         return []
     table = html_table(group_headings(level), group_cells(groups, longest=200), range(1, 8))
-    return [f"<h{heading}>Group by group</h{heading}>", f"<p>{said}</p>", table]
+    return [f"<h{heading}>Group by group</h{heading}>", f"<p>{note}</p>", table]
 
 
 def _rows(report: Report) -> str:

@@ -94,7 +94,7 @@ class FilePredictions:
     missing: np.ndarray
     row_name: Callable[[int], str]
     dropped: int = 0
-    ignored: tuple[int, ...] = ()
+    ignored: np.ndarray | tuple[()] = ()
     groups: Groups | None = None
     class_names: tuple[str, ...] = ()
 
@@ -200,7 +200,7 @@ def _classes(path: Path, kind: Kind, names: Names, rules: Rules) -> tuple:
         check_probs(check, scores_name, scores)
     if not counted.any():
         raise RunError(f"{path}: no rows are left without label {rules.ignored_label}")
-    kept, ignored = np.flatnonzero(counted), tuple(np.flatnonzero(~counted).tolist())
+    kept, ignored = np.flatnonzero(counted), np.flatnonzero(~counted)
     labels = np.where(missing, 0, labels).astype(np.int64)
     groups = groups and groups.of_rows(kept)
     return scores[kept], labels[kept], missing[kept], lambda row: columns.row_name(int(kept[row])), groups, ignored
@@ -232,7 +232,7 @@ def _is_of_class(name: str, prefix: str) -> bool:
 
 
 def _have_bare_names(columns: Columns, classes: Sequence[str], prefix: str, listed: str) -> bool:
-    """Whether columns have the names of classes alone, and no others hold scores."""
+    """Return whether some columns are named after classes, and no others hold scores."""
     others = listed in columns.names or any(name.startswith(prefix) for name in columns.names)
     return not others and not set(classes).isdisjoint(columns.names)
 

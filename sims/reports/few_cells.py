@@ -1,4 +1,4 @@
-"""The ECE of a comparison of few cells, as a table: who asks for one point wants numbers and not a map."""
+"""The ECE of a comparison of few cells, as a table: of one point, numbers say more than a map."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ def few_cells(table: xr.Dataset) -> str:
     """
     if not {*_VARIABLES, "realized_p", "alpha", "beta"} <= {*table.variables}:
         return ""
-    if table["ece_difference"].size > MOST_CELLS:
+    change = table["ece_difference"]
+    if change.dims != ("n", "ratio", "theta_norm", "mixup") or change.size > MOST_CELLS:
         return ""
     lines = [
         "| n | p | theta_norm | Mixup | ECE | ECE(mix) | difference (95 % interval) | lower in |",

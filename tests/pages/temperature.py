@@ -63,9 +63,10 @@ def gains() -> dict[str, float]:
 
 
 def fixed() -> dict[str, float]:
-    """Return the p/n between which Beta(1, 1) is worth n points or more."""
+    """Return the p/n between which Beta(1, 1) is worth n points or more, and up to which it is worth less than none."""
     worthy = {theta: rows(theta).query("mix_worth >= 1").ratio for theta in POINTS}
-    return {f"{theta}.fixed.{name}": getattr(worthy[theta], name)() for theta in POINTS for name in ("min", "max")}
+    harms = {f"{theta}.fixed.harms": rows(theta).query("mix_worth_to < plain_worth_from").ratio.max() for theta in POINTS}
+    return harms | {f"{theta}.fixed.{name}": getattr(worthy[theta], name)() for theta in POINTS for name in ("min", "max")}
 
 
 def beyond() -> dict[str, float]:
@@ -90,13 +91,16 @@ def pooled() -> dict[str, float]:
     for part in (small, far):
         assert (part.estimated_pooled_difference < -2 * part.estimated_pooled_difference_se).all()
     worse = table(FILE, "estimated_pooled_difference > 2 * estimated_pooled_difference_se", alpha=1, theta_norm=1)
+    better = (large.estimated_pooled_difference < -2 * large.estimated_pooled_difference_se).sum()
     last = worse[worse.ratio == 8]
     return {
         "fixed.low": most_trained(0.05),
+        "fixed.middle": most_trained(0.5534),
         "fixed.high": most_trained(0.9441),
         "pooled.1.small.cells": len(small),
         "pooled.1.large.cells": len(large),
         "pooled.1.large.worse": len(worse),
+        "pooled.1.large.better": better,
         "pooled.2.all.cells": len(far),
         "pooled.worse.from": worse.ratio.min(),
         "pooled.8.from": last.held_out_ratio.min(),

@@ -42,6 +42,19 @@ def test_models_may_have_their_columns_in_different_orders():
     assert pair.differences["ECE"].estimate == 0 == pair.differences["accuracy"].high
 
 
+@pytest.mark.parametrize("columns", [["dog", "cat", "eels"], ["cat", "cat", "dog"], ["dog", "cat", "eel", "cat"]])
+def test_columns_that_are_some_of_the_classes_are_refused(columns):
+    with pytest.raises(ValueError, match="columns must have the names of all classes or of none, got "):
+        of_arrays(probs=pd.DataFrame(np.full((3, len(columns)), 1 / len(columns)), columns=columns), labels=[0, 1, 1],
+                  classes=CLASSES)  # fmt: skip
+
+
+@pytest.mark.parametrize("columns", [list("ppp"), pd.MultiIndex.from_product([["p"], CLASSES]), range(3), [1, 2, 0]])
+def test_columns_that_are_no_classes_are_taken_by_place(columns):
+    found = of_arrays(probs=pd.DataFrame(PROBS, columns=columns), labels=NAMED, classes=CLASSES)
+    np.testing.assert_equal(found.metrics, RIGHT.metrics)
+
+
 def test_names_without_columns_need_classes():
     for probs in (PROBS, pd.DataFrame(PROBS)):
         with pytest.raises(TypeError, match=r"labels that are names need classes=, the list of all names"):

@@ -38,7 +38,13 @@ def test_one_training_set_has_no_interval():
 
 
 @pytest.mark.parametrize(
-    "table", [table_of([1.0] * (MOST_CELLS + 1)), table_of([1.0]).drop_vars("ece_difference"), xr.Dataset()]
+    "table",
+    [
+        table_of([1.0] * (MOST_CELLS + 1)),
+        table_of([1.0]).drop_vars("ece_difference"),
+        xr.Dataset(),
+        table_of([1.0]).expand_dims(test_norm=[1.0]),
+    ],
 )
-def test_of_a_map_or_of_another_study_there_is_none(table):
+def test_maps_and_other_studies_have_no_table(table):
     assert few_cells(table) == ""

@@ -59,6 +59,15 @@ def test_a_net_that_diverged_is_left_out(tmp_path, spoil):
     assert [*load_nets(tmp_path / "run")] == [("mlp-8x1", "mixup", 0)]
 
 
+def test_nets_that_all_diverged_are_none(tmp_path, spoil):
+    """Training ends before the last epoch; what it leaves is kept however soon that is."""
+    spoil(0, 0, 3)
+    spoil(0, 1, 3)
+    options = {"keep_checkpoints": True, "checkpoint_seconds": 1e9, "warn": lambda _: None}
+    run("width", tmp_path / "run", **options, **SMALL)
+    assert load_nets(tmp_path / "run") == {}
+
+
 def test_a_run_that_did_not_keep_them(copied):
     shutil.rmtree(copied / "checkpoints" / "mlp-8x1")
     with pytest.raises(
@@ -84,7 +93,7 @@ def test_a_damaged_checkpoint_is_not_parsed(copied):
     for path in (copied / "checkpoints" / "mlp-8x1" / "2").rglob("*"):
         if path.is_file():
             path.write_bytes(b"[" * 1000)
-    with pytest.raises(RunError, match="is damaged or missing; train in another folder"):
+    with pytest.raises(RunError, match="is damaged, missing or of other nets; train in another folder"):
         load_nets(copied)
 
 
@@ -102,3 +111,12 @@ def test_nets_of_another_release(copied, change):
     change_manifest(copied, lambda manifest: change(manifest["spec"]))
     with pytest.raises(RunError, match=r"are not of this release; load them with the one that provenance\.json names"):
         load_nets(copied)
+
+
+def test_a_checkpoint_that_does_not_fit_stays(copied, finished):
+    """Here it is one of another number of training rows than the manifest says."""
+    change_manifest(copied, lambda manifest: manifest["spec"]["dataset"]["rows"].__setitem__(0, 711))
+    with pytest.raises(RunError, match="is damaged, missing or of other nets"):
+        load_nets(copied)
+    files = [sorted(path.relative_to(run) for path in run.rglob("*")) for run in (copied, finished)]
+    assert files[0] == files[1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import jax
@@ -35,13 +36,11 @@ def rotated(images: Images, degrees: float, max_pixel: int) -> Shifted:
     angle = np.deg2rad(degrees)
     y, x = np.mgrid[:height, :width].astype(np.float32)
     y, x = y - np.float32((height - 1) / 2), x - np.float32((width - 1) / 2)
-    coordinates = jnp.stack(
-        [
-            np.float32(np.cos(angle)) * y + np.float32(np.sin(angle)) * x + np.float32((height - 1) / 2),
-            np.float32(np.cos(angle)) * x - np.float32(np.sin(angle)) * y + np.float32((width - 1) / 2),
-        ]
-    )
-    turn = lambda plane: jax.scipy.ndimage.map_coordinates(plane, list(coordinates), order=1)  # noqa: E731
+    coordinates = [
+        np.float32(np.cos(angle)) * y + np.float32(np.sin(angle)) * x + np.float32((height - 1) / 2),
+        np.float32(np.cos(angle)) * x - np.float32(np.sin(angle)) * y + np.float32((width - 1) / 2),
+    ]
+    turn = partial(jax.scipy.ndimage.map_coordinates, coordinates=coordinates, order=1)
     values = jnp.asarray(images, jnp.float32)
     return jnp.clip(jax.vmap(jax.vmap(turn, -1, -1))(values), 0, max_pixel)
 

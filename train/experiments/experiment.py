@@ -15,7 +15,7 @@ from ..loop.job import Job
 from ..loop.training import TrainedJob
 from ..runs.stored import Stored
 
-__all__ = ["Evaluation", "Experiment", "Figure", "Records"]
+__all__ = ["Evaluation", "Experiment"]
 
 Evaluation = Callable[[TrainedJob, Dataset], Records]
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from mixjax.commands import option
-from mixjax.numerics.arguments import NOT_NEGATIVE, Rule, checked
+from mixjax.numerics.arguments import BELOW_ONE, NOT_NEGATIVE, Rule, checked
 
 from ..config import MLPConfig
 from ..figures.variants import variants_figure
@@ -22,7 +22,7 @@ __all__ = ["VARIANTS"]
 
 _RULES = {
     "regmixup_alpha": NOT_NEGATIVE,
-    "smoothing": Rule("in [0, 1)", lambda v: (v >= 0) & (v < 1)),
+    "smoothing": BELOW_ONE,
     "decay": NOT_NEGATIVE,
 }
 _OF_MIT = Rule("at most 10 in variants, since MIT would hardly ever draw two weights half apart", lambda v: v <= 10)

@@ -1,1 +1,1 @@
-"""Figures of the experiments, drawn from records alone."""
+"""Figures of the experiments, drawn from what is stored."""

@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 from scipy.special import stdtrit
 
-from mixjax.plots import decades, panels
+from mixjax.plots import Figure, decades, panels
 
-from ..experiments.experiment import Figure
 from ..runs.stored import Row, Stored
 from ..runs.summary import SeedSummary
 from .lines import METRIC_NAMES, draw_arms, finding, legend, seeds_text, unless_all_diverged
@@ -156,13 +155,13 @@ def _caption(stored: Stored, axis: str, metric: str) -> str:
     name = METRIC_NAMES[metric].replace("$_2$", "_2").replace("\n$-$", " -")
     accuracy = [row.metrics["accuracy"].mean for row in rows if row.seeds]
     paper = f"not in the paper; {_BEYOND[metric]}" if metric in _BEYOND else f"paper: {paper_figures(axis, metric)}"
-    ratio = " The loss is divided by the mean loss without Mixup." if metric == "relative_loss" else ""
+    note = " The loss is divided by the mean loss without Mixup." if metric == "relative_loss" else ""
     if metric == "signed_gap" and _has_temperature(rows):
-        ratio = " Below: the temperature at which the NLL of the test set is smallest; above 1 is overconfident."
+        note = " Below: the temperature at which the NLL of the test set is smallest; above 1 is overconfident."
         missing = [row.net for row in rows if row.seeds and "test_temperature" not in row.metrics]
-        ratio += f" Some seed has none in {', '.join(dict.fromkeys(missing))}." if missing else ""
+        note += f" Some seed has none in {', '.join(dict.fromkeys(missing))}." if missing else ""
     return (
-        f"{name[0].upper()}{name[1:]} against {axis}, with and without Mixup ({paper}).{ratio} {seeds_text(rows)} "
+        f"{name[0].upper()}{name[1:]} against {axis}, with and without Mixup ({paper}).{note} {seeds_text(rows)} "
         f"The title counts the {axis}s at which the 95 % interval of the difference, seed by seed, excludes 0. "
         f"Accuracies: {min(accuracy):.3f} to {max(accuracy):.3f}."
     )

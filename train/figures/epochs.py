@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
 
-from mixjax.plots import BAND, COLORS, band_key, decades, panels
+from mixjax.plots import BAND, COLORS, Figure, band_key, decades, panels
 
-from ..experiments.experiment import Figure, Records
+from ..loop.history import Records
 from ..runs.stored import Stored
 from ..runs.summary import summarize
-from .lines import LINES, METRIC_NAMES, diverged_text, interval
+from .lines import LINES, METRIC_NAMES, diverged_text, interval, seeds_range
 from .paper import paper_figures
 
 __all__ = ["epoch_figures"]
@@ -26,8 +27,8 @@ def epoch_figures() -> tuple[Figure[Stored], ...]:
 
 def _draw(stored: Stored) -> Any:
     rows = stored.of_finished("test")
-    if not rows:
-        return None
+    if not _midpoint(rows):
+        return None  # no net that got pseudo-labels is left
     figure, axes = panels(len(_METRICS), 1, height=1.5, share_y=False)
     for ax, metric in zip(axes, _METRICS, strict=True):
         for order, arm in enumerate(_arms(rows)):
@@ -77,12 +78,13 @@ def _caption(stored: Stored) -> str:
     rows = stored.of_finished("test")
     inserted = [row for row in rows if "pseudo_label_accuracy" in row]
     accuracy, error = (np.mean([row[f"pseudo_label_{name}"] for row in inserted]) for name in ("accuracy", "ece"))
-    seeds = len({row["seed"] for row in rows})
-    bands = "; bands: 95 % interval (Student's t over seeds, cut to the possible range)" if seeds > 1 else ""
+    seeds = Counter(row["arm"] for row in rows if row["epoch"] == max(each["epoch"] for each in rows))
+    several = max(seeds.values()) > 1
+    bands = "; bands: 95 % interval (Student's t over seeds, cut to the possible range)" if several else ""
     return (
         f"ECE, accuracy and confidence - accuracy over the epochs (paper: {paper_figures('epochs')}). Half of the "
-        "training rows have labels; at the dashed line the net's own labels of the other half are inserted "
-        f"(accuracy {accuracy:.3f}, ECE {error:.3f}). Lines: mean of {seeds} seeds{bands}. The scale of the ECE is "
-        "logarithmic. The title has the ECE of the lines at the last epoch, in the order of the legend."
+        "training rows have labels; at the dashed line the net's own labels of the other half are inserted (accuracy "
+        f"{accuracy:.3f}, ECE {error:.3f}). Lines: mean of {seeds_range(seeds.values())}{bands}. The scale of "
+        "the ECE is logarithmic. The title has the ECE of the lines at the last epoch, in the order of the legend."
         f"{diverged_text(stored.arms('test'))}"
     )

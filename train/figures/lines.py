@@ -5,7 +5,8 @@ Intervals are those of Student's t over seeds, cut to the range that the metric 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,8 @@ __all__ = [
     "finding",
     "interval",
     "legend",
+    "pairs",
+    "seeds_range",
     "seeds_text",
     "unless_all_diverged",
 ]
@@ -56,8 +59,16 @@ def interval(found: SeedSummary, metric: str) -> tuple[float, float]:
 
 
 def finding(changes: Sequence[SeedSummary], said: str) -> str:
-    """Return the title that counts differences, unless there is one seed, whose differences have no intervals."""
-    return "one seed" if changes and np.isnan([each.low for each in changes]).all() else said
+    """Return the title that counts differences, unless none has an interval: they are of one seed, or of no pair."""
+    if not changes or not np.isnan([each.low for each in changes]).all():
+        return said
+    return "no pair of nets is left" if np.isnan([each.mean for each in changes]).all() else "one seed"
+
+
+def pairs(rows: Sequence[Row]) -> list[tuple[Row, Row]]:
+    """Return (net with Mixup, net without) of rows in which those without, the arm of the first row, alternate."""
+    plain, mixed = ([row for row in rows if (row.arm == rows[0].arm) is first] for first in (True, False))
+    return list(zip(mixed, plain, strict=True))
 
 
 def draw_arms(
@@ -87,12 +98,12 @@ def legend(figure: Any, ax: Any, rows: Sequence[Row]) -> None:
     """Add a legend of the arms above the panels, and of hollow points if there are any."""
     from matplotlib.lines import Line2D
 
-    handles, labels = ax.get_legend_handles_labels()
-    styles = [(handle.get_color(), handle.get_linestyle(), marker) for handle, marker in zip(handles, MARKERS * 2)]  # noqa: B905
+    handles, _ = ax.get_legend_handles_labels()
     keys = [
-        Line2D([], [], color=color, linestyle=line, marker=marker, markersize=3.2, linewidth=1, label=label)
-        for (color, line, marker), label in zip(styles, labels, strict=True)
-    ]
+        Line2D([], [], color=handle.get_color(), linestyle=handle.get_linestyle(), marker=marker, markersize=3.2,
+               linewidth=1, label=handle.get_label())
+        for handle, marker in zip(handles, cycle(MARKERS), strict=False)
+    ]  # fmt: skip
     reasons = {"near chance": any(row.at_chance for row in rows), "diverged": any(row.diverged for row in rows)}
     if text := ", or ".join(reason for reason, there in reasons.items() if there):
         keys.append(Line2D([], [], color="0.3", linestyle="", marker="o", markersize=3.2, mfc="white", label=text))
@@ -100,14 +111,23 @@ def legend(figure: Any, ax: Any, rows: Sequence[Row]) -> None:
     figure.legend(handles=keys, loc="outside upper center", ncols=columns, frameon=False, handlelength=2.2)
 
 
-def seeds_text(rows: Sequence[Row], marks: str = "Lines: mean of {} seeds at their last epoch; bands") -> str:
+def seeds_text(rows: Sequence[Row], marks: str = "Lines: mean of {} at their last epoch; bands") -> str:
     """Return the sentences of a caption on seeds, intervals, hollow points and nets that diverged."""
-    count = max(row.seeds for row in rows)
+    counts = [row.seeds for row in rows]
     chance = " Hollow points: some seed is near chance." if any(row.at_chance for row in rows) else ""
     said = chance + diverged_text(rows)
-    if count == 1:
+    if max(counts) == 1:
         return f"One seed, at its last epoch.{said}"
-    return f"{marks.format(count)}: 95 % interval (Student's t over seeds, cut to the possible range).{said}"
+    return (
+        f"{marks.format(seeds_range(counts))}: 95 % interval (Student's t over seeds, cut to the possible range).{said}"
+    )
+
+
+def seeds_range(counts: Iterable[int]) -> str:
+    """Return "1 seed", "5 seeds", or "3 to 5 seeds" of nets that have different numbers of them; 0 is no net."""
+    found = {count for count in counts if count}
+    least, most = min(found), max(found)
+    return f"{most} seed{'s' * (most > 1)}" if least == most else f"{least} to {most} seeds"
 
 
 def diverged_text(rows: Sequence[Row]) -> str:

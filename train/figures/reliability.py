@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
 
 from mixjax.calibration import clopper_pearson
-from mixjax.plots import COLORS, COLUMN_WIDTH, MARKERS, panels
+from mixjax.plots import COLORS, COLUMN_WIDTH, MARKERS, Figure, panels
 from mixjax.plots.diagram import draw_diagonal
 
-from ..experiments.experiment import Figure, Records
+from ..loop.history import Records
 from ..loop.metrics import NUM_BINS
 from ..runs.stored import Stored
-from .lines import ARM_NAMES, LINES, diverged_text, finding
+from .lines import ARM_NAMES, LINES, diverged_text, finding, seeds_range
 
 __all__ = ["reliability_figure"]
 
@@ -87,10 +88,10 @@ def _shown(rows: Records) -> list[str]:
 def _caption(stored: Stored) -> str:
     rows = [record for record in stored.records if record["evaluation"] == "reliability"]
     nets, shown = {row["net"] for row in rows}, _shown(rows)
-    seeds = len({row["seed"] for row in rows})
+    seeds = seeds_range(Counter((row["net"], row["arm"]) for row in rows).values())
     some = f" {len(shown)} of the {len(nets)} nets." if len(shown) < len(nets) else ""
     return (
-        f"Accuracy against confidence of the final nets in 15 bins, the test rows of {seeds} seed{'s' * (seeds > 1)} "
+        f"Accuracy against confidence of the final nets in 15 bins, the test rows of {seeds} "
         f"together; bins of fewer than ten rows are left out.{some} Below the diagonal a net is overconfident. Bars: "
         "95 % intervals (Clopper-Pearson, of rows taken as independent). The title counts the nets whose confidence - "
         "accuracy has a 95 % interval over seeds (Student's t) without 0."

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from mixjax.plots import COLUMN_WIDTH
+from mixjax.plots import COLUMN_WIDTH, Figure
 
 from ..data.shifts import SHIFTS
-from ..experiments.experiment import Figure
 from ..runs.stored import Row, Stored
-from .lines import METRIC_NAMES, draw_arms, finding, legend, seeds_text, unless_all_diverged
+from .lines import METRIC_NAMES, draw_arms, finding, legend, pairs, seeds_text, unless_all_diverged
 
 __all__ = ["shift_figure"]
 
@@ -45,13 +44,12 @@ def _draw(stored: Stored) -> Any:
 def _found(stored: Stored, shift: str) -> str:
     """Say at which severities Mixup lowers the ECE beyond what seeds make of it, and at which a net is near chance."""
     rows = [row for row in _rows(stored) if row.evaluation == shift and row.severity > 0]
-    plain, mixed = ([row for row in rows if (row.arm == rows[0].arm) is first] for first in (True, False))
-    chance = [one.severity for one, base in zip(mixed, plain, strict=True) if one.at_chance or base.at_chance]
-    pairs = [(one, base) for one, base in zip(mixed, plain, strict=True) if one.severity not in chance]
-    changes = [stored.difference(one, base)["ece"] for one, base in pairs]
-    lower = [one.severity for (one, _), change in zip(pairs, changes, strict=True) if change.high < 0]
+    chance = [one.severity for one, base in pairs(rows) if one.at_chance or base.at_chance]
+    changes = {one.severity: stored.difference(one, base)["ece"] for one, base in pairs(rows)}
+    changes = {severity: change for severity, change in changes.items() if severity not in chance}
+    lower = [severity for severity, change in changes.items() if change.high < 0]
     said = f"ECE lower at\n{_listed(lower)}" if lower else "ECE lower\nnowhere"
-    return finding(changes, f"{said}\n{_listed(chance)}: chance" if chance else said)
+    return finding([*changes.values()], f"{said}\n{_listed(chance)}: chance" if chance else said)
 
 
 def _listed(severities: Sequence[float]) -> str:

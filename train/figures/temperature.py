@@ -6,11 +6,10 @@ from collections import Counter
 from dataclasses import replace
 from typing import Any
 
-from mixjax.plots import decades, panels
+from mixjax.plots import Figure, decades, panels
 
-from ..experiments.experiment import Figure
 from ..runs.stored import Row, Stored
-from .lines import ARM_NAMES, METRIC_NAMES, draw_arms, finding, legend, seeds_text, unless_all_diverged
+from .lines import ARM_NAMES, METRIC_NAMES, draw_arms, finding, legend, pairs, seeds_text, unless_all_diverged
 
 __all__ = ["temperature_figure"]
 
@@ -40,9 +39,7 @@ def _draw(stored: Stored) -> Any:
 
 def _finding(stored: Stored) -> str:
     """Say at how many widths Mixup changes the ECE after a temperature, beyond what seeds make of it."""
-    rows = _scaled(stored)
-    plain, mixed = ([row for row in rows if (row.arm == rows[0].arm) is first] for first in (True, False))
-    changes = [stored.difference(one, base)["ece"] for one, base in zip(mixed, plain, strict=True)]
+    changes = [stored.difference(one, base)["ece"] for one, base in pairs(_scaled(stored))]
     clear = sum(each.high < 0 or each.low > 0 for each in changes)
     return finding(changes, f"Scaled, Mixup changes the ECE at {clear} of {len(changes)} widths")
 

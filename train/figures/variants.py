@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from mixjax.plots import COLORS, COLUMN_WIDTH
+from mixjax.plots import COLORS, COLUMN_WIDTH, Figure
 
-from ..experiments.experiment import Figure
 from ..runs.stored import Row, Stored
 from .lines import ARM_NAMES, METRIC_NAMES, finding, interval, seeds_text, unless_all_diverged
 
@@ -59,7 +58,7 @@ def _name(row: Row, rows: list[Row]) -> str:
 def _caption(stored: Stored) -> str:
     rows = stored.arms("test")
     return (
-        f"Final nets of each variant. {seeds_text(rows, 'Points: mean of {} seeds at their last epoch; bars')} Dashed: "
+        f"Final nets of each variant. {seeds_text(rows, 'Points: mean of {} at their last epoch; bars')} Dashed: "
         "no Mixup. The title counts the variants whose difference from no Mixup, seed by seed, has a 95 % interval "
         "above 0. A confidence - accuracy below 0 is underconfident."
     )

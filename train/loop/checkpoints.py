@@ -15,6 +15,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ from mixjax.typing import Real
 
 from .placement import barrier, is_first
 
-__all__ = ["Checkpoints"]
+__all__ = ["Checkpoints", "read_last"]
 
 SECONDS = 2.0
 _SHARE = 20  # of what writing one took
@@ -60,11 +61,6 @@ class Checkpoints:
             self._drop_damaged()
             self._manager = _manager_of(folder)
 
-    @property
-    def last(self) -> int:
-        """The number of epochs before the last checkpoint; 0 if there is none."""
-        return self._manager.latest_step() or 0
-
     def save(self, epoch: int, state: Any, *, last: bool = False) -> None:
         """Keep a state, a pytree of arrays, if it is time for one; only the last two stay.
 
@@ -81,8 +77,9 @@ class Checkpoints:
             self._manager.save(epoch, args=ocp.args.StandardSave(state), force=True)
             self._manager.wait_until_finished()
             if jax.process_index() == 0:
-                self._checksum(epoch).parent.mkdir(exist_ok=True)
-                write_atomically(self._checksum(epoch), _digest(self.folder / str(epoch)))
+                written = self.folder / str(epoch)
+                _checksum(written).parent.mkdir(exist_ok=True)
+                write_atomically(_checksum(written), _digest(written))
         self._last = time.monotonic()
         self._took = self._last - started
 
@@ -95,7 +92,8 @@ class Checkpoints:
         """
         abstract = jax.tree.map(ocp.utils.to_shape_dtype_struct, like)
         for epoch in sorted(self._manager.all_steps(), reverse=True):
-            state = self._read(epoch, abstract) if epoch <= epochs else None
+            restore = partial(self._manager.restore, epoch, args=ocp.args.StandardRestore(abstract))
+            state = _read(restore, self.folder / str(epoch)) if epoch <= epochs else None
             if state is not None:
                 return epoch, state
             self.warn(_DAMAGED.format(epoch, self.folder))
@@ -112,37 +110,58 @@ class Checkpoints:
         """Delete damaged checkpoints before Orbax parses any."""
         if is_first():
             for path in self.folder.iterdir():
-                if path.name.isdecimal() and not self._intact(path.name):
+                if path.name.isdecimal() and not _intact(path):
                     self.warn(_DAMAGED.format(path.name, self.folder))
                     shutil.rmtree(path)
         barrier("checkpoints are checked")
 
-    def _read(self, epoch: int, abstract: Any) -> Any:
-        """Return the state, or None if the files are as they were written and yet no state of this kind."""
-        try:
-            with _errors_of_files():
-                return self._manager.restore(epoch, args=ocp.args.StandardRestore(abstract))
-        except (MemoryError, jax.errors.JaxRuntimeError):
-            raise
-        except OSError as error:
-            reason = (error.strerror or str(error)).lower()
-            raise RunError(f"checkpoint {epoch} in {self.folder} cannot be read now, but is kept: {reason}") from error
-        except Exception:  # noqa: BLE001 - Orbax and TensorStore raise all kinds of them
-            return None
-
-    def _checksum(self, epoch: int | str) -> Path:
-        return self.folder / "checksums" / f"{epoch}.sha256"
-
-    def _intact(self, epoch: int | str) -> bool:
-        """Return whether its files are those that were written; others are never parsed."""
-        try:
-            return read_content(self._checksum(epoch), 32) == _digest(self.folder / str(epoch))
-        except (OSError, ValueError):
-            return False
-
     def close(self) -> None:
         """Release the folder."""
         self._manager.close()
+
+
+def read_last(folder: Path, like: Any) -> tuple[int, Any] | None:
+    """Return (epoch, state) of the last intact checkpoint in a folder, or None; every file stays as it is.
+
+    Args:
+      folder: of one job.
+      like: as for `Checkpoints.restore`.
+    """
+    with explained(folder):
+        refuse_links(folder)
+        epochs = [int(path.name) for path in folder.iterdir() if path.name.isdecimal() and _intact(path)]
+    if not epochs:
+        return None
+    path = folder / str(max(epochs))
+    with ocp.StandardCheckpointer() as checkpointer:
+        state = _read(partial(checkpointer.restore, path.resolve() / "default", like), path)
+    return None if state is None else (max(epochs), state)
+
+
+def _read(restore: Callable[[], Any], path: Path) -> Any:
+    """Return the state, or None if the files are as they were written and yet no state of this kind."""
+    try:
+        with _errors_of_files():
+            return restore()
+    except (MemoryError, jax.errors.JaxRuntimeError):
+        raise
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise RunError(f"checkpoint {path.name} in {path.parent} cannot be read now, but is kept: {reason}") from error
+    except Exception:  # noqa: BLE001 - Orbax and TensorStore raise all kinds of them
+        return None
+
+
+def _checksum(path: Path) -> Path:
+    return path.parent / "checksums" / f"{path.name}.sha256"
+
+
+def _intact(path: Path) -> bool:
+    """Return whether the files of a checkpoint are those that were written; others are never parsed."""
+    try:
+        return read_content(_checksum(path), 32) == _digest(path)
+    except (OSError, ValueError):
+        return False
 
 
 def _manager_of(folder: Path) -> ocp.CheckpointManager:

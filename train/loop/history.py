@@ -81,7 +81,7 @@ def record_of(
 def last_epochs(records: Records, evaluation: str = "test") -> Records:
     """Return the record of the last epoch of each net (and severity), whatever came before.
 
-    That of a net that diverged says so instead of how it was before.
+    For a net that diverged, this is the record that says so.
     """
     last: dict[tuple[str, str, int, float], dict[str, Any]] = {}
     for record in records:

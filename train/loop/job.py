@@ -68,7 +68,7 @@ class Arm:
 
     @property
     def slug(self) -> str:
-        """The name in those of files: letters, digits and hyphens."""
+        """The name as it stands in file names: lower-case letters, digits and hyphens."""
         return re.sub("[^a-z0-9]+", "-", self.name.lower()).strip("-")
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache, partial
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import jax
@@ -70,8 +71,8 @@ class TrainingProgram:
         at_once = self.steps_at_once(steps)
         for first in range(0, steps, at_once):
             part = slice(first, min(first + at_once, steps))
-            now = (np.arange(steps, dtype=np.int32)[part], jax.tree.map(lambda leaf: leaf[:, part], draws))  # noqa: B023
-            nets, metrics = compiled.steps(self.images, nets, members, orders, number, now)
+            batches = (np.arange(steps, dtype=np.int32)[part], jax.tree.map(itemgetter((slice(None), part)), draws))
+            nets, metrics = compiled.steps(self.images, nets, members, orders, number, batches)
             yield nets, metrics
 
     def steps_at_once(self, steps: int) -> int:
@@ -91,7 +92,7 @@ class TrainingProgram:
         return self.compiled.logits(self.images.scale, nets, inputs)
 
     def features(self, nets: Nets, inputs: np.ndarray | Pixels) -> Float[Array, "members M F"]:
-        """Return what the last layer is given of images, likewise."""
+        """Return the inputs of the last layer, for images that are not normalized."""
         return self.compiled.features(self.images.scale, nets, inputs)
 
 
@@ -134,13 +135,13 @@ def _steps(
     members: Members,
     orders: jax.Array,
     epoch: jax.Array,
-    now: tuple[jax.Array, StepDraw],
+    batches: tuple[jax.Array, StepDraw],
 ) -> tuple[Nets, StepMetrics]:
-    indices, draws = now
+    indices, draws = batches
 
     def train(net: Nets, member: Members, order: jax.Array, draws: StepDraw) -> tuple[Nets, StepMetrics]:
-        def one_step(net: Nets, now: tuple[jax.Array, StepDraw]) -> tuple[Nets, StepMetrics]:
-            index, draw = now
+        def one_step(net: Nets, batch: tuple[jax.Array, StepDraw]) -> tuple[Nets, StepMetrics]:
+            index, draw = batch
             return step(spec, images, net, member, order, draw, epoch, index)
 
         unroll = _UNROLLED_STEPS if _loops_are_slow(spec) else 1  # True would leave a loop around a single step
@@ -154,9 +155,9 @@ def _steps(
 def _train_in_turn(train: Callable[..., tuple[Nets, StepMetrics]], nets: Nets, *arguments: Any) -> Any:
     """Train each member in turn; write its net where it was, so that there is no second copy of all nets."""
 
-    def train_one(nets: Nets, now: tuple[Any, ...]) -> tuple[Nets, StepMetrics]:
-        index, *arguments = now
-        net, metrics = train(jax.tree.map(lambda leaf: leaf[index], nets), *arguments)
+    def train_one(nets: Nets, member: tuple[Any, ...]) -> tuple[Nets, StepMetrics]:
+        index, *own = member
+        net, metrics = train(jax.tree.map(lambda leaf: leaf[index], nets), *own)
         return jax.tree.map(lambda leaf, new: leaf.at[index].set(new), nets, net), metrics
 
     return jax.lax.scan(train_one, nets, (jnp.arange(len(arguments[0].seed)), *arguments))

@@ -67,6 +67,4 @@ def draw_ranked_mixes(key: PRNGKeyArray, size: int, *, alpha: Any, **options: An
       **options: `weight`, `pairing` and `fold` of `draw_mixup`.
     """
     keys = jax.random.split(key, _MIXES)
-    return RankedMixes(
-        tuple(draw_mixup(keys[m], size, alpha=alpha, **options) for m in range(_MIXES)), jnp.asarray(alpha) > 0
-    )
+    return RankedMixes(tuple(draw_mixup(each, size, alpha=alpha, **options) for each in keys), jnp.asarray(alpha) > 0)

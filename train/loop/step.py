@@ -134,7 +134,7 @@ def logits_of(spec: StepSpec, scale: Scale, nets: Nets, inputs: Pixels) -> Float
 
 
 def features_of(spec: StepSpec, scale: Scale, nets: Nets, inputs: Pixels) -> Float[Array, "M F"]:
-    """Return what the last layer is given, likewise."""
+    """Return the inputs of the last layer, for images that are not normalized, a batch at a time."""
     net = net_of(spec, nets)
     net.head = lambda features: features
     return _evaluated(spec, scale, net, inputs)

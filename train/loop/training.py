@@ -76,7 +76,8 @@ def train_job(
             shared.save(state.epoch, state.tree())
         state = trainer.conclude_epoch(state)
         on_epoch(state.history, state.epoch)
-        checkpoints.save(state.epoch, state.tree(), last=state.epoch == job.epochs)
+        ended = state.epoch == job.epochs or bool(has_diverged(state.history).all())
+        checkpoints.save(state.epoch, state.tree(), last=ended)
     members = trainer.members._replace(labels=state.labels)
     logits = np.array(to_host(trainer.program.logits(state.nets, dataset.test_inputs)))
     logits[has_diverged(state.history)] = np.nan

@@ -17,7 +17,7 @@ from ..loop.step import Nets
 from ..loop.trainer import Trainer
 from .runner import steps_of
 
-__all__ = ["Pace", "forecast", "pace_of"]
+__all__ = ["Pace", "forecast", "measured_steps", "pace_of"]
 
 _STEPS, _ROWS = 4, 500  # that are timed, if there are as many
 
@@ -33,9 +33,8 @@ class Pace(NamedTuple):
 def pace_of(job: Job, dataset: Dataset) -> Pace:
     """Measure the nets of a job: a few steps, and the scores of a few rows, each twice, since the first compiles."""
     trainer, state = Trainer.begin(job, dataset)
-    rows, at_once = dataset.test_inputs[:_ROWS], trainer.program.steps_at_once
-    steps = trainer.first_size // job.recipe.batch_size
-    steps = min(steps, _STEPS if at_once(_STEPS) == at_once(steps) else ENOUGH_STEPS)  # of the program of an epoch
+    rows = dataset.test_inputs[:_ROWS]
+    steps = measured_steps(trainer.program.steps_at_once, trainer.first_size // job.recipe.batch_size)
 
     def train(nets: Nets) -> Nets:
         *_, (nets, _) = trainer.program.epoch(nets, trainer.members, 0, steps * job.recipe.batch_size)
@@ -46,6 +45,11 @@ def pace_of(job: Job, dataset: Dataset) -> Pace:
     first, second = (_timed(lambda: to_host(trainer.program.logits(nets, rows)))[0] for _ in range(2))
     scoring = second * len(dataset.test_inputs) / len(rows)
     return Pace(training / steps, scoring, max(compiling - training, 0.0) + max(first - second, 0.0))
+
+
+def measured_steps(steps_at_once: Callable[[int], int], steps: int) -> int:
+    """Return how many of the steps of an epoch are timed: few, but enough for the program that an epoch takes."""
+    return min(steps, _STEPS if steps_at_once(_STEPS) == steps_at_once(steps) else ENOUGH_STEPS)
 
 
 def _timed(function: Callable[[], Any]) -> tuple[float, Any]:

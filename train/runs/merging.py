@@ -25,13 +25,14 @@ _MAY_DIFFER = ("seeds", "first_seed", "width", "depth")
 _NETS = ("predictions", "features")  # folders with a file for each net
 
 
-def merge(runs: Sequence[Path], out: Path) -> Path:
+def merge(runs: Sequence[Path], out: Path, prog: str = "python -m mixjax train") -> Path:
     """Write finished runs into a new folder, as if one run had made them, and return its summary.csv.
 
     Args:
       runs: two or more folders. Their options are the same but for seeds, widths and depths, and so are their data,
         commit, versions and device.
       out: a new folder. `figures` and `publish` take it; a run cannot be resumed in it.
+      prog: the program in the command that is recorded as the origin.
 
     Raises:
       RunError: if a run is not finished or differs otherwise, and if two of them hold the same net.
@@ -40,7 +41,7 @@ def merge(runs: Sequence[Path], out: Path) -> Path:
         raise RunError(f"merge takes two or more runs, got {len(runs)}")
     for run in runs:
         experiment_of(run)
-    manifests, records = [read_manifest(run) for run in runs], [load_records(run) for run in runs]
+    manifests, records = [_manifest(run) for run in runs], [load_records(run) for run in runs]
     for run, manifest in zip(runs[1:], manifests[1:], strict=True):
         _refuse_difference(runs[0], run, manifests[0], manifest)
     _refuse_twice(runs, records)
@@ -55,9 +56,26 @@ def merge(runs: Sequence[Path], out: Path) -> Path:
             for run in runs:
                 if (run / part).exists():
                     shutil.copytree(run / part, out / part, dirs_exist_ok=True)
-        write_atomically(out / "provenance.json", json.dumps(_origin(runs, out), indent=2).encode())
+        write_atomically(out / "provenance.json", json.dumps(_origin(runs, out, prog), indent=2).encode())
         write_atomically(out / "summary.csv", summary_csv(every).encode())
     return out / "summary.csv"
+
+
+def _manifest(run: Path) -> Mapping[str, Any]:
+    """Return the manifest of a run, with options and jobs."""
+    manifest = read_manifest(run)
+    options, jobs = (manifest["spec"].get(name) for name in ("options", "jobs"))
+    if not isinstance(options, dict) or not isinstance(jobs, list) or not all(map(_are_sizes, _sizes(options))):
+        raise RunError(f"{run / 'manifest.json'} does not name the options and the jobs of the run")
+    return manifest
+
+
+def _sizes(options: Mapping[str, Any]) -> list[Any]:
+    return [options[name] for name in ("width", "depth") if name in options]
+
+
+def _are_sizes(values: Any) -> bool:
+    return isinstance(values, list) and all(isinstance(value, int) for value in values)
 
 
 def _refuse_difference(first: Path, other: Path, one: Mapping[str, Any], two: Mapping[str, Any]) -> None:
@@ -109,10 +127,10 @@ def _size(net: str) -> list[int]:
     return [int(digits) for digits in re.findall(r"\d+", net)]
 
 
-def _origin(runs: Sequence[Path], out: Path) -> dict[str, Any]:
+def _origin(runs: Sequence[Path], out: Path, prog: str) -> dict[str, Any]:
     """Return the provenance of the first run, with the commands and the seconds of all."""
     made = [read_provenance(run) for run in runs]
-    merging = " ".join(["python -m train merge", *(display_path(folder) for folder in (out, *runs))])
+    merging = " ".join([prog, "merge", *(display_path(folder) for folder in (out, *runs))])
     commands = [*(str(one["command"]) for one in made), merging]
     total = {"seconds": round(sum(one["seconds"] for one in made), 2), "sittings": sum(map(_sittings, made))}
     jobs = [str(one.get("jobs", "")).rpartition(" of ")[2] for one in made]

@@ -34,7 +34,7 @@ def configured(experiment: str, preset: str = "digits", **options: Any) -> Confi
         raise RunError(str(error)) from None
 
 
-def command_line(experiment: str, out: str, options: Mapping[str, Any], prog: str = "python -m train") -> str:
+def command_line(experiment: str, out: str, options: Mapping[str, Any], prog: str = "python -m mixjax train") -> str:
     """Return the command, as it may be published."""
     return shlex.join([*prog.split(), experiment, "--out", out, *option_words(options)])
 

@@ -7,7 +7,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from mixjax.commands.publishing import origin_table, picture_section, refuse_other_files, write_readme
+from mixjax.commands.publishing import (
+    origin_table,
+    picture_section,
+    refuse_other_files,
+    remove_other_pictures,
+    write_readme,
+)
 from mixjax.plots import write_figures
 from mixjax.runs import Location, RunError, provenance, read_manifest, write_atomically
 from mixjax.runs.csv_rows import read_rows
@@ -33,14 +39,12 @@ def publish(run: Path, folder: Path) -> Location:
         published results of the same experiment.
     """
     experiment, records, spec = experiment_of(run), load_records(run), read_manifest(run)["spec"]
-    refuse_other_files(folder, experiment.name)
+    refuse_other_files(folder, "train", experiment.name)
     origin = _origin(run, spec)
     folder.mkdir(parents=True, exist_ok=True)
     _write(folder, experiment, origin, [])  # from here on an interrupted publication may be overwritten
     pictures = write_figures(experiment.figures, stored_of(records), folder / "figures")
-    for name in {figure.name for figure in experiment.figures} - {picture.stem for picture in pictures}:
-        for ending in ("png", "txt"):
-            (folder / "figures" / f"{name}.{ending}").unlink(missing_ok=True)  # of a run published here before
+    remove_other_pictures(folder / "figures", pictures, (figure.name for figure in experiment.figures))
     write_atomically(folder / "summary.csv", summary_csv(records).encode())
     return _write(folder, experiment, origin, pictures)
 

@@ -1,4 +1,4 @@
-"""The jobs of a run, one after another, and what is written of each (`train.running` has the list of files)."""
+"""The jobs of a run, one after another, and what is written of each (`mixjax.train.running` has the list of files)."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from mixjax.runs import RunDirectory, RunError, Sittings, explained, local, writ
 from mixjax.runs.memory import wants_memory
 
 from ..data.pipeline import channel_scale, steps_per_epoch
-from ..experiments.experiment import Experiment, Records
+from ..experiments.experiment import Experiment
 from ..kept import write_scale
 from ..loop.checkpoints import Checkpoints
-from ..loop.history import DIVERGED, History, epoch_records, has_diverged
+from ..loop.history import DIVERGED, History, Records, epoch_records, has_diverged
 from ..loop.job import Job, Member
 from ..loop.members import first_part_size
 from ..loop.placement import barrier, is_first, to_host

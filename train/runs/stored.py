@@ -125,7 +125,7 @@ def whole_rows(table: str) -> list[Row]:
 
 
 def _row(line: dict[str, str]) -> Row:
-    seeds, diverged = int(_number(line, "seeds")), int(float(line.get("diverged") or 0))
+    seeds, diverged = int(_number(line, "seeds")), int(_number({"diverged": "", **line}, "diverged", 0.0))
     columns = [column for column in line if column.endswith("_mean") and (line[column] or not seeds)]
     names = [column.removesuffix("_mean") for column in columns]
     metrics = {name: SeedSummary(*(_number(line, f"{name}_{part}", math.nan) for part in _PARTS)) for name in names}

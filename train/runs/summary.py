@@ -64,11 +64,11 @@ def accuracy_floor(classes: int) -> float:
     return min(3 / classes, (1 + 1 / classes) / 2)
 
 
-def cells_of(records: Records, *evaluations: str) -> list[Cell]:
-    """Return the cells of a run, in the order of the records; only those of `evaluations` where any are given."""
+def cells_of(records: Records) -> list[Cell]:
+    """Return the cells of a run, in the order of the records."""
     known = dict.fromkeys(["test", *(record["evaluation"] for record in records if "accuracy" in record)])
     cells = []
-    for evaluation in (name for name in known if not evaluations or name in evaluations):
+    for evaluation in known:
         groups: dict[tuple[str, float, str], Records] = {}
         for record in _tested(records, evaluation):
             groups.setdefault((record["net"], record.get("severity", 0.0), record["arm"]), []).append(record)

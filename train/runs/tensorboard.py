@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from mixjax.runs import RunError, explained
-from mixjax.runs.untrusted import printable
+from mixjax.runs.untrusted import printable, refuse_links
 
 from ..loop.metrics import METRICS
 from .records import read_records
@@ -25,7 +25,8 @@ def write_events(run: Path) -> Path:
     try:
         from tensorboardX import SummaryWriter
     except ImportError:
-        raise RunError("python -m train tensorboard needs tensorboardX: pip install tensorboardX") from None
+        raise RunError("TensorBoard needs tensorboardX: pip install tensorboardX") from None
+    refuse_links(run)
     folder = run / "tensorboard"
     writers: dict[str, SummaryWriter] = {}
     records = [record for record in read_records(run / "records.jsonl") if record["evaluation"] == "test"]

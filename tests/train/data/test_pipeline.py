@@ -32,6 +32,7 @@ def test_an_order_is_a_permutation_of_its_seed_and_epoch():
 def test_an_order_does_not_change_with_settings_or_versions():
     """Stored results depend on these numbers: rows sorted by the words of Threefry, which has test vectors."""
     expected = epoch_order(7, 3, 1000)
+    assert expected[:8].tolist() == [659, 162, 928, 580, 688, 765, 600, 238]
     with jax.default_prng_impl("rbg"), jax.threefry_partitionable(False):
         np.testing.assert_array_equal(epoch_order(7, 3, 1000), expected)
     key = jax.random.fold_in(jax.random.fold_in(jax.random.key(7, impl="threefry2x32"), 1), 3)

@@ -18,7 +18,7 @@ def images(rng):
 @pytest.mark.medium
 @pytest.mark.few(1)
 @pytest.mark.parametrize("name", SHIFTS)
-def test_none_of_it_changes_nothing(images, name):
+def test_severity_0_changes_nothing(images, name):
     shift = SHIFTS[name]
     assert shift.severities[0] == 0 and (np.diff(shift.severities) > 0).all()
     np.testing.assert_allclose(shift.apply(images, 0.0, MAX_PIXEL), images, atol=1e-5)

@@ -37,6 +37,14 @@ def test_held_out_rows(rng, rows, size):
 
 
 @pytest.mark.medium
+def test_divisions_do_not_change_with_versions():
+    """Stored results depend on them."""
+    labels = np.arange(20) % 3
+    assert split_half(labels, 7)[0].tolist() == [0, 3, 4, 5, 10, 11, 14, 15, 16, 19]
+    assert hold_out(labels, 5, 7)[0].tolist() == [1, 5, 9, 10, 11]
+
+
+@pytest.mark.medium
 def test_a_seed_and_a_purpose_have_a_division_of_their_own(rng):
     labels = rng.choice(4, 200)
     parts = [split_half(labels, 0)[0], split_half(labels, 1)[0], hold_out(labels, 100, 0)[0]]

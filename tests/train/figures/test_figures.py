@@ -117,8 +117,21 @@ def test_nets_that_diverged_are_left_out_and_the_caption_says_so(name, arms, see
             records.append(row)
     stored = stored_of(records)
     for figure in EXPERIMENTS[name].figures:
-        assert f"{len(seeds)} of 3 of {whole[-1]['net']}" in figure.caption(stored), figure.name
+        caption = figure.caption(stored)
+        assert f"{len(seeds)} of 3 of {whole[-1]['net']}" in caption, figure.name
+        assert ("2 to 3 seeds" if len(seeds) == 1 else "3 seeds") in caption, figure.name
     assert write_figures(EXPERIMENTS[name].figures, stored, tmp_path)
+    if name == "shift" and len(seeds) == 3:
+        titles = [ax.get_title() for ax in drawn(name, stored).axes]
+        assert titles[:3] == ["no pair of nets is left"] * 3
+
+
+def test_without_nets_that_got_pseudo_labels_there_are_no_epochs_to_show(rng):
+    records = records_of("pseudo_label", 2, rng)
+    lost = [row | {"evaluation": "diverged", "step": 3} for row in records if row["arm"] != "supervised"]
+    stored = stored_of([row for row in records if row["arm"] == "supervised"] + lost)
+    (epochs,) = (figure for figure in EXPERIMENTS["pseudo_label"].figures if figure.name == "epochs")
+    assert epochs.draw(stored) is None
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)

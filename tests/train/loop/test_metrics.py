@@ -24,6 +24,12 @@ def case():
     return (3 * rng.normal(size=(200, 4))).astype(np.float32), rng.integers(0, 4, 200)
 
 
+def binned(confidence, correct):
+    """The ECE of 15 bins, closed at the left."""
+    place = np.minimum((confidence * 15).astype(int), 14)
+    return sum(abs((confidence - correct)[place == b].sum()) for b in range(15)) / len(correct)
+
+
 @pytest.mark.medium
 def test_metrics_by_their_definitions(case):
     """Fractions, 15 bins closed at the left."""
@@ -33,6 +39,9 @@ def test_metrics_by_their_definitions(case):
     place = np.minimum((confidence * 15).astype(int), 14)
     gaps = [abs((confidence - correct)[place == b].sum()) / 200 for b in range(15)]
     shares = [(place == b).mean() for b in range(15)]
+    right = [correct[place == b].mean() if (place == b).any() else 0.0 for b in range(15)]
+    bias = [share * p * (1 - p) / max(200 * share - 1, 1) for share, p in zip(shares, right, strict=True)]
+    of_class = [binned(probs[:, k], labels == k) for k in range(4)]
     largest = max(gap / share for gap, share in zip(gaps, shares, strict=True) if share)
     expected = {
         "accuracy": correct.mean(),
@@ -41,11 +50,13 @@ def test_metrics_by_their_definitions(case):
         "ece": sum(gaps),
         "rms_ece": sum(gap**2 / share for gap, share in zip(gaps, shares, strict=True) if share) ** 0.5,
         "mce": largest,
+        "debiased_squared_ece": sum(g**2 / s for g, s in zip(gaps, shares, strict=True) if s) - sum(bias),
+        "classwise_ece": np.mean(of_class),
         "signed_gap": confidence.mean() - correct.mean(),
     }
     for name, value in expected.items():
         np.testing.assert_allclose(found[name], value, atol=2e-6, err_msg=name)
-    assert found.keys() == METRICS.keys()
+    assert found.keys() == METRICS.keys() == expected.keys()
 
 
 @pytest.mark.medium

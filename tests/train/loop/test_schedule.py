@@ -8,6 +8,7 @@ import jax
 import numpy as np
 import pytest
 
+from mixjax.runs import RunError
 from mixjax.train.loop import step
 from mixjax.train.loop.job import Arm, Job, Optimizer, Phase
 from mixjax.train.loop.schedule import Schedule, learning_rate_share
@@ -78,7 +79,7 @@ def test_the_option_is_recorded_and_refused():
     assert config.schedule == "cosine"
     assert config.recipe(config.shapes[0]).optimizer.schedule == Schedule("cosine", 7)
     assert configured("width").recipe(config.shapes[0]).optimizer.schedule == Schedule()
-    with pytest.raises(Exception, match=r"schedule must be one of \('constant', 'cosine', 'step'\), got 'linear'"):
+    with pytest.raises(RunError, match=r"schedule must be one of \('constant', 'cosine', 'step'\), got 'linear'"):
         configured("width", schedule="linear")
     for wrong in (("linear", 3), ("cosine", 0), ("constant", 3)):
         with pytest.raises(ValueError, match="schedule"):

@@ -104,7 +104,7 @@ def unmixed(digits):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["mixup", *(pytest.param(k, marks=pytest.mark.slow) for k in ("cutmix", "manifold"))])
+@pytest.mark.parametrize("kind", ["mixup", "cutmix", "manifold"])
 def test_alpha_0_has_the_bits_of_a_program_without_mixing(digits, unmixed, kind):
     recipe, (plain, expected) = dataclasses.replace(RECIPE, mixing=Mixing(kind)), unmixed
     _, _, mixed, losses = trained(recipe, digits, ARMS[:1], seeds=(0, 1), epochs=1)
@@ -214,7 +214,8 @@ def test_evaluating_changes_nothing(digits, both):
 def test_the_loss_under_mixup_has_a_floor(digits):
     """0.45 on average on ten balanced classes, where ERM's goes to 0. 100 epochs of a net that fits.
 
-    The mean of the last 200 batches is above 0.4 whatever the net does (five standard errors: 0.45 - 5 * 0.21 / 14).
+    No net has a mean below 0.375 over the last 200 batches (0.45 - 5 standard errors of 0.21 / 14); this one is above
+    0.45.
     """
     recipe = Recipe(MLPShape(64, 1), optimizer=Optimizer(0.05), batch_size=32)
     _, _, _, losses = trained(recipe, digits, seeds=(0,), epochs=100)
@@ -235,14 +236,14 @@ def test_steps_of_a_call(net, steps, at_once, digits):
 
 @pytest.mark.slow
 def test_unrolled_steps_are_single_steps(digits, monkeypatch):
-    """A ResNet of one channel, 44 steps: eleven calls of four beside 44 of one; neither program has a loop."""
+    """A ResNet of one to five channels, 44 steps: eleven calls of four beside 44 of one; neither program has a loop."""
     recipe = dataclasses.replace(RECIPE, net=ResNetShape(0.01))
     trainer, state = Trainer.begin(Job("job", recipe, ARMS[1:], (0,), (Phase(1),)), digits)
     draws = trainer.program.compiled.draws(4, trainer.members, np.uint32(0))
     orders = program.epoch_orders(trainer.members, np.uint32(0), 710)
     for count in (1, 4):
-        now = np.arange(count, dtype=np.int32), jax.tree.map(lambda leaf: leaf[:, :count], draws)  # noqa: B023
-        arguments = trainer.program.images, state.nets, trainer.members, orders, np.uint32(0), now
+        batches = np.arange(count, dtype=np.int32), jax.tree.map(lambda leaf: leaf[:, :count], draws)  # noqa: B023
+        arguments = trainer.program.images, state.nets, trainer.members, orders, np.uint32(0), batches
         assert "stablehlo.while" not in trainer.program.compiled.steps.lower(*arguments).as_text()
 
     *_, nets, losses = trained(recipe, digits, ARMS[1:], epochs=1)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from mixjax.train.experiments import EXPERIMENTS
-from mixjax.train.runs.forecast import Pace, forecast
+from mixjax.train.loop.program import ENOUGH_STEPS
+from mixjax.train.runs.forecast import Pace, forecast, measured_steps
 from mixjax.train.runs.options import configured
 from tests.train.conftest import SMALL
 
@@ -21,6 +22,13 @@ def test_jobs_at_a_known_pace(digits):
 
     assert forecast(jobs, digits, pace) == pytest.approx(2 * (7 + 2 * (44 * 0.5 + 2)))
     assert measured == ["mlp-8x1", "mlp-9x1"]
+
+
+@pytest.mark.parametrize(("steps", "measured"), [(3, 3), (ENOUGH_STEPS - 1, 4), (900, ENOUGH_STEPS)])
+def test_the_program_that_is_timed_is_that_of_an_epoch(steps, measured):
+    """Of a net that unrolls four steps where an epoch has enough, as small ResNets do on a CPU."""
+    assert measured_steps(lambda steps: 4 if steps >= ENOUGH_STEPS else 1, steps) == measured
+    assert measured_steps(lambda steps: 250, steps) == min(steps, 4)
 
 
 def test_a_first_phase_that_jobs_share_counts_once(digits):

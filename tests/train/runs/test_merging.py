@@ -40,6 +40,16 @@ def test_two_runs_of_a_seed_are_one_run_of_two(finished, second, tmp_path):
 
 
 @pytest.mark.medium
+@pytest.mark.parametrize("change", [lambda spec: spec.pop("options"), lambda spec: spec.update(jobs=3),
+                                    lambda spec: spec["options"].update(width=["8", 8])])  # fmt: skip
+def test_a_manifest_without_options_or_jobs_is_refused(change, finished, second, tmp_path):
+    changed = shutil.copytree(second, tmp_path / "changed")
+    change_manifest(changed, lambda manifest: change(manifest["spec"]))
+    with pytest.raises(RunError, match=r"changed/manifest\.json does not name the options and the jobs of the run"):
+        merge([finished, changed], tmp_path / "out")
+
+
+@pytest.mark.medium
 def test_nets_are_in_order_of_their_size(finished, second, tmp_path):
     wide = shutil.copytree(finished, tmp_path / "wide")
     for file in (wide / "records.jsonl", wide / "summary.csv"):

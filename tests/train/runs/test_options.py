@@ -38,8 +38,8 @@ def test_the_command_that_is_named_means_the_same_options(tmp_path, name, preset
     with pytest.raises(RunError, match="holds no finished run; resume with: ") as refused:
         load_records(folder)
     words = shlex.split(str(refused.value).partition("resume with: ")[2])
-    assert words[:4] == ["python", "-m", "train", name]
-    given = vars(cli._parser("python -m train", EXPERIMENTS[name]).parse_args(words[4:]))
+    assert words[:5] == ["python", "-m", "mixjax", "train", name]
+    given = vars(cli._parser("python -m train", EXPERIMENTS[name]).parse_args(words[5:]))
     assert given["out"] == str(folder) and given["preset"] == "digits"
     fields = {field.name for field in dataclasses.fields(config)}
     assert configured(name, **{o: v for o, v in given.items() if o in fields and v is not None}) == config

@@ -144,7 +144,16 @@ def test_an_interrupted_publication_may_be_overwritten_and_leaves_no_old_figures
     assert shown == [f"![{figures[1].name}](figures/{figures[1].name}.png)"]
     assert {path.stem for path in (folder / "figures").iterdir()} == {figures[1].name}
     monkeypatch.setitem(EXPERIMENTS, "width", dataclasses.replace(WIDTH, name="depth"))
-    with pytest.raises(RunError, match="holds published results of width; choose another folder"):
+    with pytest.raises(RunError, match="holds published results of train width; choose another folder"):
+        publish(finished, folder)
+
+
+def test_results_of_a_study_of_the_same_name_stay(finished, published, tmp_path):
+    """`temperature` and `pseudo_label` are studies and experiments; here it is the command alone that differs."""
+    folder = shutil.copytree(published, tmp_path / "study")
+    readme = folder / "README.md"
+    readme.write_text(readme.read_text().replace("python -m train width", "python -m sims width"))
+    with pytest.raises(RunError, match="holds published results of sims width; choose another folder"):
         publish(finished, folder)
 
 
@@ -200,6 +209,8 @@ def damaged(table, damage):
         lines[2] += ",7"
     elif damage in ("nan", "inf", "much"):
         lines[2] = lines[2].replace("0.9", damage, 1)
+    elif damage == "diverged":
+        lines = [f"{line},{'diverged' if row == 0 else 'inf'}" for row, line in enumerate(lines)]
     elif damage == "net":
         lines = [line.replace("mlp-8x1", "wide") for line in lines]
     elif damage == "columns":
@@ -217,6 +228,7 @@ def damaged(table, damage):
         ("cells", ", line 3: 43 cells, where the table has 42 columns"),
         ("nan", ", line 3: accuracy_mean is 'nan', which is not a finite number"),
         ("inf", ", line 3: accuracy_mean is 'inf', which is not a finite number"),
+        ("diverged", ", line 2: diverged is 'inf', which is not a finite number"),
         ("much", ", line 3: accuracy_mean is 'much', which is not a finite number"),
         ("net", "wide is not the name of a fully connected net, such as mlp-300x4"),
         ("columns", " is not a summary of nets: it has no column 'severity'"),

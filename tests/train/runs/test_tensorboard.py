@@ -112,3 +112,13 @@ def test_a_run_that_has_no_epoch_yet_is_refused(points, run):
     write_records(run / "records.jsonl", [])
     with pytest.raises(RunError, match="no epoch to show yet"):
         write_events(run)
+
+
+def test_links_are_not_followed(points, run, tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    kept = tmp_path / "elsewhere" / "events.out.tfevents.1"
+    kept.write_text("mine")
+    (run / "tensorboard").symlink_to(kept.parent)
+    with pytest.raises(RunError, match="is a link; a run has files and folders only"):
+        write_events(run)
+    assert [*kept.parent.iterdir()] == [kept]
