@@ -16,7 +16,7 @@ from mixjax.calibration.intervals import Interval, bootstrap_intervals
 from mixjax.calibration.reliability_table import clopper_pearson
 from mixjax.calibration.rows.bins import DEFAULT_BINS, Binning, Closed, NumBins
 from mixjax.calibration.rows.clean import Rows, as_mask
-from mixjax.numerics.arguments import as_array, is_missing
+from mixjax.numerics.arguments import as_array, is_missing, refuse_own_mask
 from mixjax.numerics.threefry import single
 from mixjax.typing import ArrayLike, Real
 
@@ -102,6 +102,7 @@ def group_names(groups: ArrayLike | Sequence[str], kept: np.ndarray) -> np.ndarr
     Raises:
       ValueError, TypeError: as `group_intervals`.
     """
+    refuse_own_mask("groups", groups)
     names = np.asarray(groups, None if hasattr(groups, "dtype") else object)  # NumPy turns 1 beside "a" into "1"
     if names.shape != kept.shape:
         raise ValueError(f"groups must have one entry a row, of shape {kept.shape}, got {names.shape}")
@@ -110,6 +111,10 @@ def group_names(groups: ArrayLike | Sequence[str], kept: np.ndarray) -> np.ndarr
     if missing.any():
         first = here[missing][0]
         raise ValueError(f"groups must not be missing, got {first}; where= leaves out rows without a group")
+    if names.dtype.kind == "m":
+        raise TypeError(f"groups must be names or numbers, got dtype {names.dtype}")
+    if names.dtype.kind == "M":
+        return np.datetime_as_string(names, "auto")  # `tolist` would turn nanoseconds into numbers
     try:
         np.sort(here)
     except TypeError:

@@ -74,8 +74,7 @@ def as_array(name: str, value: ArrayLike) -> jax.Array | np.ndarray:
     """
     if isinstance(value, jax.Array):
         return value
-    if isinstance(value, np.ma.MaskedArray):
-        raise TypeError(f"{name} must be an array without its own mask, got {type(value).__name__}")
+    refuse_own_mask(name, value)
     if isinstance(value, str | bytes) or not (isinstance(value, int | float | Sequence) or hasattr(value, "__array__")):
         raise TypeError(f"{name} must be real numbers, got {type(value).__name__}")
     try:
@@ -89,6 +88,12 @@ def as_array(name: str, value: ArrayLike) -> jax.Array | np.ndarray:
     if array.dtype.kind == "m":
         raise TypeError(f"{name} must be numbers, got dtype {array.dtype}")
     return array
+
+
+def refuse_own_mask(name: str, value: object) -> None:
+    """Raise TypeError for an array of NumPy with a mask of its own, which `np.asarray` would lose."""
+    if isinstance(value, np.ma.MaskedArray):
+        raise TypeError(f"{name} must be an array without its own mask, got {type(value).__name__}; pass where=")
 
 
 def is_missing(objects: np.ndarray) -> np.ndarray:

@@ -16,9 +16,9 @@ from mixjax.calibration.summary import Kind, kind_given
 from mixjax.commands.origin import versions
 from mixjax.numerics.arguments import as_array
 from mixjax.numerics.meshes import pooled
-from mixjax.report.class_names import class_names, places_among
+from mixjax.report.class_names import class_names, listed, places_among
 from mixjax.report.comparison import check_pair
-from mixjax.report.frames import are_names, column_names, in_order, refuse_other_order
+from mixjax.report.frames import classes_of, in_order, refuse_other_columns, refuse_other_order
 from mixjax.report.groups import Groups
 from mixjax.report.metrics import Settings
 from mixjax.report.numbers import numbered_row
@@ -58,9 +58,9 @@ def of_arrays(
       where: shape [N]: rows that are False are left out.
       groups: shape [N]: of each row the name or the number of its group. The report has accuracy, ECE and signed gap of
         each group, by `group_intervals`.
-      classes: names of the K classes, in the order of the scores, as a scikit-learn model has them in `classes_`; for
-        labels that are names, by default the columns of a DataFrame of scores. A DataFrame that has these columns may
-        have them in any order.
+      classes: names of the K classes, in the order of the scores, as a scikit-learn model has them in `classes_`; by
+        default the columns of a DataFrame of scores, for labels that are text or of which one names a column. A
+        DataFrame that has these columns (prob_cat or logit_cat for cat, too) may have them in any order.
       num_bins, binning, closed: as for `ece`.
       level: of every interval and band, in (0, 1).
       seed: of the bootstrap and of the test.
@@ -87,14 +87,15 @@ def of_arrays(
     scores = _by_name({"probs": probs, "logits": logits, "confidence": confidence}[kind])
     right = _by_name(correct if kind == "confidence" else labels, scores)
     what = "correct" if kind == "confidence" else "labels"
-    for model in scores:
-        refuse_other_order({kind: scores[model], what: right[model], "where": where, "groups": groups})
-    if kind != "confidence":
-        names = names or _names_of(scores, right)
-        scores = {model: in_order(values, names) for model, values in scores.items()} if names else scores
-        right = {model: places_among(names, values, where) for model, values in right.items()} if names else right
     if len(scores) not in (1, 2):
         raise ValueError(f"a report takes one model or two, got {len(scores)}")
+    refuse_other_order({**_of_models(kind, scores), **_of_models(what, right), "where": where, "groups": groups})
+    for values in scores.values():
+        refuse_other_columns(kind, values)
+    if kind != "confidence":
+        names = names or classes_of(scores, right)
+        scores = {model: in_order(values, names) for model, values in scores.items()} if names else scores
+        right = {model: places_among(names, values, where) for model, values in right.items()} if names else right
     with jax.enable_x64(True):
         files = [_predictions(name, kind, scores[name], right[name], where, groups, names) for name in scores]
         if len(files) == 1:
@@ -112,21 +113,13 @@ def _by_name(values: Any, names: Mapping[str, Any] | None = None) -> Mapping[str
     if not isinstance(values, Mapping):
         return dict.fromkeys(names or ("model",), values)
     if names is not None and values.keys() != names.keys():
-        raise ValueError(f"models must have the same names, got {', '.join(names)} and {', '.join(values)}")
+        raise ValueError(f"models must have the same names, got {listed([*names])} and {listed([*values])}")
     return values
 
 
-def _names_of(scores: Mapping[str, Any], labels: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the columns of the scores if labels are names, and none if they are numbers.
-
-    Raises:
-      TypeError: for names, if the scores are not in a DataFrame with names of its own.
-    """
-    if not any(map(are_names, labels.values())):
-        return ()
-    if names := column_names(next(iter(scores.values()))):
-        return names
-    raise TypeError("labels that are names need classes=, the list of all names in the order of the scores")
+def _of_models(name: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return arrays by what messages call them."""
+    return {name if len(values) == 1 else f"{name} of {model}": array for model, array in values.items()}
 
 
 def _predictions(

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from mixjax.calibration.rows.clean import as_mask
+from mixjax.numerics.arguments import refuse_own_mask
 from mixjax.runs.untrusted import printable
 from mixjax.typing import ArrayLike
 
@@ -25,9 +26,10 @@ def class_names(classes: Any) -> tuple[str, ...]:
       TypeError: unless they are a sequence with an order: a set and a text have none, or letters.
       ValueError: for names that are not all different.
     """
-    if isinstance(classes, str | bytes | set | frozenset) or np.ndim(named := _items(classes)) != 1:
+    wrong = isinstance(classes, str | bytes | set | frozenset) or not hasattr(classes, "__len__")
+    if wrong or np.ndim(named := _items(classes)) != 1:
         raise TypeError("classes must be a list of names, in the order of the scores")
-    names = tuple(str(int(name)) if _is_whole(name) else str(name) for name in named)
+    names = tuple(str(int(name)) if _is_whole(name) else _text(name) for name in named)
     refuse_equal(names)
     return names
 
@@ -74,6 +76,7 @@ def places_among(names: Sequence[str], labels: Any, where: ArrayLike | None = No
     Raises:
       ValueError: for the first other label that is none of the names or is missing, and for a mask of another shape.
     """
+    refuse_own_mask("labels", labels)
     given = np.asarray(labels if hasattr(labels, "__array__") else np.array(labels, object))
     mask = np.ones(given.shape, bool) if where is None else np.asarray(as_mask(where))
     if mask.shape != given.shape:
@@ -88,6 +91,12 @@ def places_among(names: Sequence[str], labels: Any, where: ArrayLike | None = No
         return labels
     shown = repr(printable(_text(first), 40))
     raise ValueError(f"labels must be among {listed(names)}, got {shown} in row {row}; where= leaves rows out")
+
+
+def any_is_named(names: Sequence[str], labels: Any) -> bool:
+    """Return whether some label is one of the names."""
+    given = np.asarray(labels if hasattr(labels, "__array__") else np.array(labels, object))
+    return bool((_places(places_of(names), given) >= 0).any())
 
 
 def _places(places: dict[str, int], labels: np.ndarray) -> np.ndarray:

@@ -13,11 +13,12 @@ from mixjax.report.numbers import decimals, ends, estimate, p_value, rounded, ro
 from mixjax.runs.untrusted import printable
 
 Groups: TypeAlias = Mapping[Any, GroupIntervals] | Mapping[Any, GroupDifferences]
-_LONGEST_CLASS = 10  # letters of a name
+_SHORTEST_CLASS, _LONGEST_CLASS = 10, 40  # letters to which a name is cut
 MOST_CLASSES = 10  # classes to list, those with the largest ECE
 PIPED = 160  # columns of a report that no terminal shows
 _WIDTH_OF_NUMBERS = 100  # columns beside the name of a group; in fewer, two intervals are left out
 _WIDTH_OF_FEW_NUMBERS = 62
+_WIDTH_OF_A_CLASS = 70  # columns beside its name
 _WIDTH_OF_COMPARISON = 120  # columns of two models with the intervals of each
 
 
@@ -95,8 +96,9 @@ def _classes_table(report: Report) -> Any:
     interval = f"interval, {report.settings.level:g}"
     for heading in ("class", "rows", "frequency", "prob.", "ECE", interval, "signed gap"):
         table.add_column(heading, justify="right")
+    room = get_terminal_size((PIPED, 24)).columns - _WIDTH_OF_A_CLASS
     for k in shown:
-        name, *cells = class_cells(report, k, _LONGEST_CLASS)[:-1]
+        name, *cells = class_cells(report, k, min(max(room, _SHORTEST_CLASS), _LONGEST_CLASS))[:-1]
         table.add_row(Text(name), *cells)
     return table
 

@@ -26,6 +26,7 @@ from .captions import (
 )
 from .marks import LIMIT, MEASURED, difference_bar, difference_map, largest_size, legend, name_axes
 
+_FEWEST_CELLS = 4  # of which `mix_better` is drawn
 MOST_SIZES = 3  # sample sizes whose boundaries are drawn
 
 
@@ -67,6 +68,8 @@ def _map(table: xr.Dataset, metric: str) -> Any:
 def _better(table: xr.Dataset) -> Any:
     """Draw P(mix better) of every cell against its p/n over the critical one, a panel for each metric."""
     settings = setting_positions(table)
+    if table["ece_difference"].isel(n=0, mixup=0).size < _FEWEST_CELLS:
+        return None  # a few points show no trend, and may be beyond the axis
     if not any(_beside_boundary(table, metric, setting)[0].size for metric in NAMES for setting in settings):
         return None
     figure, axes = panels(len(NAMES), 1, height=1.1)

@@ -3,36 +3,51 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 import xarray as xr
+from scipy.special import stdtrit
 
-from ..studies.held_out_worth import Z
-
-MOST_CELLS = 8
-_VARIABLES = ["ece", "ece_mix", "ece_difference", "ece_difference_se", "ece_mix_better"]
+MOST_LINES = 16
+_VARIABLES = [
+    *("ece", "ece_mix", "ece_difference", "ece_difference_se", "ece_difference_expected"),
+    *("ece_mix_better", "ece_mix_better_low", "ece_mix_better_high"),
+]
+_HEADINGS = ("n", "p", "theta_norm", "Mixup", "ECE", "ECE(mix)", "difference (95 % interval)", "exact",
+             "lower in (95 % interval)")  # fmt: skip
 
 
 def few_cells(table: xr.Dataset) -> str:
     """Return a Markdown table with a line for each cell and Mixup setting; "" for many, or without comparisons.
 
-    A single training set a cell has no interval.
+    Means over training sets with Student's interval, which a single training set does not have; the exact expectation
+    of the difference; and the share of training sets in which Mixup lowers the ECE, with Wilson's interval.
     """
     if not {*_VARIABLES, "realized_p", "alpha", "beta"} <= {*table.variables}:
         return ""
-    change = table["ece_difference"]
-    if change.dims != ("n", "ratio", "theta_norm", "mixup") or change.size > MOST_CELLS:
+    change, across = table["ece_difference"], "p" if "p" in table.dims else "ratio"
+    if change.dims != ("n", across, "theta_norm", "mixup") or change.size > MOST_LINES:
         return ""
-    lines = [
-        "| n | p | theta_norm | Mixup | ECE | ECE(mix) | difference (95 % interval) | lower in |",
-        "|---|---|---|---|---|---|---|---|",
+    reach = float(stdtrit(table.attrs["replicates"] - 1, 0.975))
+    rows = table[_VARIABLES].to_dataframe().reset_index().to_dict("records")
+    lines = [_HEADINGS, ["---"] * len(_HEADINGS), *(_cells(row, reach) for row in rows)]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def _cells(row: Mapping[str, float], reach: float) -> list[str]:
+    """Return the cells of a line, with two digits of the standard error."""
+    error, change = row["ece_difference_se"], row["ece_difference"]
+    digits = min(max(1 - math.floor(math.log10(error)), 4), 8) if 0 < error < math.inf else 4
+    ends = f" ({change - reach * error:+.{digits}f} to {change + reach * error:+.{digits}f})"
+    better = [100 * row[f"ece_mix_better{end}"] for end in ("", "_low", "_high")]
+    return [
+        f"{row['n']:,.0f}",
+        f"{row['realized_p']:,.0f}",
+        f"{row['theta_norm']:g}",
+        f"Beta({row['alpha']:g}, {row['beta']:g})" if row["alpha"] else "none",
+        f"{row['ece']:.{digits}f}",
+        f"{row['ece_mix']:.{digits}f}",
+        f"{change:+.{digits}f}{ends if math.isfinite(reach * error) else ''}",
+        f"{row['ece_difference_expected']:+.{digits}f}",
+        "{:.1f} % ({:.1f} to {:.1f} %)".format(*better),
     ]
-    for row in table[_VARIABLES].to_dataframe().reset_index().to_dict("records"):
-        change, reach = row["ece_difference"], Z * row["ece_difference_se"]
-        interval = f" ({change - reach:+.4f} to {change + reach:+.4f})" if math.isfinite(reach) else ""
-        mixup = f"Beta({row['alpha']:g}, {row['beta']:g})" if row["alpha"] else "none"
-        lines.append(
-            f"| {row['n']:g} | {row['realized_p']:g} | {row['theta_norm']:g} | {mixup} "
-            f"| {row['ece']:.4f} | {row['ece_mix']:.4f} | {change:+.4f}{interval} "
-            f"| {row['ece_mix_better']:.0%} of training sets |"
-        )
-    return "\n".join(lines) + "\n"

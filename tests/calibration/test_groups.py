@@ -83,6 +83,7 @@ def test_nan_is_nan(key, rng):
         ([None] * N, ValueError, "groups must not be missing, got None"),
         (["a", None] * (N // 2), ValueError, "groups must not be missing, got None"),
         (pd.Series(["a", None] * (N // 2), dtype="string"), ValueError, "groups must not be missing, got <NA>"),
+        (np.ones(N, "m8[s]"), TypeError, r"groups must be names or numbers, got dtype timedelta64\[s\]"),
         (["a", 1] * (N // 2), TypeError, "groups must be names or numbers, and not both"),
         (np.array(["a", 1] * (N // 2), object), TypeError, "groups must be names or numbers, and not both"),
     ],
@@ -90,6 +91,13 @@ def test_nan_is_nan(key, rng):
 def test_wrong_groups_are_refused(key, rng, groups, error, message):
     with pytest.raises(error, match=message):
         group_intervals(key, *sample(rng)[:2], groups, **OPTIONS)
+
+
+@pytest.mark.parametrize("unit", ["D", "us", "ns"])
+def test_dates_are_text_whatever_their_unit(key, rng, unit):
+    days = np.array(["2020-02-29", "2021-01-01"], f"M8[{unit}]")[np.arange(N) % 2]
+    found = group_intervals(key, *sample(rng)[:2], pd.Series(days), **OPTIONS)
+    assert [*found] == ["2020-02-29", "2021-01-01"]
 
 
 def test_a_wrong_mask_is_named(key, rng):

@@ -65,8 +65,12 @@ def gains() -> dict[str, float]:
 def fixed() -> dict[str, float]:
     """Return the p/n between which Beta(1, 1) is worth n points or more, and up to which it is worth less than none."""
     worthy = {theta: rows(theta).query("mix_worth >= 1").ratio for theta in POINTS}
-    harms = {f"{theta}.fixed.harms": rows(theta).query("mix_worth_to < plain_worth_from").ratio.max() for theta in POINTS}
-    return harms | {f"{theta}.fixed.{name}": getattr(worthy[theta], name)() for theta in POINTS for name in ("min", "max")}
+    harms = {
+        f"{theta}.fixed.harms": rows(theta).query("mix_worth_to < plain_worth_from").ratio.max() for theta in POINTS
+    }
+    return harms | {
+        f"{theta}.fixed.{name}": getattr(worthy[theta], name)() for theta in POINTS for name in ("min", "max")
+    }
 
 
 def beyond() -> dict[str, float]:

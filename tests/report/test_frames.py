@@ -33,7 +33,8 @@ def test_columns_may_be_in_another_order_than_the_classes():
     assert accuracy(probs=turned, labels=NAMED, classes=CLASSES) == right
     assert accuracy(probs=turned, labels=PLACES, classes=CLASSES) == right
     assert accuracy(logits=np.log(turned), labels=NAMED, classes=CLASSES) == right
-    assert accuracy(probs=FRAME.add_prefix("prob_"), labels=NAMED, classes=CLASSES) == right
+    assert accuracy(probs=turned.add_prefix("prob_"), labels=NAMED, classes=CLASSES) == right
+    assert accuracy(logits=np.log(turned).add_prefix("logit_"), labels=NAMED) == right
     assert accuracy(probs=turned, labels=PLACES) != right
 
 
@@ -53,6 +54,65 @@ def test_columns_that_are_some_of_the_classes_are_refused(columns):
 def test_columns_that_are_no_classes_are_taken_by_place(columns):
     found = of_arrays(probs=pd.DataFrame(PROBS, columns=columns), labels=NAMED, classes=CLASSES)
     np.testing.assert_equal(found.metrics, RIGHT.metrics)
+
+
+NUMBERED = {  # columns that name numbers or truth values, and labels of such a kind
+    "text": (["2", "0", "1"], [0, 1, 2]),
+    "numbers": ([2, 0, 1], [0, 1, 2]),
+    "prefix": (["prob_2", "prob_0", "prob_1"], ["0", "1", "2"]),
+    "from 1": ([3, 1, 2], [1, 2, 3]),
+    "as text": ([2, 0, 1], ["0", "1", "2"]),
+}
+
+
+@pytest.mark.parametrize("case", NUMBERED)
+def test_columns_that_are_numbers_name_classes_too(case):
+    columns, names = NUMBERED[case]
+    frame = pd.DataFrame(PROBS[:, [2, 0, 1]], columns=columns)
+    labels = np.array(names)[PLACES]
+    np.testing.assert_equal(accuracy(probs=frame, labels=labels), RIGHT.metrics["model"]["accuracy"].estimate)
+
+
+def test_truth_values_name_columns():
+    binary = {True: PROBS[:, 0], False: 1 - PROBS[:, 0]}
+    right = of_arrays(probs=np.stack([*binary.values()], 1), labels=(PLACES != 0) * 1).metrics["model"]
+    found = of_arrays(probs=pd.DataFrame(binary), labels=PLACES == 0).metrics["model"]
+    assert found["accuracy"] == right["accuracy"] and found["NLL"] == right["NLL"]
+
+
+@pytest.mark.parametrize(
+    ("other", "labels", "message"),
+    [
+        (FRAME[["eel", "cat", "dog"]], PLACES, "the columns of a and b are in different orders: pass classes="),
+        (FRAME.rename(columns=str.title), NAMED, "models must have the same columns, got cat, dog, eel, and Cat, Dog"),
+        (FRAME.assign(row=np.arange(60)), NAMED, "probs must have columns of scores only, and row has whole numbers"),
+        (FRAME.iloc[::-1], PLACES, "probs of a and probs of b have the same index in another order"),
+    ],
+)
+def test_models_whose_columns_or_rows_differ_are_refused(other, labels, message):
+    with pytest.raises(ValueError, match=message):
+        of_arrays(probs={"a": FRAME, "b": other}, labels=labels)
+
+
+def test_confidences_of_two_models_are_paired_by_their_index():
+    confidence, correct = FRAME["cat"], NAMED == "cat"
+    pairs = {"confidence": {"a": confidence, "b": confidence[::-1]}, "correct": {"a": correct, "b": correct[::-1]}}
+    with pytest.raises(ValueError, match="confidence of a and confidence of b have the same index in another order"):
+        of_arrays(**pairs)
+
+
+def test_arrays_beside_a_frame_have_no_order_of_their_own():
+    for pair in ({"a": FRAME, "b": PROBS}, {"a": PROBS, "b": FRAME}):
+        with pytest.raises(TypeError, match="labels that are names need classes="):
+            of_arrays(probs=pair, labels=NAMED)
+
+
+def test_masks_of_numpy_are_refused():
+    """They would be lost, and what they hide would count."""
+    hidden = np.ma.array(NAMED, mask=np.arange(60) < 30)
+    for given in ({"labels": hidden}, {"labels": hidden, "classes": CLASSES}, {"labels": NAMED, "groups": hidden}):
+        with pytest.raises(TypeError, match=r"must be an array without its own mask, got MaskedArray; pass where="):
+            of_arrays(probs=FRAME, **given)
 
 
 def test_names_without_columns_need_classes():

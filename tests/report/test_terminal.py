@@ -14,6 +14,8 @@ from mixjax.report.reading import read_predictions
 from mixjax.report.terminal import class_cells, print_comparison, print_report
 from tests.report.conftest import SETTINGS
 
+NAMES = ("category_of_animals_cat", "category_of_animals_dog", "category_of_animals_bird")
+
 
 @pytest.mark.parametrize("width", ["80", None])
 def test_no_cell_is_cut(width, plain, monkeypatch, capsys):
@@ -46,6 +48,18 @@ def test_a_comparison_has_the_models_own_intervals_where_they_have_room(width, w
         (line,) = (line for line in lines if line.startswith(f"  {metric.name}  "))
         assert estimate(metric.interval) in line
         assert (with_interval(metric.interval) in line) == (wide or not ends(metric.interval))
+
+
+@pytest.mark.parametrize(
+    ("width", "shown"), [("80", "categor..."), ("100", "category_of_animals_cat"), (None, NAMES[0])]
+)
+def test_names_of_classes_have_the_room_there_is(width, shown, plain, monkeypatch, capsys):
+    monkeypatch.delenv("COLUMNS", raising=False)
+    if width:
+        monkeypatch.setenv("COLUMNS", width)
+    print_report(dataclasses.replace(plain, file=dataclasses.replace(plain.file, class_names=NAMES)))
+    lines = re.split("classes *\n", capsys.readouterr().out)[-1].splitlines()
+    assert sum(shown in line for line in lines) >= 1
 
 
 def test_one_row():

@@ -4,47 +4,55 @@ from __future__ import annotations
 
 import pytest
 import xarray as xr
+from scipy.stats import t
 
-from mixjax.sims.reports.few_cells import MOST_CELLS, few_cells
+from mixjax.sims.reports.few_cells import MOST_LINES, few_cells
 
 
-def table_of(alphas):
+def table_of(alphas, error=0.002, replicates=10):
     cell, mixed = ("n", "ratio", "theta_norm"), ("n", "ratio", "theta_norm", "mixup")
-    count = len(alphas)
-    values = {"ece": (cell, [[[0.02]]]), "ece_mix": (mixed, [[[[0.01] * count]]])}
-    values |= {"ece_difference": (mixed, [[[[-0.01] * count]]]), "ece_difference_se": (mixed, [[[[0.002] * count]]])}
-    values |= {"ece_mix_better": (mixed, [[[[0.75] * count]]])}
-    beside = {"n": [500.0], "ratio": [0.6], "theta_norm": [1.5], "realized_p": (("n", "ratio"), [[300.0]])}
-    return xr.Dataset(values, beside | {"alpha": ("mixup", alphas), "beta": ("mixup", alphas)})
+    of_settings = {
+        "ece_mix": 0.01, "ece_difference": -0.01, "ece_difference_se": error, "ece_difference_expected": -0.012,
+        "ece_mix_better": 0.995, "ece_mix_better_low": 0.9, "ece_mix_better_high": 1.0,
+    }  # fmt: skip
+    values = {name: (mixed, [[[[value] * len(alphas)]]]) for name, value in of_settings.items()}
+    beside = {"n": [12_345_678.0], "ratio": [0.6], "theta_norm": [1.5], "realized_p": (("n", "ratio"), [[300.0]])}
+    beside |= {"alpha": ("mixup", alphas), "beta": ("mixup", alphas)}
+    return xr.Dataset(values | {"ece": (cell, [[[0.02]]])}, beside, {"replicates": replicates})
 
 
 def test_a_line_a_cell():
+    """The interval is Student's."""
     *_, first, second = few_cells(table_of([1.0, 0.2])).splitlines()
-    assert (
-        first
-        == "| 500 | 300 | 1.5 | Beta(1, 1) | 0.0200 | 0.0100 | -0.0100 (-0.0139 to -0.0061) | 75% of training sets |"
+    reach = t.ppf(0.975, 9) * 0.002
+    assert first == (
+        "| 12,345,678 | 300 | 1.5 | Beta(1, 1) | 0.0200 | 0.0100 | "
+        f"-0.0100 ({-0.01 - reach:.4f} to {-0.01 + reach:.4f}) | -0.0120 | 99.5 % (90.0 to 100.0 %) |"
     )
     assert "Beta(0.2, 0.2)" in second
+
+
+def test_the_axis_may_be_p():
+    table = table_of([1.0])
+    assert few_cells(table.rename(ratio="p").assign_coords(p=[300.0])) == few_cells(table)
+
+
+def test_digits_are_those_of_the_standard_error():
+    assert "| 0.020000 | 0.010000 | -0.010000 (-0.010023 to -0.009977) | -0.012000 |" in few_cells(table_of([1], 1e-5))
 
 
 def test_alpha_of_0_is_no_mixup():
     assert "| 1.5 | none | 0.0200 |" in few_cells(table_of([0.0]))
 
 
-def test_one_training_set_has_no_interval():
-    table = table_of([1.0])
-    table["ece_difference_se"] = table["ece_difference_se"] * float("nan")
-    assert "| -0.0100 | 75%" in few_cells(table)
+@pytest.mark.parametrize(("error", "replicates"), [(float("nan"), 1), (0.0, 1)])
+def test_one_training_set_has_no_interval(error, replicates):
+    assert "| -0.0100 | -0.0120 |" in few_cells(table_of([1.0], error, replicates))
 
 
-@pytest.mark.parametrize(
-    "table",
-    [
-        table_of([1.0] * (MOST_CELLS + 1)),
-        table_of([1.0]).drop_vars("ece_difference"),
-        xr.Dataset(),
-        table_of([1.0]).expand_dims(test_norm=[1.0]),
-    ],
-)
+@pytest.mark.parametrize("table", [
+    table_of([1.0] * (MOST_LINES + 1)), table_of([1.0]).drop_vars("ece_difference"), xr.Dataset(),
+    table_of([1.0]).expand_dims(test_norm=[1.0]),
+])  # fmt: skip
 def test_maps_and_other_studies_have_no_table(table):
     assert few_cells(table) == ""
