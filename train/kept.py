@@ -32,7 +32,7 @@ from .loop.checkpoints import read_last
 from .loop.history import empty_history, has_diverged
 from .loop.job import Job
 from .loop.step import Nets, StepSpec, initial_nets, logits_of, net_of
-from .runs.options import configured
+from .runs.options import configured, stored_options
 
 __all__ = ["TrainedNet", "load_nets", "stored_jobs", "write_scale"]
 
@@ -144,8 +144,7 @@ def _read_scale(path: Path) -> tuple[tuple[int, int, int], Scale]:
 def _jobs(path: Path, spec: Mapping[str, Any]) -> tuple[Job, ...]:
     """Return the jobs of a run, made again from its options."""
     try:
-        options = {name: tuple(value) if isinstance(value, list) else value for name, value in spec["options"].items()}
-        config = configured(spec["experiment"], "digits", **options)
+        config = configured(spec["experiment"], "digits", **stored_options(spec))
         jobs = EXPERIMENTS[spec["experiment"]].jobs(config)
         jobs = tuple(part for job in jobs for part in job.split_by_member())
         same = json.loads(json.dumps(stored_jobs(jobs))) == spec["jobs"]

@@ -10,7 +10,7 @@ from mixjax.report.figures import MOST_PANELS
 from mixjax.report.html import html_page, html_picture, html_table
 from mixjax.report.metrics import Metric, Report
 from mixjax.report.numbers import ends, estimate, row_count
-from mixjax.report.terminal import Groups, class_cells, group_cells, group_headings, sentence_on_test
+from mixjax.report.terminal import ByGroup, class_cells, group_cells, group_headings, sentence_on_test
 
 _ALONE = "Small groups have wide intervals, and their ECE is biased upwards the most: compare signed gaps."
 _PAIRED = (
@@ -84,7 +84,7 @@ def _classes(report: Report, pictures: Mapping[str, bytes], heading: int = 2) ->
     return [*parts, html_table(headings, rows, range(8))]
 
 
-def _groups(groups: Groups, level: float, note: str, heading: int = 2) -> list[str]:
+def _groups(groups: ByGroup, level: float, note: str, heading: int = 2) -> list[str]:
     if not groups:
         return []
     table = html_table(group_headings(level), group_cells(groups, longest=200), range(1, 8))

@@ -12,7 +12,7 @@ from mixjax.report.metrics import Metric, Report
 from mixjax.report.numbers import decimals, ends, estimate, p_value, rounded, row_count, with_interval
 from mixjax.runs.untrusted import printable
 
-Groups: TypeAlias = Mapping[Any, GroupIntervals] | Mapping[Any, GroupDifferences]
+ByGroup: TypeAlias = Mapping[Any, GroupIntervals] | Mapping[Any, GroupDifferences]
 _SHORTEST_CLASS, _LONGEST_CLASS = 10, 40  # letters to which a name is cut
 MOST_CLASSES = 10  # classes to list, those with the largest ECE
 PIPED = 160  # columns of a report that no terminal shows
@@ -109,7 +109,7 @@ def group_headings(level: float) -> tuple[str, ...]:
     return ("group", "rows", "accuracy", interval, "ECE", interval, "signed gap", interval)
 
 
-def group_cells(groups: Groups, longest: int = 40) -> list[tuple[str, ...]]:
+def group_cells(groups: ByGroup, longest: int = 40) -> list[tuple[str, ...]]:
     """Format name (cut to `longest`), rows, accuracy, ECE and signed gap of each group; the same digits in all rows."""
     names = ("accuracy", "ece", "signed_gap")
     digits = {name: max(decimals(getattr(group, name)) for group in groups.values()) for name in names}
@@ -121,7 +121,7 @@ def group_cells(groups: Groups, longest: int = 40) -> list[tuple[str, ...]]:
     return [(printable(name, longest), str(group.num_rows), *cells(group)) for name, group in groups.items()]
 
 
-def _groups_table(groups: Groups, level: float, title: str) -> Any:
+def _groups_table(groups: ByGroup, level: float, title: str) -> Any:
     from rich.text import Text
 
     table = titled_table(title)

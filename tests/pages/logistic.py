@@ -24,8 +24,8 @@ def peak() -> dict[str, float]:
         weak, strong = (at(f"{PEAK}/penalty-arm-ratio.csv", penalty=mu, arm=arm, ratio=1) for mu in (1e-4, 1))
         literal = at(f"{PEAK}/penalty-arm-point_ratio.csv", penalty=1e-4, arm=arm, point_ratio=1)
         values |= {f"{arm}.accuracy": weak.accuracy, f"{arm}.gap": weak.signed, f"{arm}.strong": strong.accuracy}
-        values |= {f"{arm}.literal": literal.accuracy_fitted}
-    return values | {"literal.error": 2 * literal.accuracy_fitted_se}
+        values |= {f"{arm}.literal": literal.accuracy_fitted, f"{arm}.literal.error": 2 * literal.accuracy_fitted_se}
+    return values
 
 
 def epochs() -> dict[str, float]:

@@ -112,6 +112,10 @@ def width() -> dict[str, float]:
     narrow = row("mixup", 10)
     values |= {"width.failed": narrow.train_accuracy_mean, "width.plain": row("erm", 10).train_accuracy_mean}
     values |= temperatures_of("width", [f"mlp-{units}x8" for units in DIGITS_UNITS])
+    ratios = [
+        row("mixup", units).test_temperature_mean / row("erm", units).test_temperature_mean for units in DIGITS_UNITS
+    ]
+    values |= {"digits.ratio.least": min(ratios)}
     return values | unpaired("width.shrinks", row(CHANGE, 18), row(CHANGE, 550))
 
 

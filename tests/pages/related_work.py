@@ -54,17 +54,18 @@ def epochs() -> dict[str, float]:
 
 
 def nets() -> dict[str, float]:
-    found = with_half("wide", change("width_fashion_mnist_10000", "mlp-1000x8"), sign=-1)
+    found = with_half("wide", change("width_fashion_mnist", "mlp-1000x8"), sign=-1)
+    found |= with_half("few", change("width_fashion_mnist_10000", "mlp-1000x8"), sign=-1)
     for name, arm in VARIANTS.items():
         found |= with_half(name, change("variants", "mlp-300x4", arm))
     for units in (30, 300):
         found |= with_half(f"temperature.{units}", change("temperature", f"mlp-{units}x8", evaluation="temperature"))
-    return found | {"RegMixup.less": found["digits"] - found["RegMixup"]}
+    return found | with_half("RegMixup.less", change("variants", "mlp-300x4", "RegMixup", base="mixup"), sign=-1)
 
 
-def change(experiment: str, net: str, arm: str = "mixup", evaluation: str = "test"):
-    """Return the change of the ECE against plain training, with its interval."""
-    return at(f"training/{experiment}/summary.csv", net=net, arm=f"{arm} - erm", evaluation=evaluation)
+def change(experiment: str, net: str, arm: str = "mixup", evaluation: str = "test", base: str = "erm"):
+    """Return the change of the ECE against another arm, by default plain training, with its interval."""
+    return at(f"training/{experiment}/summary.csv", net=net, arm=f"{arm} - {base}", evaluation=evaluation)
 
 
 def with_half(name: str, row, sign: int = 1) -> dict[str, float]:

@@ -55,8 +55,8 @@ def test_temperatures_on_digits():
 
 METRICS = ("ece", "rms_ece", "mce", "nll", "accuracy")
 SIGNS = {  # of what Mixup changes in each metric, a sign a size; "" where the page says nothing
-    "width": ("+" * 8, "", "", "0" * 8, ""),
-    "depth": ("+" * 9, "", "", "+" * 9, ""),
+    "width": ("+" * 8, "+" * 8, "", "0" * 8, ""),
+    "depth": ("+" * 9, "+" * 9, "", "+" * 9, ""),
     "width_fashion_mnist": ("+0---", "+0---", "000-0", "++---", "0-+++"),
     "width_fashion_mnist_augmented": ("++++", "++++", "0000", "++++", "----"),
     "depth_fashion_mnist_augmented": ("++++++", "++++++", "000000", "++++++", "------"),

@@ -15,7 +15,7 @@ from mixjax.runs.untrusted import printable
 from ..config import Config
 from ..experiments import EXPERIMENTS
 
-__all__ = ["command_line", "configured", "option_words", "resume_hint"]
+__all__ = ["command_line", "configured", "option_words", "resume_hint", "stored_options"]
 
 _LONGEST = 1000
 
@@ -32,6 +32,11 @@ def configured(experiment: str, preset: str = "digits", **options: Any) -> Confi
         return chosen.config(**values)
     except (TypeError, ValueError) as error:
         raise RunError(str(error)) from None
+
+
+def stored_options(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options in the spec of a manifest, whose lists were tuples."""
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in spec["options"].items()}
 
 
 def command_line(experiment: str, out: str, options: Mapping[str, Any], prog: str = "python -m mixjax train") -> str:
@@ -57,10 +62,9 @@ def resume_hint(run: Path) -> str:
     """
     spec = read_manifest(run)["spec"]
     try:
-        name, stored = spec["experiment"], spec["options"]
+        name = spec["experiment"]
         usual = dataclasses.asdict(configured(name))
-        plain = {option: tuple(value) if isinstance(value, list) else value for option, value in stored.items()}
-        changed = {option: value for option, value in plain.items() if value != usual[option]}
+        changed = {option: value for option, value in stored_options(spec).items() if value != usual[option]}
         configured(name, "digits", **changed)
     except (LookupError, TypeError, AttributeError, RunError):
         return "run the same command again to resume"
