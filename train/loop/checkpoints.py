@@ -133,9 +133,20 @@ def read_last(folder: Path, like: Any) -> tuple[int, Any] | None:
     if not epochs:
         return None
     path = folder / str(max(epochs))
-    with ocp.StandardCheckpointer() as checkpointer:
-        state = _read(partial(checkpointer.restore, path.resolve() / "default", like), path)
+
+    def restore() -> Any:
+        with ocp.StandardCheckpointer() as checkpointer:
+            stored = checkpointer.metadata(path.resolve() / "default").item_metadata.tree
+            if _shapes(stored) != _shapes(like):  # found later, Orbax's threads would print tracebacks
+                raise ValueError(f"{path} is of other shapes")
+            return checkpointer.restore(path.resolve() / "default", like)
+
+    state = _read(restore, path)
     return None if state is None else (max(epochs), state)
+
+
+def _shapes(tree: Any) -> list[tuple[tuple[int, ...], str]]:
+    return sorted((tuple(leaf.shape), str(leaf.dtype)) for leaf in jax.tree.leaves(tree))
 
 
 def _read(restore: Callable[[], Any], path: Path) -> Any:
