@@ -66,7 +66,7 @@ def finding(changes: Sequence[SeedSummary], said: str) -> str:
 
 
 def pairs(rows: Sequence[Row]) -> list[tuple[Row, Row]]:
-    """Return (net with Mixup, net without) of rows in which those without, the arm of the first row, alternate."""
+    """Return (net with Mixup, net without) of each size or severity; the arm of the first row is the one without."""
     plain, mixed = ([row for row in rows if (row.arm == rows[0].arm) is first] for first in (True, False))
     return list(zip(mixed, plain, strict=True))
 
