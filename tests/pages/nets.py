@@ -228,8 +228,15 @@ def fashion(result: str, name: str, nets: list[str], sizes: tuple[int, ...]) -> 
 
 
 def fashion_pseudo_labels() -> dict[str, float]:
-    name = "pseudo_label_fashion_mnist"
-    values = inserted("fashion", name)
-    values |= interval("fashion.lost", of(name, "pseudo-label - supervised"), "accuracy", -1)
-    values |= interval("fashion.repair", of(name, "pseudo-label + Mixup - pseudo-label"), sign=-1)
-    return values | interval("fashion.beyond", of(name, "pseudo-label + Mixup - supervised"), sign=-1)
+    values = {}
+    for name, ending in (("fashion", ""), ("fashion.few", "_5000")):
+        result = f"pseudo_label_fashion_mnist{ending}"
+        values |= inserted(name, result)
+        values |= {f"{name}.{short}.accuracy": of(result, arm).accuracy_mean for short, arm in INSERTED.items()}
+        values |= {f"{name}.{short}.gap": of(result, arm).signed_gap_mean for short, arm in INSERTED.items()}
+        values |= interval(f"{name}.gained", of(result, "pseudo-label - supervised"), "accuracy")
+        values |= interval(f"{name}.repair", of(result, "pseudo-label + Mixup - pseudo-label"))
+        values |= interval(f"{name}.beyond", of(result, "pseudo-label + Mixup - supervised"))
+    repair = of("pseudo_label_fashion_mnist", "pseudo-label + Mixup - pseudo-label")
+    values |= interval("fashion.repair.rms", repair, "rms_ece") | interval("fashion.repair.nll", repair, "nll")
+    return values | {"fashion.shift": -repair.signed_gap_mean}

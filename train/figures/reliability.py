@@ -59,9 +59,10 @@ def _finding(stored: Stored) -> str:
     for arm in dict.fromkeys(row.arm for row in rows):
         gaps = [row.metrics["signed_gap"] for row in rows if row.arm == arm]
         counts = {"over": sum(gap.low > 0 for gap in gaps), "under": sum(gap.high < 0 for gap in gaps)}
-        said = ", ".join(f"{word}confident in {count}" for word, count in counts.items() if count)
-        text = f"{said} of {len(gaps)} net{'s' * (len(gaps) > 1)}" if said else "no clear gap"
-        lines.append(f"{ARM_NAMES.get(arm, arm)}: {text}")
+        several = len(gaps) > 1
+        words = [f"{word}confident" + f" in {count}" * several for word, count in counts.items() if count]
+        said = ", ".join(words) + f" of {len(gaps)} nets" * several if words else "no clear gap"
+        lines.append(f"{ARM_NAMES.get(arm, arm)}: {said}")
     return finding([row.metrics["signed_gap"] for row in rows], "\n".join(lines))
 
 
