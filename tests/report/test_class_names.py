@@ -246,7 +246,8 @@ def test_text_without_its_classes_says_what_to_do():
 
 @pytest.mark.medium
 @pytest.mark.parametrize("kind", ["npz", "csv", "parquet"])
-def test_a_file_with_names_of_classes(kind, tmp_path, capsys):
+def test_a_file_with_names_of_classes(kind, tmp_path, capsys, monkeypatch):
+    monkeypatch.delenv("COLUMNS", raising=False)
     path = write(tmp_path / f"f.{kind}", NAMES, np.array(TEXT))
     command = ["report", str(path), "--probs", "--out", str(tmp_path / "out")]
     assert main([*command, "--classes", ",".join(NAMES)]) == 0
