@@ -76,8 +76,7 @@ def places_among(names: Sequence[str], labels: Any, where: ArrayLike | None = No
     Raises:
       ValueError: for the first other label that is none of the names or is missing, and for a mask of another shape.
     """
-    refuse_own_mask("labels", labels)
-    given = np.asarray(labels if hasattr(labels, "__array__") else np.array(labels, object))
+    given = label_array(labels)
     mask = np.ones(given.shape, bool) if where is None else np.asarray(as_mask(where))
     if mask.shape != given.shape:
         raise ValueError(f"where must have the shape of labels, {given.shape}, got {mask.shape}")
@@ -95,8 +94,13 @@ def places_among(names: Sequence[str], labels: Any, where: ArrayLike | None = No
 
 def any_is_named(names: Sequence[str], labels: Any) -> bool:
     """Return whether some label is one of the names."""
-    given = np.asarray(labels if hasattr(labels, "__array__") else np.array(labels, object))
-    return bool((_places(places_of(names), given) >= 0).any())
+    return bool((_places(places_of(names), label_array(labels)) >= 0).any())
+
+
+def label_array(labels: Any) -> np.ndarray:
+    """Return labels as an array, in which a list keeps its objects; TypeError for one with a mask of its own."""
+    refuse_own_mask("labels", labels)
+    return np.asarray(labels if hasattr(labels, "__array__") else np.array(labels, object))
 
 
 def _places(places: dict[str, int], labels: np.ndarray) -> np.ndarray:

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mixjax.numerics.arguments import refuse_own_mask
-from mixjax.report.class_names import any_is_named, as_name, class_names, listed, places_of
+from mixjax.report.class_names import any_is_named, as_name, class_names, label_array, listed, places_of
 
 _PREFIXES = ("prob_", "logit_")  # of the columns of files
 
@@ -75,8 +74,7 @@ def in_order(scores: Any, names: Sequence[str]) -> Any:
 
 def are_names(labels: Any) -> bool:
     """Return whether labels are text, or objects of which one is."""
-    refuse_own_mask("labels", labels)
-    array = np.asarray(labels if hasattr(labels, "__array__") else np.array(labels, object))
+    array = label_array(labels)
     return array.dtype.kind in "US" or (array.dtype == object and any(isinstance(each, str) for each in array.ravel()))
 
 

@@ -124,10 +124,10 @@ def seeds_text(rows: Sequence[Row], marks: str = "Lines: mean of {} at their las
 
 
 def seeds_range(counts: Iterable[int]) -> str:
-    """Return "1 seed", "5 seeds", or "3 to 5 seeds" of nets that have different numbers of them; 0 is no net."""
-    found = {count for count in counts if count}
+    """Return "1 seed", "5 seeds", or "3 to 5 seeds" of nets with different numbers; nets without any are left out."""
+    found = {count for count in counts if count} or {0}
     least, most = min(found), max(found)
-    return f"{most} seed{'s' * (most > 1)}" if least == most else f"{least} to {most} seeds"
+    return f"{most} seed{'s' * (most != 1)}" if least == most else f"{least} to {most} seeds"
 
 
 def diverged_text(rows: Sequence[Row]) -> str:

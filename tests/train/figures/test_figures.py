@@ -11,6 +11,7 @@ from scipy import stats
 from mixjax.plots import COLUMN_WIDTH, paper_style, write_figures
 from mixjax.train.data.shifts import SHIFTS
 from mixjax.train.experiments import EXPERIMENTS
+from mixjax.train.figures.lines import seeds_range
 from mixjax.train.loop.metrics import METRICS
 from mixjax.train.runs.options import configured
 from mixjax.train.runs.stored import Stored, rows_of, stored_of
@@ -124,6 +125,13 @@ def test_nets_that_diverged_are_left_out_and_the_caption_says_so(name, arms, see
     if name == "shift" and len(seeds) == 3:
         titles = [ax.get_title() for ax in drawn(name, stored).axes]
         assert titles[:3] == ["no pair of nets is left"] * 3
+
+
+@pytest.mark.parametrize(
+    ("counts", "text"), [([1, 1], "1 seed"), ([0, 5], "5 seeds"), ([3, 5, 4], "3 to 5 seeds"), ([0, 0], "0 seeds")]
+)
+def test_seeds_are_counted_net_by_net(counts, text):
+    assert seeds_range(counts) == text
 
 
 def test_without_nets_that_got_pseudo_labels_there_are_no_epochs_to_show(rng):
