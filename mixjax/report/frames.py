@@ -26,6 +26,8 @@ def classes_of(scores: Mapping[str, Any], labels: Mapping[str, Any]) -> tuple[st
     if any(map(are_names, labels.values())):
         if not all(columns.values()):
             raise TypeError("labels that are names need classes=, the list of all names in the order of the scores")
+    elif numbers := _numbers_beside(columns):
+        return numbers
     elif not (all(columns.values()) and any(any_is_named(first, values) for values in labels.values())):
         if any(other != first and sorted(other) == sorted(first) for other in columns.values()):
             raise ValueError(f"the columns of {' and '.join(columns)} are in different orders: pass classes=, the "
@@ -35,6 +37,15 @@ def classes_of(scores: Mapping[str, Any], labels: Mapping[str, Any]) -> tuple[st
         if sorted(map(as_name, other)) != sorted(map(as_name, first)):
             raise ValueError(f"models must have the same columns, got {listed(first)}, and {listed(other)} of {model}")
     return class_names(first)
+
+
+def _numbers_beside(columns: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    """Return the numbers from 0 if one model has them as columns in some order, and another has no names; else none."""
+    for names in columns.values():
+        numbers = tuple(map(str, range(len(names))))
+        if numbers and not all(columns.values()) and sorted(map(as_name, names)) == sorted(numbers):
+            return numbers
+    return ()
 
 
 def column_names(scores: Any) -> tuple[str, ...]:

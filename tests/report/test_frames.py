@@ -73,6 +73,16 @@ def test_columns_that_are_numbers_name_classes_too(case):
     np.testing.assert_equal(accuracy(probs=frame, labels=labels), RIGHT.metrics["model"]["accuracy"].estimate)
 
 
+@pytest.mark.parametrize("kept", [pd.DataFrame, np.asarray])
+@pytest.mark.parametrize("order", [("a", "b"), ("b", "a")])
+def test_numbered_columns_are_in_the_order_of_a_model_without_names(kept, order):
+    """Which has the places 0, 1, 2; whichever model comes first."""
+    models = {"a": kept(PROBS), "b": pd.DataFrame(PROBS)[[2, 1, 0]]}
+    pair = of_arrays(probs={name: models[name] for name in order}, labels=PLACES)
+    right = RIGHT.metrics["model"]["accuracy"].estimate
+    assert [pair.metrics[name]["accuracy"].estimate for name in order] == [right, right]
+
+
 def test_truth_values_name_columns():
     binary = {True: PROBS[:, 0], False: 1 - PROBS[:, 0]}
     right = of_arrays(probs=np.stack([*binary.values()], 1), labels=(PLACES != 0) * 1).metrics["model"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import shutil
 
 import jax
@@ -36,6 +37,12 @@ def test_their_logits_are_those_that_the_run_has_stored(finished, digits):
         with np.load(finished / "predictions" / f"{net}-{arm}-seed{seed}.npz") as stored:
             np.testing.assert_allclose(one.logits(digits.test_inputs), stored["logits"], rtol=1e-5, atol=1e-5)
         assert (one.net, one.arm, one.seed) == (net, arm, seed)
+
+
+def test_nothing_is_logged(finished, caplog):
+    logging.getLogger("absl").setLevel(logging.WARNING)  # as in a process that has trained nothing
+    load_nets(finished)
+    assert not caplog.records
 
 
 @pytest.mark.parametrize("cut", [np.s_[:0], np.s_[0], np.s_[:, :7]], ids=["none", "one", "smaller"])

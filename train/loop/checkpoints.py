@@ -52,7 +52,7 @@ class Checkpoints:
     """
 
     def __init__(self, folder: Path, warn: Callable[[str], None], *, seconds: Real = SECONDS, keep_last: bool = False):
-        logging.getLogger("absl").setLevel(logging.CRITICAL)  # Orbax logs each file; its errors are raised as well
+        _quiet()
         self.folder, self.warn, self.seconds, self.keep_last = folder, warn, seconds, keep_last
         self._last, self._took = time.monotonic(), 0.0
         with explained(folder):
@@ -127,6 +127,7 @@ def read_last(folder: Path, like: Any) -> tuple[int, Any] | None:
       folder: of one job.
       like: as for `Checkpoints.restore`.
     """
+    _quiet()
     with explained(folder):
         refuse_links(folder)
         epochs = [int(path.name) for path in folder.iterdir() if path.name.isdecimal() and _intact(path)]
@@ -143,6 +144,10 @@ def read_last(folder: Path, like: Any) -> tuple[int, Any] | None:
 
     state = _read(restore, path)
     return None if state is None else (max(epochs), state)
+
+
+def _quiet() -> None:
+    logging.getLogger("absl").setLevel(logging.CRITICAL)  # Orbax logs each file; its errors are raised as well
 
 
 def _shapes(tree: Any) -> list[tuple[tuple[int, ...], str]]:
